@@ -42,7 +42,7 @@ export async function benchAgents(bench: Bench): Promise<Report> {
     "Restate with the AI SDK": "restate",
   } as const;
   const figures = Object.entries(beside).flatMap(([title, name]): Figure[] => {
-    // What is kept in memory is not durable: it bounds what any checkpointer can reach, and is no goal.
+    // An in-memory checkpointer is not durable: it bounds what any checkpointer can reach, and is no goal.
     const isGoal = name !== "inMemory";
     const p50 = {
       name: `p50, 1 in flight, beside ${title}`,

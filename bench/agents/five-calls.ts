@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 
-/** What the model of every agent here answers: five answers, five calls. */
+/** The model's answers in every agent here: five answers, five calls. */
 export const CALLS: readonly (readonly string[])[] = [
   ["one", "two"],
   ["three"],

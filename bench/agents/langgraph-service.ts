@@ -8,7 +8,7 @@ import { ANSWER, CALLS, ECHO_SERVER } from "./five-calls.ts";
 
 // The agent of five calls as a LangGraph.js graph with a checkpoint of each step; a process of its own, invoked over HTTP.
 
-/** What is used of the packages, which are installed only for this benchmark. */
+/** The used parts of the packages, which are installed only for this benchmark. */
 interface LangGraph {
   readonly START: string;
   readonly MessagesAnnotation: object;
@@ -45,7 +45,7 @@ interface RedisClient {
 }
 
 const modules = process.env["LANGGRAPH_MODULES"] ?? "";
-/** The caller says which of the interfaces above the file has. */
+/** The caller states which of the interfaces above the file has. */
 const load = (file: string): Promise<unknown> => import(pathToFileURL(join(modules, file)).href);
 const { START, MessagesAnnotation, MemorySaver, StateGraph } = (await load(
   "@langchain/langgraph/dist/index.js",

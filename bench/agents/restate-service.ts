@@ -6,7 +6,7 @@ import { ANSWER, CALLS, ECHO_SERVER } from "./five-calls.ts";
 
 // The agent of five calls as a Restate handler with the AI SDK: each answer of the model and each call is a journaled step.
 
-/** What is used of the packages, which are installed only for this benchmark. */
+/** The used parts of the packages, which are installed only for this benchmark. */
 interface RestateSdk {
   service(definition: {
     name: string;
@@ -32,7 +32,7 @@ interface Prompt {
 }
 
 const modules = process.env["RESTATE_MODULES"] ?? "";
-/** The caller says which of the interfaces above the file has. */
+/** The caller states which of the interfaces above the file has. */
 const load = (file: string): Promise<unknown> => import(pathToFileURL(join(modules, file)).href);
 const restate = (await load("@restatedev/restate-sdk/dist/index.js")) as RestateSdk;
 const { durableCalls } = (await load(

@@ -8,7 +8,10 @@ const RECORDS_A_SAMPLE = 2_000;
 const DIGEST = `sha256:${"0".repeat(64)}`;
 const ARGS = { path: "docs/index.md", limit: 7 };
 
-/** What a record costs the process that writes it: digest of the arguments, hash and JSON; everything but the way to NATS. */
+/**
+ * Measures the cost of a record in the process that writes it: digest of the arguments, hash and JSON; everything but the way to
+ * NATS.
+ */
 export async function benchAudit({ windowMs }: Bench): Promise<Report> {
   return {
     name: "audit",

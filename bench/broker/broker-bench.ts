@@ -11,9 +11,8 @@ import { brokeredCall, checkEcho, echoArgs } from "./brokered-call.ts";
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 
 /**
- * A tool call through broker and policy with everything on (NKeys, permissions, validation, rules,
- * catalogue, metrics), asking the policy for every call and keeping its decisions, against the floor
- * and against the official SDK calling the same server.
+ * A tool call through broker and policy with everything on (NKeys, permissions, validation, rules, catalogue, metrics), with a
+ * policy request for every call and with cached decisions, against the floor and against the official SDK calling the same server.
  */
 export async function benchBroker(bench: Bench): Promise<Report> {
   const operations = {

@@ -10,7 +10,7 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { checkPolicy } from "@switchyard/contracts/policy";
 import type { Stage } from "../lib/stage.ts";
 
-/** NATS, Redis, a policy that allows everything, and a client: what brokers alone need. */
+/** NATS, Redis, a policy that allows everything, and a client: the minimum for brokers alone. */
 export interface BrokerStage {
   readonly cli: Bus;
   /** Starts a broker of its own name on the stage's servers, and waits until it is ready. */

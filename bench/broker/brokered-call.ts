@@ -3,7 +3,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import type { Bench } from "../lib/bench.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 
-/** What every side of a comparison says to the echo tool. */
+/** Arguments of the echo tool on every side of a comparison. */
 export const echoArgs = { message: "hello" };
 
 /** Starts Switchyard with everything on, and returns one call of its echo tool. */
@@ -23,7 +23,7 @@ export async function brokeredCall(
   };
 }
 
-/** Fails when an MCP result does not hold what was said. */
+/** Fails when an MCP result does not contain the message. */
 export function checkEcho(result: unknown): void {
   if (!JSON.stringify(result).includes(echoArgs.message)) throw new Error("the echo server failed");
 }

@@ -49,7 +49,7 @@ export async function benchConnections({ stage, rounds, windowMs }: Bench): Prom
   }
 }
 
-/** The least of several looks: garbage that waits for its collection is no need. */
+/** The minimum of several samples: garbage that waits for its collection is no need. */
 async function settledKiB(pid: number, windowMs: number): Promise<number> {
   const looks: number[] = [];
   for (let look = 0; look < 5; look += 1) {

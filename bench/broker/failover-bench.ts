@@ -10,8 +10,8 @@ const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 const GOAL_MS = 6_000;
 
 /**
- * How long a server cannot be called after its owner was killed with SIGKILL: from the signal to
- * the answer of the first call, with the default lease and a second broker that waits.
+ * The time during which a server cannot be called after its owner was killed with SIGKILL: from the signal to the answer of the
+ * first call, with the default lease and a second broker that waits.
  */
 export async function benchFailover({ stage, rounds }: Bench): Promise<Report> {
   const server = { id: "echo", command: process.execPath, args: [echoServer] };

@@ -1,6 +1,6 @@
 import { connect } from "@nats-io/transport-node";
 
-/** The floor's policy: it says yes. */
+/** The floor's policy: it allows everything. */
 const nc = await connect({ servers: process.env["BENCH_NATS_URL"] ?? "" });
 nc.subscribe("floor.policy", {
   queue: "q",

@@ -1,10 +1,7 @@
 import { connect } from "@nats-io/transport-node";
 import { reply } from "./echo-contract.ts";
 
-/**
- * The baseline: what a hand-written responder with nats.js does, JSON included. `BENCH_REPLY` is what it answers
- * instead of the echo's reply.
- */
+/** The baseline: what a hand-written responder with nats.js does, JSON included. `BENCH_REPLY` replaces the echo's reply. */
 const value: unknown = JSON.parse(process.env["BENCH_REPLY"] ?? JSON.stringify(reply));
 const nc = await connect({ servers: process.env["BENCH_NATS_URL"] ?? "" });
 nc.subscribe("raw.echo", {

@@ -16,7 +16,7 @@ import { followStarts, type StartFollower } from "./start-follower.ts";
 const AT_ONCE = 32;
 const GOAL = { ratio: 1.5, startMs: 5_000, megabytes: 50, idleMs: 10 };
 
-/** What a chat and a schedule add to a run: the way of a message, jobs that are due together, jobs that are not due. */
+/** Measures what a chat and a schedule add to a run: the way of a message, jobs that are due together, jobs that are not due. */
 export async function benchChannels({ stage, rounds }: Bench): Promise<Report> {
   const isWhole = rounds > 1;
   const { bus, instance } = await startSwitchyard(stage, {
@@ -108,7 +108,7 @@ async function startedOf(starts: StartFollower, count: number): Promise<void> {
 const SETTLED_MS = 10_000;
 const WATCHED_MS = 10_000;
 
-/** Jobs that are not due: what they take of the scheduler's heap, and of a processor. */
+/** Jobs that are not due: their share of the scheduler's heap, and of a processor. */
 async function restingFigures(bus: Bus, instance: DevInstance, count: number): Promise<Figure[]> {
   const heap = await watchHeap(instance, "scheduler");
   await delay(SETTLED_MS);

@@ -4,7 +4,7 @@ import { filterOf } from "@switchyard/contracts/define";
 import { runStarted } from "@switchyard/contracts/run-events";
 
 export interface StartFollower {
-  /** Resolves when every start from then on is heard. */
+  /** Resolves when the subscription to starts is active. */
   readonly opened: Promise<void>;
   /** When the next run starts, on the clock of `performance.now()`. Rejects after a minute. */
   readonly next: () => Promise<number>;
@@ -15,7 +15,7 @@ export interface StartFollower {
 
 const PATIENCE_MS = 60_000;
 
-/** Hears of the starts of runs. */
+/** Subscribes to the starts of runs. */
 export function followStarts(bus: Bus): StartFollower {
   const ended = new AbortController();
   const opened = Promise.withResolvers<void>();

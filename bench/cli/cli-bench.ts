@@ -23,8 +23,8 @@ const SERVE = { words: "mcp serve", goalMs: 300 };
 const DEV = { times: { whole: 9, quick: 2 }, goalMs: 4_000 };
 
 /**
- * How long a command takes from its start to its end, and `mcp serve` to its first list of tools: each a process of its own, with what
- * Node.js compiled before, in turn with an empty one; and how long `yard dev` takes until it is ready. Medians.
+ * Measures a command from its start to its end, and `mcp serve` to its first list of tools: each a process of its own, with a
+ * filled compile cache, in turn with an empty one; and `yard dev` until it is ready. Medians.
  */
 export async function benchCli({ stage, rounds }: Bench): Promise<Report> {
   const { instance } = await startSwitchyard(stage, { runners: 1, project: "examples" });
@@ -62,7 +62,10 @@ export async function benchCli({ stage, rounds }: Bench): Promise<Report> {
   return { name: "cli", figures };
 }
 
-/** `yard dev` on an empty state directory, until everything of it is ready. What Node.js compiled and the servers are there. */
+/**
+ * `yard dev` on an empty state directory, until everything of it is ready. The compile cache is filled and the servers are
+ * installed.
+ */
 async function devFigure(stage: Stage, env: NodeJS.ProcessEnv, times: number): Promise<Figure> {
   const took: number[] = [];
   for (let turn = 0; turn <= times; turn += 1) {
@@ -90,7 +93,7 @@ async function msToEnd(args: readonly string[], env: NodeJS.ProcessEnv): Promise
   return performance.now() - started;
 }
 
-/** As a coding agent starts it: initialize, then the list. */
+/** Follows the sequence of a coding agent: initialize, then the list. */
 async function msToTools(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const started = performance.now();
   const child = spawn(process.execPath, args, { env, stdio: ["pipe", "pipe", "inherit"] });

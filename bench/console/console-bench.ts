@@ -7,12 +7,12 @@ import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 
 const GOAL = { openMs: 1_000, scroll: 1.5 };
-/** Of the timeline: beginning, model calls, tool calls, end. The long run has 2,053 events. */
+/** Lines of the timeline: beginning, model calls, tool calls, end. The long run has 2,053 events. */
 const LINES = { long: 50 * 21 + 3, reader: 7 };
 const MANY_ROWS = 10_000;
 const FIRST_PAGE = 200;
 
-/** What a person waits for in a browser: a long run to be opened, and the next rows of a long list. */
+/** Measures a person's waits in a browser: for a long run to open, and for the next rows of a long list. */
 export async function benchConsole({ stage, rounds }: Bench): Promise<Report> {
   const chromium = findChromium();
   if (chromium === null) throw new Error("this benchmark needs Chromium; YARD_CHROMIUM names one");
@@ -39,7 +39,7 @@ interface Opened {
   readonly lines: number;
 }
 
-/** From asking for the page until the timeline has all its lines, in turn with a short run. Medians. */
+/** From the request for the page until the timeline has all its lines, in turn with a short run. Medians. */
 async function openFigure(
   page: Page,
   { long, short, turns }: { long: Opened; short: Opened; turns: number },
@@ -53,7 +53,7 @@ async function openFigure(
   };
   const { origin } = new URL(page.url());
   const [ours, baseline]: [number[], number[]] = [[], []];
-  // What is asked for first fills the browser's caches.
+  // The first load fills the browser's caches.
   for (let turn = 0; turn <= turns; turn += 1) {
     const [one, other] = [await msToOpen(long), await msToOpen(short)];
     if (turn === 0) continue;
@@ -126,7 +126,7 @@ function framesWhileScrolling(page: Page, fromRow: number): Promise<number[]> {
   })()`);
 }
 
-/** How many rows a table has in all, once that is so. */
+/** Resolves with the table's total of rows, once it is complete. */
 function countOf(page: Page, testId: string, isIt: (count: number) => boolean): Promise<number> {
   return until(async () => Number(await page.getByTestId(testId).getAttribute("data-count")), isIt);
 }

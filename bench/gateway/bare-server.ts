@@ -7,7 +7,7 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { startRun } from "@switchyard/contracts/runs";
 import { connectAsCli } from "../../test/lib/yard-dev.ts";
 
-// What any program over Node.js's own HTTP server costs at least: it passes on the body, and does nothing else of a gateway.
+// The minimal cost of any program over Node.js's own HTTP server: it passes on the body, and has no other function of a gateway.
 
 const { BARE_PORT, BARE_NATS_URL = "", BARE_STATE_DIR = "" } = process.env;
 const bus = await connectAsCli({ natsUrl: BARE_NATS_URL, stateDir: BARE_STATE_DIR });

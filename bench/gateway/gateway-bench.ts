@@ -7,14 +7,14 @@ import { startBareServer } from "./our-gateway.ts";
 import { readerFigures } from "./reader-figures.ts";
 import { startFigures } from "./start-figure.ts";
 
-/** What the way over HTTP costs: tool calls, starts of runs, readers of events. Everything is on loopback, with everything on. */
+/** Measures the cost of HTTP: tool calls, starts of runs, readers of events. Everything is on loopback, with everything on. */
 export async function benchGateway(bench: Bench): Promise<Report> {
   const { bus, instance } = await startSwitchyard(bench.stage, {
     runners: 1,
     env: {
       YARD_HTTP_REQUESTS_PER_MINUTE: "1000000",
       YARD_HTTP_STREAMS: "100000",
-      // Readers are there before their runs.
+      // Readers subscribe before their runs start.
       YARD_HTTP_UNKNOWN_RUN_MS: "3600000",
     },
   });

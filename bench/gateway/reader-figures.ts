@@ -14,12 +14,12 @@ const PAUSE_MS = 200;
 const SETTLED_MS = 5_000;
 const END_MS = 120_000;
 
-/** Readers of live runs, 50 of each: from the time that an event says of itself to who reads it, beside one reader over NATS. */
+/** Readers of live runs, 50 of each: from the event's own timestamp to its reader, beside one reader over NATS. */
 export async function readerFigures({ rounds }: Bench, ours: OurGateway): Promise<Figure[]> {
   const count = rounds > 1 ? 5_000 : 250;
   const runIds = Array.from({ length: count / PER_RUN }, (_, n) => `read-${process.pid}-${n}`);
   const { stop, latencies: overNats } = followOverNats(ours);
-  // One reader has the gateway begin to listen, which is not the price of a reader.
+  // The first reader makes the gateway subscribe, which is not the price of a reader.
   const first = await openReader(ours, "read-nothing", () => undefined);
   await delay(SETTLED_MS);
   const before = await residentBytes(ours);

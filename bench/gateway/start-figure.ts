@@ -9,7 +9,7 @@ const IN_FLIGHT = 16;
 /** Short enough that no user has more commands waiting than it may: 10,000. */
 const TURNS = { windowMs: 200, sliceMs: 100 };
 
-/** A run is started when its command is stored: over HTTP, beside publishing it. The runner stands still, or it would be measured. */
+/** A run is started when its command is stored: over HTTP, beside publishing it. The runner is paused, or it would be measured. */
 export async function startFigures({ rounds }: Bench, ours: OurGateway): Promise<Figure[]> {
   let count = 0;
   const next = () => ({

@@ -10,15 +10,15 @@ export interface GatewayPackage {
   readonly version: string;
   /** Its program, below its own directory. */
   readonly program: string;
-  /** All that it is used with, its peers too, each with its version, such as `ai@7.0.173`. */
+  /** Its peer dependencies, each with its version, such as `ai@7.0.173`. */
   readonly beside?: readonly string[];
 }
 
 const INSTALL_MS = 180_000;
 
 /**
- * The path of a gateway's program. What is missing is installed into the user's cache directory,
- * without running any script of a package.
+ * The path of a gateway's program. Missing packages are installed into the user's cache directory, without running any script of a
+ * package.
  */
 export async function installedGateway(gateway: GatewayPackage): Promise<string> {
   const { name, version, program, beside = [] } = gateway;

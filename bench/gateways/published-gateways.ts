@@ -64,7 +64,7 @@ export async function mcpHub(bench: Bench): Promise<() => Promise<unknown>> {
   return connected(bench, "echo__echo", () => new SSEClientTransport(url));
 }
 
-/** Connects the official client, again until the gateway has its server, and returns one call. */
+/** Connects the official client, with retries until the gateway has its server, and returns one call. */
 export async function connected(
   { stage }: Bench,
   tool: string,

@@ -30,7 +30,7 @@ export async function startGateway(
   const child = spawn(process.execPath, ["--import", preload, program, ...args], {
     detached: true,
     stdio: "ignore",
-    // What it keeps, it keeps where it is removed with the stage.
+    // Its files are removed with the stage.
     env: { PATH: process.env["PATH"], HOME: home, NODE_ENV: "production" },
   });
   const exited = once(child, "exit");

@@ -4,7 +4,7 @@ import type { DevInstance } from "../../test/lib/yard-dev.ts";
 /** Lets the processes of an instance be looked into: its environment, before it starts. */
 export const INSPECTED = { NODE_OPTIONS: "--inspect=127.0.0.1:0" } as const;
 
-/** What lives in the heap of a process, in bytes: looked at when nothing is left to collect. */
+/** Live bytes of a process's heap, measured when nothing is left to collect. */
 export interface HeapWatch {
   liveBytes(): Promise<number>;
   close(): void;

@@ -1,6 +1,6 @@
 import { latenciesUs, loadOf, type Load } from "./measure.ts";
 
-/** Of one turn; of runs, which take longer, `sliceMs` of the options. */
+/** Length of one turn; for runs, which take longer, `sliceMs` of the options. */
 const SLICE_MS = 600;
 
 /**
@@ -11,7 +11,7 @@ export async function measureInTurn<K extends string>(
   operations: Readonly<Record<K, () => Promise<unknown>>>,
   options: {
     readonly inFlight: number;
-    /** Of each thing, all rounds are `rounds * windowMs` together. */
+    /** Window of each variant: all its rounds together take `rounds * windowMs`. */
     readonly windowMs: number;
     readonly rounds: number;
     readonly sliceMs?: number;

@@ -1,4 +1,4 @@
-/** What a load of one kind came to. Latencies in microseconds. */
+/** Result of a load of one kind. Latencies in microseconds. */
 export interface Load {
   readonly perSecond: number;
   readonly p50Us: number;

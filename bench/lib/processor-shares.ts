@@ -1,13 +1,13 @@
 import { readFile } from "node:fs/promises";
 
-/** What became of the time of all processors between two moments, each as a share of one. */
+/** Use of all processors between two moments, each as a share of one. */
 export interface ProcessorShares {
   /** Time that the host gave to other machines while this one had work. */
   readonly stolen: number;
   readonly idle: number;
 }
 
-/** Starts watching; the function that it resolves to tells the shares since then, or null where there is no /proc. */
+/** Starts measuring; the function that it resolves to returns the shares since then, or null where there is no /proc. */
 export async function watchProcessors(): Promise<() => Promise<ProcessorShares | null>> {
   const before = await readTimes();
   return async () => {

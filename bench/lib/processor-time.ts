@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 
-/** What Linux counts processor time in: USER_HZ, 100 a second on every platform that Node runs on. */
+/** Linux counts processor time in USER_HZ, 100 a second on every platform that Node runs on. */
 const TICK_MS = 10;
 
 /** Processor time that each process of an instance, and of `others`, has used, in milliseconds by name; null where there is no /proc. */

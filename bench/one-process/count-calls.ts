@@ -23,7 +23,7 @@ if (isMainThread) {
   });
 
   function count(owner: object, name: string, counted: keyof Counts): void {
-    // The owner's type does not say that its member is a function.
+    // The owner's type does not declare that its member is a function.
     const functions = owner as Record<string, (...args: unknown[]) => unknown>;
     const original = functions[name];
     if (original === undefined) throw new Error(`there is no ${name}`);

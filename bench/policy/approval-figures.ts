@@ -17,7 +17,7 @@ interface Users {
 
 const FEW = 100;
 const MANY = 10_000;
-/** Below what a run may ask for in an hour. */
+/** Below a run's limit of approvals in an hour. */
 const A_RUN = 25;
 const IN_FLIGHT = 16;
 const DECIDED = 50;
@@ -71,7 +71,7 @@ function asker(broker: Bus, runner: TestRunner): (count: number) => Promise<void
     const { token } = await runner.grantRun(run);
     const asked = { onBehalfOf: "runner", token, tool };
     const { decision, principal } = await provider.checkPolicy({ ...asked, args: {} });
-    // The rules of the bench ask nobody; whoever asks for an approval says why.
+    // The bench's rules require no approval; the decision passed here does, with a reason.
     const ofPerson: Decision = { ...decision, effect: "ask", tier: "always", reason: "bench" };
     for (let n = 0; n < A_RUN; n += 1) {
       const args = { message: `${runId} ${n}` };

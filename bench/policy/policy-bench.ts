@@ -85,7 +85,7 @@ async function roundTrip(bench: Bench): Promise<Figure[]> {
     stage.onEnd(() => connected.close());
     return connected;
   };
-  // Only a tool provider may ask for decisions.
+  // Only a tool provider may request decisions.
   const bus = await connectAs("broker");
   const tool = mcpToolRef("echo", "echo");
   const question = { onBehalfOf: "me", tool, args: { message: "hello" } };

@@ -74,7 +74,7 @@ async function startServer(
     },
   });
   const exited = once(child, "exit");
-  exited.catch(() => {}); // a program that cannot be run is told by `untilDone`
+  exited.catch(() => {}); // `untilDone` reports a program that cannot be started
   stage.onEnd(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     child.kill("SIGKILL");
@@ -95,7 +95,7 @@ async function untilDone(attempt: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Resolves when the answer says that it went well. */
+/** Resolves when the response has a success status. */
 export async function post(url: string, body?: unknown): Promise<void> {
   const response = await fetch(url, {
     method: "POST",

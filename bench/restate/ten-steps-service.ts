@@ -2,7 +2,7 @@ import { pathToFileURL } from "node:url";
 
 // A Restate service whose handler takes ten journaled steps; a process of its own, as a runner is.
 
-/** What is used of `@restatedev/restate-sdk`, which is installed only for this benchmark. */
+/** The used parts of `@restatedev/restate-sdk`, which is installed only for this benchmark. */
 interface RestateSdk {
   service(definition: {
     name: string;

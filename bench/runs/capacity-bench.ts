@@ -14,8 +14,8 @@ const IN_FLIGHT = 64;
 const WARM_UP = 200;
 
 /**
- * What one run of four model steps and three tool calls leaves behind, in Redis and in each stream, what each process needs for it, and how
- * large the processes are after that: what an installation is sized by.
+ * Measures what one run of four model steps and three tool calls leaves behind, in Redis and in each stream, the cost of each
+ * process for it, and the processes' size after that: the figures for sizing an installation.
  */
 export async function benchCapacity({ stage, rounds }: Bench): Promise<Report> {
   const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
@@ -86,7 +86,7 @@ async function facts(instance: DevInstance, redis: Redis): Promise<Facts> {
   const [file = ""] = await readdir(ports);
   const told: { monitoring: string[] } = JSON.parse(await readFile(join(ports, file), "utf8"));
   const list = await fetch(new URL("/connz", told.monitoring[0]));
-  // What nats-server documents.
+  // The format that nats-server documents.
   const { connections } = (await list.json()) as {
     connections: { name?: string; subscriptions: number }[];
   };

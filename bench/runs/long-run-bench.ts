@@ -9,7 +9,7 @@ import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { followRuns } from "./run-follower.ts";
 
-/** What a step of a long run stores, in Redis and in the stream of events, against one of a run a quarter as long. */
+/** Measures what a step of a long run stores, in Redis and in the stream of events, against one of a run a quarter as long. */
 export async function benchLongRun({ stage }: Bench): Promise<Report> {
   const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
   const log = createLog({ service: "bench", level: "silent" });

@@ -15,12 +15,12 @@ import { followRuns } from "./run-follower.ts";
 const AGENT = "three-calls";
 /** The runner's slots: few for two processors, so that turns are measured and not processor time alone. */
 const SLOTS = 8;
-/** Of a round, measured one after the other: one for each so many milliseconds of the window, but not fewer than that. */
+/** Runs of a round, measured sequentially: one for each so many milliseconds of the window, but not fewer than that. */
 const RUN_MS = 100;
 const MIN_RUNS = 5;
 const GOAL = { text: "≤ 1.5×", holds: (ratio: number) => ratio <= 1.5 };
 
-/** What was measured, in microseconds. */
+/** Measured latencies, in microseconds. */
 interface Latencies {
   /** From the command to the last event. */
   readonly whole: number[];
@@ -29,9 +29,9 @@ interface Latencies {
 }
 
 /**
- * A team's run, one at a time, alone and beside a team that keeps 1,000 runs queued and in work, 32 tool calls in flight
- * and 8 readers of its events (noise.ts). And beside as many processes as there are processors, which know nothing of Switchyard
- * and only compute: what a busy machine costs a run, whoever keeps it busy.
+ * A team's run, one at a time, alone and beside a team that keeps 1,000 runs queued and in work, 32 tool calls in flight and 8
+ * readers of its events (noise.ts). And beside as many processes as there are processors, which are not part of Switchyard and only
+ * compute: the cost of a busy machine by itself.
  */
 export async function benchNeighbour({
   stage,
@@ -102,7 +102,7 @@ function pair(name: string, valueUs: number, baselineUs: number): Figure {
   return compared({ name, unit: "ms", value: valueUs / 1e3, baseline: baselineUs / 1e3 });
 }
 
-/** Keeps every processor busy, until told to stop. */
+/** Keeps every processor busy, until the returned function is called. */
 function computeEverywhere(stage: Stage): () => void {
   const processes = Array.from({ length: availableParallelism() }, () =>
     spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" }),

@@ -6,16 +6,16 @@ import { callTool } from "@switchyard/contracts/mcp";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { followRuns } from "./run-follower.ts";
 
-// A team at its limits, as a process of its own, so that what it does in its own process delays nobody. Told "start" and
-// "stop" by whoever began it, it says "loud" and "quiet" when that is so.
+// A team at its limits, as a process of its own, so that its own work delays no measurement. Its parent sends "start" and "stop";
+// it replies "loud" and "quiet" when that is the state.
 
-/** What the team has under way all the time. */
+/** The team's constant load. */
 const NOISE = { agent: "three-calls", runs: 1_000, calls: 32, followers: 8 } as const;
-/** So many of its runs have ended when it is loud. */
+/** The team counts as loud when so many of its runs have ended. */
 const LOUD = 50;
 
 interface Noise {
-  /** Waits until what was begun has ended. */
+  /** Waits until the started operations have ended. */
   readonly stop: () => Promise<void>;
 }
 

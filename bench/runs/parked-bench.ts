@@ -10,11 +10,11 @@ import type { Bench } from "../lib/bench.ts";
 import { readMetrics } from "./read-metrics.ts";
 
 const GOAL_BYTES = 4_096;
-/** What the runner's first runs take that later ones do not: compiled code, pools, caches. */
+/** Runs before the measurement, which fill code caches, pools and other caches. */
 const WARM_UP = 1_000;
 const AT_ONCE = 200;
 
-/** Runs that wait for a person: what each costs a runner in memory, and how many places it holds. */
+/** Runs that wait for a person: the memory of each in a runner, and how many slots it holds. */
 export async function benchParked({ stage, rounds }: Bench): Promise<Report> {
   const count = rounds > 1 ? 10_000 : 1_000;
   const { bus, instance } = await startSwitchyard(stage, { runners: 1, env: INSPECTED });
@@ -68,7 +68,7 @@ async function park(bus: Bus, name: string, count: number): Promise<void> {
   }
 }
 
-/** What a run leaves behind for a while, such as the timers of its last requests, is gone by then. */
+/** Time after which leftovers of a run, such as the timers of its last requests, are gone. */
 const SETTLED_MS = 10_000;
 
 async function settledHeap(heap: HeapWatch): Promise<number> {

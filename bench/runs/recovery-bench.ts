@@ -19,8 +19,8 @@ const RUNNERS = 2;
 const GOAL_MS = 12_000;
 
 /**
- * From `kill -9` of a runner until its runs go on elsewhere, and what was done twice: the MCP server
- * writes down every call that it executes, and the journal every answer.
+ * Measures the time from `kill -9` of a runner until its runs continue elsewhere, and repeated work: the MCP server records every
+ * call that it executes, and the journal every answer.
  */
 export async function benchRecovery({ stage, rounds }: Bench): Promise<Report> {
   const book = join(await stage.directory(), "book");
@@ -92,7 +92,7 @@ function followResumed(bus: Bus): {
   };
 }
 
-/** `yard dev` starts a killed service again, and says so in its log. */
+/** `yard dev` restarts a killed service, and logs it. */
 async function pidOfRunner(instance: DevInstance, index: number): Promise<number> {
   const record = join(instance.stateDir, "dev.json");
   const { processes } = JSON.parse(await readFile(record, "utf8")) as {

@@ -28,7 +28,7 @@ interface Waiting {
   readonly mayFail: boolean;
 }
 
-/** Of all followers of this process: a run id that was used once begins nothing again. */
+/** Shared by all followers of this process: a used run id starts no other run. */
 let count = 0;
 
 /** Starts runs and knows when each has ended. */

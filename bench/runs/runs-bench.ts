@@ -35,9 +35,9 @@ const KINDS: readonly Kind[] = [
 ];
 
 /**
- * Whole runs through the queue: command, scripted model calls, three brokered and policy-checked tool
- * calls, every event, with `appendfsync always` and `sync_interval: always`. Beside the runs a second,
- * what each process needs for one, and what the host of a virtual machine took.
+ * Whole runs through the queue: command, scripted model calls, three brokered and policy-checked tool calls, every event, with
+ * `appendfsync always` and `sync_interval: always`. Beside the runs a second, the processor time of each process for one, and the
+ * share that a virtual machine's host used.
  */
 export async function benchRuns({ stage, warmUpMs, windowMs, rounds }: Bench): Promise<Report> {
   const { bus, instance } = await startSwitchyard(stage, { runners: 1 });
@@ -114,8 +114,8 @@ function loadFigures({ name, journaledSteps, goal }: Kind, inFlight: number, loa
 }
 
 /**
- * A virtual machine of two processors has fewer when its host is busy. What the host took is told beside what was
- * measured, and what the same work would come to with all of the time: it says nothing about time that stood idle.
+ * A virtual machine of two processors has fewer when its host is busy. The host's share is printed beside the measurement, with the
+ * figure that the same work would reach with all of the time: idle time is not part of it.
  */
 function shareFigures({ name }: Kind, { load, shares }: Measured): Figure[] {
   if (shares === null) return [];

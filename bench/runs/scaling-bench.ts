@@ -18,7 +18,7 @@ export async function benchScaling({ windowMs }: Bench): Promise<Report> {
       const { bus } = await startSwitchyard(stage, { runners, env });
       const { run, stop } = followRuns(bus);
       stage.onEnd(stop);
-      // Always a command waiting for each slot, so that no runner looks for work.
+      // Keeps a command queued for each slot, so that no runner is idle.
       const perSecond = await endsPerSecond(() => run("thinks"), {
         inFlight: SLOTS * runners * 2,
         durationMs: windowMs * 8,

@@ -5,7 +5,7 @@ import { scanDirectory } from "@switchyard/skills/source/scan-directory";
 // Finds and reads the definitions of one directory in a process that did nothing before, and prints how long it took.
 
 const [root = ""] = process.argv.slice(2);
-// As the importer does it: read here, parsed and judged in a thread that it starts with itself.
+// Works like the importer: read here, parsed and judged in a thread that it starts with itself.
 const analyzer = new ThreadAnalyzer({ deadlineMs: 1_000 });
 await analyzer.analyze({
   kind: "agent",

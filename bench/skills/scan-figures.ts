@@ -30,7 +30,7 @@ export function scanFigures(files: readonly Buffer[], rounds: number): Figure[] 
   ];
 }
 
-/** CPU time of this thread: what a machine that is busy with other things does not change. */
+/** CPU time of this thread: other load on the machine does not change it. */
 function slowestHostile(): { name: string; ms: number } {
   let slowest = { name: "", ms: 0 };
   for (const { name, path, content } of hostileInputs(LARGEST)) {

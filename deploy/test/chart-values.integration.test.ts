@@ -1,4 +1,4 @@
-// What single values of the chart do, and which are refused.
+// Effects of single values of the chart, and values that are refused.
 import assert from "node:assert/strict";
 import { basename, dirname } from "node:path";
 import { test } from "node:test";
@@ -16,7 +16,7 @@ const redisUrlOf = (container: unknown): string =>
     String(variable(container, name)),
   );
 
-test("a Redis that Sentinels name is told to every service as it reads it", { skip }, () => {
+test("every service gets the address of Sentinels in the form that it reads", { skip }, () => {
   const own = ["scheme=redis+sentinel", "address=s1.redis:26379\\,s2.redis:26379/main"];
   const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
   for (const deployment of ofKind(manifests, "Deployment")) {
@@ -44,7 +44,7 @@ test("the Sentinels' password is a Secret of every service", { skip }, () => {
   }
 });
 
-test("a Redis Cluster is told to every service by some of its nodes", { skip }, () => {
+test("every service gets some nodes of a Redis Cluster", { skip }, () => {
   const own = ["scheme=rediss+cluster", "address=n1.redis:6379\\,n2.redis:6379"];
   const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
   for (const deployment of ofKind(manifests, "Deployment")) {
@@ -80,7 +80,7 @@ test("NATS and Redis of one pod are there each by itself, and services find them
   assert.deepEqual(endpointsWith("image.tag=x"), { sets: [], nats, redis });
 });
 
-test("kinds that an operator brings are there only where they are asked for", { skip }, () => {
+test("kinds that an operator brings are rendered only on request", { skip }, () => {
   const own = /^(?:v1|(?:apps|autoscaling|policy|networking\.k8s\.io)\/v\d+)$/;
   const brought = (set: string) => {
     const strange = readManifests(renderChart(helm, { values: set })).filter(
@@ -140,7 +140,7 @@ test("keys of bundled servers in another Secret are refused", { skip }, () => {
   assert.throws(() => renderChart(helm, { sets }), { message });
 });
 
-test("values that cannot be are refused, and the message says which and why", { skip }, () => {
+test("invalid values are refused, and the message names them and the reason", { skip }, () => {
   for (const [set, message] of refused)
     assert.throws(() => renderChart(helm, { sets: [set] }), { message }, set);
 });

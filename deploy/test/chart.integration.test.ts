@@ -343,7 +343,7 @@ test(
 );
 
 test(
-  "the gateway's own TLS is a Secret that it reads again, and its Service says so",
+  "the gateway's own TLS is a Secret that it reloads, and its Service declares it",
   { skip },
   () => {
     const portOf = (manifests: Manifest[]) =>
@@ -392,7 +392,7 @@ test(
   },
 );
 
-test("the gateway takes every name under which the values say that it is reached", { skip }, () => {
+test("the gateway accepts every host name that the values give it", { skip }, () => {
   const gateway = (set: string): unknown =>
     dig(deploymentOf(rendered.get(set) ?? [], "gateway"), "spec.template.spec.containers.0");
   const inside = "gateway,gateway.switchyard.svc.cluster.local";

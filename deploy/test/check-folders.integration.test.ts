@@ -10,7 +10,7 @@ const base = await mkdtemp(join(tmpdir(), "yard-folders-"));
 after(() => rm(base, { recursive: true, force: true }));
 await chmod(base, 0o755);
 
-/** What may name a file of the project, and with which setting. */
+/** Settings that may name a file of the project. */
 const NAMED = [
   ["MODELS", "YARD_MODELS"],
   ["TRIGGERS", "YARD_TRIGGERS"],
@@ -32,7 +32,7 @@ async function folders(): Promise<{ project: string; workspace: string }> {
   return { project, workspace };
 }
 
-/** What the container says, as a user who does not own the folders. */
+/** Runs the container's script, as a user who does not own the folders. */
 function check(
   { project, workspace }: { project: string; workspace: string },
   named: Readonly<Record<string, string>> = {},
@@ -47,7 +47,7 @@ function check(
       ...Object.fromEntries(NAMED.map(([name]) => [name, ""])),
       ...named,
     },
-    // The owner of a folder without the right to read it is like another user.
+    // An owner without the right to read the folder is like another user.
     ...(isRoot ? { uid: 65_534, gid: 65_534 } : {}),
   });
   return { status, stderr };
@@ -73,7 +73,7 @@ test("a folder or a file that is closed to others is named, with two ways to ope
   assert.match(check(inside).stderr, /mine\/policies\/p\.yaml/);
 });
 
-test("a project without a policy, servers or a file that is named is told what it lacks", async () => {
+test("the check of a project without a policy, servers or a named file lists what it lacks", async () => {
   const both = await folders();
   for (const [name, setting] of NAMED) {
     const { stderr } = check(both, { [name]: "mine.yaml" });

@@ -39,7 +39,7 @@ export function assertWellKept(deployment: Manifest): void {
   );
 }
 
-/** What the compiler says of the manifests, or an empty string. */
+/** The compiler's errors about the manifests, or an empty string. */
 export async function typeErrors(
   manifests: Manifest[],
   t: { after(stop: () => Promise<void>): void },

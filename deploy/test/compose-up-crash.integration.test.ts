@@ -1,4 +1,4 @@
-// The composition for people and programs over HTTP, and what is left of it when containers die:
+// The composition for people and programs over HTTP, and its state after containers die:
 //
 //   YARD_TEST_DOCKER=1 npm run test:integration -- deploy/test/compose-up-crash
 //
@@ -28,7 +28,7 @@ after(async () => {
   await removeProject(world);
 });
 
-/** Its call is in work for seconds, and is made again when nobody knows what became of it. */
+/** Its call takes seconds, and is repeated when its outcome is unknown. */
 const PATIENT = `name: patient
 description: Waits for a slow tool.
 model: scripted/plan
@@ -106,7 +106,7 @@ test(
       },
     );
 
-    await t.test("NATS and Redis let nobody in as another, nor without a password", () => {
+    await t.test("NATS and Redis refuse another user's name and a missing password", () => {
       assert.match(compose(["exec", "-T", "redis", "redis-cli", "ping"]).text, /NOAUTH/);
       const asMonitor =
         'REDISCLI_AUTH="$(cat /keys/monitor.redis)" redis-cli --user monitor get yard';
@@ -122,7 +122,7 @@ test(
 
     const services = healthy();
     for (const service of services)
-      await t.test(`a run goes on when ${service} dies during a call`, async () => {
+      await t.test(`a run continues when ${service} dies during a call`, async () => {
         const runId = `dies-${service}`;
         await startRun(http, { agent: "patient", input: "wait", runId });
         await until(
@@ -167,7 +167,7 @@ test(
       return succeeded(compose(["ps", "--quiet", service])).trim();
     }
 
-    /** How often Docker started it again by itself; null for those that only people start. */
+    /** Number of restarts by Docker; null for containers that only people start. */
     function restarts(service: string): number | null {
       if (isServer(service)) return null;
       const format = ["inspect", "--format", "{{.RestartCount}}", container(service)];

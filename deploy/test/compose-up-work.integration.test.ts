@@ -76,7 +76,7 @@ test(
     );
 
     await t.test(
-      "three runners share the runs, and those of one that is killed go on in the others",
+      "three runners share the runs, and those of one that is killed continue in the others",
       async () => {
         succeeded(up("--scale", "runner=3", "--no-recreate"));
         const runners = succeeded(compose("ps", "--quiet", "runner"))
@@ -96,7 +96,7 @@ test(
     );
 
     await t.test(
-      "down in the middle of a call, and up: the run goes on, and what was is there",
+      "down in the middle of a call, and up: the run continues, and earlier state is there",
       async () => {
         await startRun(http, { agent: "patient", input: "x", runId: "through" });
         await until(
@@ -141,7 +141,7 @@ test(
         succeeded(compose("--profile", "cli", "down", "--volumes"));
         script("restore");
         succeeded(up());
-        // With the API key of before.
+        // Uses the API key created before the stop.
         assert.equal((await runOf(http, "asks")).output, "It says: stamped.");
         await startRun(http, { agent: "patient", input: "x", runId: "afterwards" });
         assert.equal((await ended("afterwards")).status, "succeeded");

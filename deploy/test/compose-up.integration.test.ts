@@ -1,4 +1,4 @@
-// The composition, started for real. It takes minutes and an engine, so it runs when it is asked for:
+// The composition, started for real. It takes minutes and an engine, so it runs only on request:
 //
 //   YARD_TEST_DOCKER=1 npm run test:integration -- deploy/test/compose-up
 //

@@ -72,7 +72,7 @@ test(
   },
 );
 
-test("the health check tells a ready service from one that is not, and from none", async () => {
+test("the health check distinguishes a ready service from one that is not, and from none", async () => {
   const composition = parse(await readFile(`${root}docker-compose.yml`, "utf8"), { merge: true });
   const [, ...words]: string[] = composition["x-service"].healthcheck.test;
   let status = 200;
@@ -100,21 +100,17 @@ test("the health check tells a ready service from one that is not, and from none
   assert.notEqual(await check(), 0);
 });
 
-test(
-  "images that are built here are pulled by nobody, and one service builds them",
-  { skip },
-  () => {
-    const { services } = resolvedConfig();
-    const ours = Object.entries(services).filter(([, { image }]) => image === "switchyard:dev");
-    assert.ok(ours.length >= 9);
-    for (const [name, service] of ours) assert.equal(service.pull_policy, "never", name);
-    const builders = ours.filter(([, { build }]) => build !== undefined && build !== null);
-    assert.deepEqual(
-      builders.map(([name, { build }]) => [name, build?.target]),
-      [["keys", "services"]],
-    );
-  },
-);
+test("images that are built here are never pulled, and one service builds them", { skip }, () => {
+  const { services } = resolvedConfig();
+  const ours = Object.entries(services).filter(([, { image }]) => image === "switchyard:dev");
+  assert.ok(ours.length >= 9);
+  for (const [name, service] of ours) assert.equal(service.pull_policy, "never", name);
+  const builders = ours.filter(([, { build }]) => build !== undefined && build !== null);
+  assert.deepEqual(
+    builders.map(([name, { build }]) => [name, build?.target]),
+    [["keys", "services"]],
+  );
+});
 
 test(
   "an upgrade makes the keys anew, and NATS and Redis are started again to read them",
@@ -326,7 +322,7 @@ test("what the image installs is for every processor: no install script and no n
 });
 
 const TEXT = /\.(?:[cm]?[jt]s|json|map|md|txt|ya?ml)$/;
-/** Of Linux, macOS (two byte orders, and for several processors), Windows, and archives of any. */
+/** Magic numbers of Linux, macOS (two byte orders, and for several processors), Windows, and archives of any. */
 const MAGIC = ["7f454c46", "feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe", "4d5a"];
 
 function isNested({ name }: Dirent): boolean {

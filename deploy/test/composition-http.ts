@@ -1,4 +1,4 @@
-// What tests of the composition ask the gateway, as a program with an API key.
+// Requests of the composition's tests to the gateway, as a program with an API key.
 import assert from "node:assert/strict";
 import { succeeded, type Composition } from "./composition.ts";
 
@@ -14,7 +14,7 @@ interface Run {
 
 const ENDED = new Set(["succeeded", "failed", "dead", "cancelled"]);
 
-/** Makes a key. The gateway's port is asked for each time: it is another one after a restart. */
+/** Makes a key. The gateway's port is looked up each time: it changes with a restart. */
 export function gatewayOf({ compose, yard }: Composition): Http {
   const created = succeeded(yard("keys", "api", "create", "me", "--role", "admin", "--json"));
   const key = /yk_[\w-]+/.exec(created)?.[0];
@@ -40,7 +40,7 @@ export async function startRun(
   assert.equal(response.status, 202, await response.clone().text());
 }
 
-/** `away` while the gateway, or what it asks, does not answer. */
+/** `away` while the gateway, or the service behind it, does not answer. */
 export async function runOf(http: Http, runId: string): Promise<Run> {
   try {
     const response = await http(`/api/v1/runs/${runId}`);
@@ -56,7 +56,7 @@ export function hasEnded({ status }: Run): boolean {
   return ENDED.has(status);
 }
 
-/** What the stream of a run's events has said in two seconds, or until it ended. */
+/** The text of a run's event stream within two seconds, or until it ended. */
 export async function eventsSoFar(http: Http, runId: string): Promise<string> {
   let text = "";
   try {

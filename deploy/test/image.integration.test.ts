@@ -1,8 +1,9 @@
-// What is in the images, looked at from inside. It takes minutes and an engine, so it runs when it is asked for:
+// The content of the images, examined from inside. It takes minutes and an engine, so it runs only on request:
 //
 //   YARD_TEST_DOCKER=1 npm run test:integration -- deploy/test/image
 //
-// Without a registry, name an image in NODE_IMAGE, or built ones in SWITCHYARD_IMAGE, SWITCHYARD_MCP_IMAGE and SWITCHYARD_RUNTIMES_IMAGE.
+// Without a registry, name an image in NODE_IMAGE, or built ones in SWITCHYARD_IMAGE, SWITCHYARD_MCP_IMAGE and
+// SWITCHYARD_RUNTIMES_IMAGE.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { docker, succeeded, whyNoComposition } from "./composition.ts";
@@ -77,7 +78,7 @@ const layersOf = (image: string): string[] =>
   JSON.parse(succeeded(docker(["image", "inspect", "--format", "{{json .RootFS.Layers}}", image])));
 
 test(
-  "the image for MCP servers adds Python and Git to the same layers, and is nobody either",
+  "the image for MCP servers adds Python and Git to the same layers, and runs unprivileged, too",
   { skip },
   (t) => {
     const below = layersOf(imageOf("services", "SWITCHYARD_IMAGE"));
@@ -99,7 +100,7 @@ test("the image for MCP servers has uv, which takes its Python", { skip }, () =>
 });
 
 test(
-  "the image with coding CLIs adds them to the same layers, and is nobody either",
+  "the image with coding CLIs adds them to the same layers, and runs unprivileged, too",
   { skip },
   (t) => {
     const below = layersOf(imageOf("services", "SWITCHYARD_IMAGE"));

@@ -12,13 +12,13 @@ interface Behavior {
 }
 
 /**
- * The trigger `nats-jetstream` of a ScaledObject, asked as KEDA 2.17 asks it: what waits and what is in work of the consumer, and the stream's
- * last sequence where there is no such consumer.
+ * The trigger `nats-jetstream` of a ScaledObject, queried as KEDA 2.17 does: the consumer's pending and unacknowledged messages,
+ * and the stream's last sequence where there is no such consumer.
  */
 export async function queueLag(monitorUrl: string, scaled: Manifest): Promise<number> {
   const trigger = Object(dig(scaled, "spec.triggers.0.metadata"));
   const url = new URL(`/jsz?acc=${trigger.account}&consumers=true&config=true`, monitorUrl);
-  // What NATS documents; a number that is missing is found out by the sum.
+  // The format that NATS documents; a missing number fails the sum.
   const told = (await (await fetch(url)).json()) as JetStreamDetail;
   const stream = told.account_details
     ?.find(({ name }) => name === trigger.account)
@@ -45,11 +45,11 @@ interface JetStreamDetail {
 }
 
 export interface Autoscaler {
-  /** How many replicas there are to be, as the HPA that KEDA makes decides it every 15 s. */
+  /** The number of replicas, as the HPA that KEDA makes computes it every 15 s. */
   decide(facts: { lag: number; replicas: number; atSeconds: number }): number;
 }
 
-/** The HPA's tolerance: it lets be what is off by no more. */
+/** The HPA's tolerance: it ignores smaller deviations. */
 const TOLERANCE = 0.1;
 
 /** The horizontal pod autoscaler with the behaviour of a ScaledObject, on a clock that the caller moves. */
@@ -74,7 +74,7 @@ export function autoscalerOf(scaled: Manifest): Autoscaler {
       const up = Math.min(desired, ...since(scaleUp.stabilizationWindowSeconds));
       const down = Math.max(desired, ...since(scaleDown.stabilizationWindowSeconds));
       const steady = Math.min(Math.max(replicas, up), down);
-      /** How many there were when the policy's period began. */
+      /** The number of replicas when the policy's period began. */
       const before = ({ periodSeconds }: Policy): number =>
         changes
           .filter(({ at }) => at > atSeconds - periodSeconds)

@@ -16,7 +16,7 @@ const streams = readManifests(readFileSync(file, "utf8"));
 const nack = createUserKey();
 const keys = new Map(installedUsers.map(({ name }) => [name, createUserKey()]));
 const seedOf = (name: string): string => keys.get(name)?.seed ?? "";
-// As docs/kubernetes.md has it: the user that NACK is beside those of `yard keys init`.
+// The setup of docs/kubernetes.md: NACK's user is beside those of `yard keys init`.
 const user = `{ nkey: ${nack.publicKey}, permissions: {
   publish: { allow: ["$JS.API.INFO", "$JS.API.STREAM.INFO.*", "$JS.API.STREAM.CREATE.*"] }
   subscribe: { allow: ["_INBOX.>"] }
@@ -47,7 +47,7 @@ test("NACK neither takes back what `streams ensure` changes nor deletes a stream
   }
 });
 
-test("NACK cannot be the admin: it hears its answers where the admin may not", async () => {
+test("NACK cannot be the admin: its reply subject is one that the admin may not subscribe to", async () => {
   const nats = await testNats({ authorization });
   const nc = await connectAs(nats.url, seedOf("admin"));
   const [first = assert.fail("there is no stream")] = streams;
@@ -70,10 +70,12 @@ async function create(nc: NatsConnection, { spec }: Manifest): Promise<void> {
   assert.equal(error, undefined, JSON.stringify(error));
 }
 
-/** What Kubernetes fills in from the CRD. */
+/** The defaults that Kubernetes fills in from the CRD. */
 const DEFAULTS = { maxConsumers: -1, maxMsgs: -1, maxBytes: -1, maxMsgSize: -1 };
 
-/** As the function of this name in NACK's internal/controller/stream_controller.go (April 2026), for the fields that we use. */
+/**
+ * A port of the function of this name in NACK's internal/controller/stream_controller.go (April 2026), for the fields that we use.
+ */
 function streamSpecToConfig(spec: Record<string, unknown>): Record<string, unknown> {
   const config: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(spec)) {

@@ -37,7 +37,7 @@ const skip =
   (chart === "" &&
     "YARD_NATS_CHART is not set: let it name the folder helm/charts/nats of github.com/nats-io/k8s");
 
-test("the values of NATS' chart say what the configuration of one server says", () => {
+test("the values of NATS' chart equal the configuration of one server", () => {
   const conf = readFileSync(join(root, "deploy/nats/nats.conf"), "utf8");
   const told = (name: string): unknown => new RegExp(`^ *${name}: (\\S+)$`, "m").exec(conf)?.[1];
   const merged = dig(values, "config.merge");

@@ -27,7 +27,7 @@ export function containersOf(deployment: Manifest): Container[] {
   return lists.flatMap((list) => (Array.isArray(list) ? (list as Container[]) : []));
 }
 
-/** What a pod gets of the keys. */
+/** The keys that a pod gets. */
 export function keysOf(workload: unknown): string[] {
   const volumes = dig(workload, "spec.template.spec.volumes");
   assert.ok(Array.isArray(volumes));
@@ -37,7 +37,7 @@ export function keysOf(workload: unknown): string[] {
   return items.map(({ key }: { key: string }) => key).toSorted();
 }
 
-/** What a variable of a container is set to, where it is set to a text. */
+/** The value of a container's variable, where it is a text. */
 export function variable(container: unknown, name: string): unknown {
   const list = dig(container, "env");
   assert.ok(Array.isArray(list));

@@ -52,7 +52,7 @@ test("no pattern is left over from a key that no code spells any more", () => {
   }
 });
 
-/** Whether the user may at least read the key; which of its keys it may write, `test/attacks` tries on a real server. */
+/** True when the user may at least read the key; `test/attacks` tries on a real server which keys it may write. */
 function mayRead(user: RedisUser, key: string): boolean {
   return [...user.keys, ...user.readsKeys].some((pattern) => matchesGlob(pattern, key));
 }
@@ -62,8 +62,8 @@ function missing(folder: string, what: string, list: string): string {
 }
 
 /**
- * Keys as they are spelt in code, with `x` for what is put in; `service` is the user itself, and a
- * `kind` of definition is a skill or an agent.
+ * Keys as they are spelt in code, with `x` for each placeholder; `service` is the user itself, and a `kind` of definition is a
+ * skill or an agent.
  */
 function keysIn(folder: string, user: string): string[] {
   return matchesIn(folder, /["'`](yard:(?:\$\{[^}]*\}|[^"'`$])*)/g).flatMap((key) =>

@@ -30,7 +30,7 @@ export function runHelm(helm: string, args: readonly string[]): string {
   const { status, stdout, stderr } = spawnSync(helm, args, {
     cwd: folder,
     encoding: "utf8",
-    // Nothing of the person whose machine it is.
+    // Without any setting of the person whose machine it is.
     env: { PATH: process.env["PATH"], HOME: "/nonexistent", KUBECONFIG: "/dev/null" },
   });
   if (status !== 0) throw new Error(stderr || `helm ended with ${status}`);

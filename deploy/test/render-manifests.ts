@@ -44,7 +44,7 @@ function moduleOf(apiVersion: string): string {
   return `${packages[group] ?? "kubernetes-models"}/${apiVersion}`;
 }
 
-/** Where the types of kinds are that a cluster does not have by itself. */
+/** The types of kinds that a cluster does not have by itself. */
 const packages: Record<string, string> = {
   "keda.sh": "@kubernetes-models/keda",
   "gateway.networking.k8s.io": "@kubernetes-models/gateway-api",

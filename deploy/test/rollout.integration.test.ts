@@ -62,7 +62,7 @@ test(
   },
 );
 
-/** The base with components, as somebody's own overlay has them. */
+/** The base with components, as a user's own overlay has them. */
 async function withComponents(...components: readonly string[]): Promise<Manifest[]> {
   const overlay = await testDirectory();
   const from = (path: string) => relative(overlay, join(import.meta.dirname, "../k8s", path));

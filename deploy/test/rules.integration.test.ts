@@ -48,7 +48,7 @@ test(
   { skip },
   async (t) => {
     const cases: Cases = parse(overTime);
-    // The file has what an alert says; where its link leads is another test's.
+    // The file has the alert's texts; another test checks its link.
     for (const { alertname, exp_alerts } of cases.tests.flatMap((each) => each.alert_rule_test))
       for (const { exp_annotations } of exp_alerts)
         exp_annotations["runbook_url"] = linkOf(alertname);

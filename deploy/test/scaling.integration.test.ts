@@ -13,7 +13,10 @@ import { dig, ofKind } from "./read-manifests.ts";
 import { renderChart } from "./render-chart.ts";
 import { readManifests } from "./render-manifests.ts";
 
-/** The rule of the chart, asked of a real NATS and followed by real runners. Only the autoscaler's clock is made up: it looks every 15 s. */
+/**
+ * The chart's rule, evaluated against a real NATS and followed by real runners. Only the autoscaler's clock is simulated: it polls
+ * every 15 s.
+ */
 const helm = (await kubernetesTool("helm")) ?? "";
 const skip = helm === "" && "there is no helm on this machine";
 const SLOTS = 2;
@@ -53,7 +56,7 @@ test(
     const fleet = await startFleet((env) => lab.runner(env));
     const scaler = autoscalerOf(scaled);
     let atSeconds = 0;
-    /** One look of the autoscaler, and what it wants done. */
+    /** One poll of the autoscaler, and the number of replicas that it wants. */
     const look = async (): Promise<number> => {
       atSeconds += LOOK_SECONDS;
       const facts = { lag: await lag(), replicas: fleet.size(), atSeconds };
@@ -66,8 +69,7 @@ test(
     assert.equal(await lag(), 16, "what waits and what is in work");
     const grown = [await look(), await look(), await look(), await look()];
     assert.deepEqual(grown, [1, 5, 8, 8]);
-    // What an HPA without KEDA would read: all slots of all pods.
-    // A run that waited for a busy service is off the queue for a moment.
+    // An HPA without KEDA would count all slots of all pods. A run that waited for a busy service is off the queue for a moment.
     await until(async () => (await fleet.runsInWork()) === 16 && (await lag()) === 16);
     held.release();
     await until(async () => (await lag()) === 0);
@@ -142,7 +144,7 @@ test(
   },
 );
 
-/** Runners that come and go as an autoscaler wants, the newest first, each with a slot count and a drain of its own. */
+/** Runners that start and stop as an autoscaler wants, the newest first, each with a slot count and a drain of its own. */
 async function startFleet(
   start: (
     env: Record<string, string>,
@@ -175,7 +177,7 @@ async function startFleet(
   };
 }
 
-/** A tool whose calls take until somebody lets them go. */
+/** A tool whose calls wait until the test releases them. */
 function holdCalls() {
   let gate = Promise.withResolvers<void>();
   return {
@@ -200,7 +202,7 @@ async function assertAllRanOnce(
   for (const runId of begun)
     await assertRanOnce(
       { lab, redis },
-      // A runner that leaves asks again elsewhere: one request more for each.
+      // When a runner leaves, another one repeats its request: one request more for each.
       { runId: `cli~${runId}`, crashes: 4, output: "done", calls: ["1:0"] },
     );
   t.diagnostic(`${begun.length} runs, each call executed once`);

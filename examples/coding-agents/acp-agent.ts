@@ -1,5 +1,6 @@
-// An agent of the Agent Client Protocol without a model: it does what the lines of its prompt say, `call <tool> <arguments>`,
-// `say <text>` and `cost <dollars>`, which it says it has cost so far, and keeps how far it is, so that it goes on where it was. Use it to try a runtime with the type `acp`.
+// An agent of the Agent Client Protocol without a model. It executes the lines of its prompt: `call <tool> <arguments>`,
+// `say <text>` and `cost <dollars>`, which it reports as its cost so far. It stores its progress, so that it resumes at the same
+// line. Use it to try a runtime with the type `acp`.
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -16,7 +17,7 @@ import {
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 
-/** What is left of the prompt, and what its calls gave. */
+/** The remaining lines of the prompt, and the results of its calls. */
 interface Script {
   lines: string[];
   results: string[];
