@@ -32,7 +32,7 @@ export async function benchChannels({ stage, rounds }: Bench): Promise<Report> {
   return { name: "channels", figures: [messages, due, ...resting] };
 }
 
-/** One after the other, in turn with a command; each message in a conversation of its own. */
+/** Sequential, in turn with a command; each message in a conversation of its own. */
 async function messageFigure(bus: Bus, starts: StartFollower, count: number): Promise<Figure> {
   const chats: number[] = [];
   const commands: number[] = [];

@@ -16,7 +16,7 @@ interface Context {
 
 const STEPS = 10;
 const sdkFile = process.env["RESTATE_SDK"] ?? "";
-const sdk = (await import(pathToFileURL(sdkFile).href)) as RestateSdk; // as its own types say
+const sdk = (await import(pathToFileURL(sdkFile).href)) as RestateSdk; // as its own types declare
 await sdk.serve({
   port: Number(process.env["RESTATE_SERVICE_PORT"]),
   services: [
