@@ -186,7 +186,7 @@ test(
   },
 );
 
-/** Not ours: no tini is in its container, whose first process nothing inside can kill. */
+/** An external image: no tini is in its container, whose first process nothing inside can kill. */
 function isServer(service: string): boolean {
   return service === "nats" || service === "redis";
 }

@@ -311,7 +311,7 @@ test("what the image installs is for every processor: no install script and no n
     bound.map(([path]) => path),
     [],
   );
-  // Nor a program among the files of any of them, whatever it is called.
+  // The files of none of them contain a program either, under any name.
   const programs = installed.flatMap(([path]) =>
     globSync("**", { cwd: root + path, withFileTypes: true, exclude: isNested })
       .filter((entry) => entry.isFile() && !TEXT.test(entry.name))

@@ -102,7 +102,7 @@ function redisUserOf(deployment: Manifest): string {
   const env = dig(container, "env");
   assert.ok(Array.isArray(env));
   const names = env.map(({ name }: { name: string }) => name);
-  // Kubernetes puts in only what stands before.
+  // Kubernetes substitutes only variables that are defined before.
   for (const part of ["REDIS_SCHEME", "REDIS_ADDRESS"])
     assert.ok(names.includes(part) && names.indexOf(part) < names.indexOf("YARD_REDIS_URL"), part);
   assert.equal(variable(container, "YARD_REDIS_PASSWORD_FILE"), `/keys/${user}.redis`);

@@ -19,7 +19,7 @@ export interface Container {
   volumeMounts?: unknown[];
 }
 
-/** Those that run before, and those that run. */
+/** The init containers, and the containers. */
 export function containersOf(deployment: Manifest): Container[] {
   const pod = dig(deployment, "spec.template.spec");
   const lists = [dig(pod, "initContainers"), dig(pod, "containers")];
