@@ -23,17 +23,17 @@ import { startServiceProcess, type TestService } from "./service-process.ts";
 /** All services of an installation that works, and their requests by service. */
 export interface EveryRequest {
   readonly services: readonly TestService[];
-  /** A connection as the command line has it. */
+  /** A connection like the command line's. */
   readonly cli: Bus;
   readonly rpcs: ReadonlyMap<string, readonly Rpc[]>;
-  /** What comes of a request that is made from its contract: `answered`, or the code of the error and its message. */
+  /** Result of a request made from its contract: `answered`, or the code of the error and its message. */
   readonly outcomeOf: (rpc: Rpc) => Promise<string>;
 }
 
 /**
- * Starts all services that serve requests, with a NATS of their own and the Redis that `redis` names to each, and a run that
- * requests can be about. Requests are made from the contracts, so that a new one is looked at, too; a contract whose request has to be
- * about something has it below. For the top level of a test file: everything ends with it.
+ * Starts all services that serve requests, with a NATS of their own and the Redis that `redis` names to each, and a run for
+ * requests that need one. Requests are made from the contracts, so that new ones are included; a contract whose request has to name
+ * an object has it below. For the top level of a test file: everything ends with it.
  */
 export async function everyRequest(options: {
   readonly directory: string;
@@ -43,7 +43,7 @@ export async function everyRequest(options: {
     readonly YARD_REDIS_URL: string;
     readonly YARD_REDIS_PASSWORD_FILE?: string;
   };
-  /** By which the test writes as the runner does. */
+  /** The test's own URL with the rights of the runner. */
   readonly runnerUrl: string;
 }): Promise<EveryRequest> {
   const { directory, keys } = options;
@@ -114,7 +114,7 @@ export async function everyRequest(options: {
       YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback",
       YARD_MCP_TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       YARD_STATE_DIR: join(directory, "state"),
-      // The servers of a broker without Redis are soon nobody's.
+      // Without Redis a broker's leases soon expire.
       YARD_MCP_LEASE_MS: "600000",
     }),
     start("toolbox", "toolbox", { YARD_WORKSPACE: workspace }),
@@ -175,7 +175,7 @@ export async function everyRequest(options: {
 
 const callers = [cliUser, auditorUser, ...serviceUsers];
 
-/** What a request has beside what its schema asks for, by the contract's name. */
+/** Fields of a request beyond those that its schema requires, by the contract's name. */
 const ABOUT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   // The other requests find the server connected.
   "mcp.disconnect": { server: "remote" },
@@ -193,7 +193,7 @@ const ABOUT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     maxTokens: 10,
   },
 };
-/** Tokens of subjects, and properties of requests, that name something. */
+/** Tokens of subjects, and properties of requests, that name an object. */
 const NAMES = {
   server: "files",
   tool: "append",

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 const WORKSPACES = ["libs", "services", "apps"];
 const OWN_SCOPE = "@switchyard";
 
-/** Null when the history has the commit; else why its code cannot be had. */
+/** Null when the history has the commit; else the reason why its code is missing. */
 export async function whyNoCheckout(commit: string): Promise<string | null> {
   return run("git", ["cat-file", "-e", `${commit}^{commit}`], { cwd: root }).then(
     () => null,

@@ -7,7 +7,7 @@ import {
   type ModelServer,
 } from "../../services/agent-runner/test-fixtures/model-server.ts";
 
-/** How an MCP server is started, or where it is. */
+/** The command of an MCP server, or its URL. */
 export type OutsideServer =
   | {
       readonly command: string;
@@ -25,7 +25,7 @@ interface Client {
 
 const PROMPT = "Use the tools.";
 const SERVER = "switchyard";
-/** For the configurations that name a variable, and have the key from there. */
+/** For configurations that name a variable, and read the key from it. */
 const KEY_VARIABLE = "SWITCHYARD_KEY";
 const TIMEOUT_MS = 180_000;
 
@@ -144,7 +144,7 @@ function headersOf({ key }: { readonly key: string }): Readonly<Record<string, s
   return { Authorization: `Bearer ${key}` };
 }
 
-/** Runs a coding CLI once, as somebody has it who has added our server to its configuration. */
+/** Runs a coding CLI once, with our server in its configuration as a person would add it. */
 export async function runOutsideClient(
   cli: CodingCli["cli"],
   program: string,
@@ -169,8 +169,8 @@ export async function runOutsideClient(
 }
 
 /**
- * A model that lists agents, asks for a history that is denied, and then for a call that needs an approval, which `approve` gives. It says "All done."
- * when that call was made.
+ * A model that lists agents, requests a history that is denied, and then a call that needs an approval, which `approve` gives. It
+ * answers "All done." when that call was made.
  */
 export async function startToolUser(
   { toolName }: Pick<CodingCli, "toolName">,
@@ -188,7 +188,7 @@ export async function startToolUser(
     if (!said.includes("sessions_history")) return { text: ["A title"] };
     if (said.includes("Memory belongs to an agent")) return { text: ["All done."] };
     if (said.includes("this one is closed")) {
-      // Over HTTP the call does not wait: it is made again after the approval.
+      // Over HTTP the call does not wait: it is repeated after the approval.
       await approving;
       approving ??= approve();
       return asks("memory_read", '{"name":"x"}');

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/connect";
 import { connectionOf } from "@switchyard/bus/connection";
 
-/** Nobody may publish it; its refusal comes after all that was published before. */
+/** No user may publish it; its refusal comes after all that was published before. */
 const LAST = "nobody.may.publish.this";
 
 /** Publishes to each subject and returns those that the server let through. */
@@ -22,7 +22,7 @@ export async function letThrough(bus: Bus, subjects: readonly string[]): Promise
   return subjects.filter((subject) => !refused.has(subject));
 }
 
-/** Subscribes and returns how the subscription ended at once; `let through` when the server let it be. */
+/** Subscribes and returns how the subscription ended at once; `let through` when the server accepted it. */
 export async function subscriptionEnding(
   bus: Bus,
   subject: string,

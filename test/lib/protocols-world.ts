@@ -9,7 +9,7 @@ export interface ProtocolsWorld {
   readonly url: string;
   /** The credential of the person who runs the instance, an administrator. */
   readonly token: string;
-  /** A key of somebody else. */
+  /** Makes a key of another caller. */
   keyOf(caller: string, roles: readonly string[]): Promise<string>;
   /** A request to `/api/v1` as the administrator. */
   send(path: string, body?: unknown, key?: string): Promise<Record<string, unknown>>;

@@ -47,7 +47,7 @@ export async function pythonPackages(
   }
 }
 
-/** Waits until what `.ci/run` installs is there. Rejects when it has ended without. */
+/** Waits until the installation by `.ci/run` is there. Rejects when it has ended without. */
 async function brought(place: string, requirements: string): Promise<string> {
   const directory = join(place, basename(requirements, ".txt"));
   const isOver = async () => (await isThere(directory)) || (await isThere(join(place, "done")));
@@ -56,7 +56,7 @@ async function brought(place: string, requirements: string): Promise<string> {
   throw new Error(`${basename(requirements)} was not brought in`);
 }
 
-/** Beside its place at first: another process may install the same. */
+/** Installed beside its final path first: another process may install the same. */
 async function installed(requirements: string, version: string): Promise<string> {
   const digest = createHash("sha256")
     .update(version)

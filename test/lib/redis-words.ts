@@ -1,14 +1,14 @@
 import { connect } from "node:net";
 
-/** Who speaks to Redis; null is a client without credentials. */
+/** The login at Redis; null is a client without credentials. */
 export interface RedisSpeaker {
   readonly user: string;
   readonly password: string;
 }
 
 /**
- * Sends commands one after the other on one connection and returns the raw answers, without the one
- * to the login. No client library: what is tested is what the server lets through.
+ * Sends commands sequentially on one connection and returns the raw answers, without the one to the login. No client library: the
+ * test is about what the server permits.
  */
 export async function redisWords(
   url: string,

@@ -46,8 +46,8 @@ const TEXTS = [
 ];
 
 /**
- * A request that a schema accepts, with as little in it as it asks for. `values` are by the names of properties and
- * stand in for what is made up, where they are of the right type. Throws where a schema wants more than this finds.
+ * A minimal request that a schema accepts. `values` are by the names of properties and replace generated values, where they have
+ * the right type. Throws where a schema requires more than this can generate.
  */
 export function sampleRequest(
   schema: z.ZodType,
@@ -57,17 +57,17 @@ export function sampleRequest(
   return sampleOf(json, { defs: json.$defs ?? {}, values }) as Record<string, unknown>; // requests are objects
 }
 
-/** What all parts of a sample share. */
+/** Options that all parts of a sample share. */
 export interface SampleOptions {
-  /** By the last word of `$ref`. */
+  /** Definitions by the last word of `$ref`. */
   readonly defs: Readonly<Record<string, JsonSchema>>;
-  /** By the names of properties. */
+  /** Values by the names of properties. */
   readonly values?: Readonly<Record<string, unknown>>;
-  /** With all that a schema knows, not only with what it asks for. */
+  /** Includes all optional properties of a schema, not only the required ones. */
   readonly isFull?: boolean;
 }
 
-/** As {@link sampleRequest}, from a JSON Schema. */
+/** Generates a value like {@link sampleRequest}, from a JSON Schema. */
 export function sampleOf(schema: JsonSchema, options: SampleOptions): unknown {
   const { defs, values = {}, isFull = false } = options;
   const next = (part: JsonSchema) => sampleOf(part, options);

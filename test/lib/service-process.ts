@@ -9,9 +9,9 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface TestService {
   readonly pid: number;
-  /** Where `/readyz` is. */
+  /** The URL of `/readyz`. */
   readonly healthUrl: string;
-  /** What it has logged until now, a line each. */
+  /** Lines of its log so far. */
   readonly lines: readonly string[];
   /** Null as long as it runs. */
   exitCode(): number | NodeJS.Signals | null;
@@ -47,7 +47,7 @@ export async function startServiceProcess(
     throw new Error(`${service} ended before it was ready:\n${lines.slice(-10).join("\n")}`);
   });
   const healthUrl = await Promise.race([ready, early]);
-  early.catch(() => {}); // from here on its end is the test's own doing
+  early.catch(() => {}); // from here on its end is caused by the test
   return {
     pid: child.pid ?? 0,
     healthUrl,

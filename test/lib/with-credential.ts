@@ -4,7 +4,10 @@ import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
 import { after } from "node:test";
 
-/** A proxy on loopback that adds a credential to each request, for programs that cannot send one. Everything else passes as it is, but for what `change` makes of a body. */
+/**
+ * A proxy on loopback that adds a credential to each request, for programs that cannot send one. Everything else passes unchanged,
+ * except a body that `change` edits.
+ */
 export async function withCredential(
   target: string,
   key: string,

@@ -16,11 +16,11 @@ export interface DevProcess {
   readonly healthUrl: string | null;
 }
 
-/** What `yard dev --json` says when everything runs. */
+/** Output of `yard dev --json` when everything runs. */
 export interface DevInstance {
   readonly natsUrl: string;
   readonly redisUrl: string;
-  /** Where the gateway answers, and the file with the token of the person who runs the instance. */
+  /** The gateway's address, and the file with the token of the person who runs the instance. */
   readonly httpUrl: string;
   readonly httpTokenFile: string;
   readonly processes: readonly DevProcess[];
@@ -30,13 +30,13 @@ export interface DevInstance {
   /** Lines of the merged log so far, parsed; grows while the instance runs. */
   readonly log: readonly Record<string, unknown>[];
   /**
-   * Stops everything as Ctrl-C does, and resolves with the exit code. Rejects when a service asked
-   * Redis for something that its user may not have.
+   * Stops everything as Ctrl-C does, and resolves with the exit code. Rejects when a service sent Redis a command that its user may
+   * not send.
    */
   stop(): Promise<number | null>;
 }
 
-/** A connection as the person who runs the instance, as `yard` has it. */
+/** A connection as the person who runs the instance, like that of `yard`. */
 export function connectAsCli({
   natsUrl,
   stateDir,
@@ -87,7 +87,7 @@ export async function startYardDev(options: {
         TEST_NODE: process.execPath,
         YARD_STATE_DIR: stateDir,
         YARD_EXIT_WITH_PARENT: "1",
-        // Servers of tests write where the test looks. What a sandbox does is tested by itself.
+        // Servers of tests write to the test's directories. Sandboxes have tests of their own.
         YARD_MCP_SANDBOX: "off",
         ...env,
       },
@@ -143,7 +143,7 @@ export async function startYardDev(options: {
 /** How Redis answers when its log of refusals is empty. */
 const NOTHING = "*0\r\n";
 
-/** What Redis refused since its start, raw. */
+/** Commands that Redis refused since its start, raw. */
 async function refusedByRedis(url: string, stateDir: string): Promise<string> {
   const password = (await readFile(join(stateDir, "keys", "admin.redis"), "utf8")).trim();
   return redisWords(url, { user: "admin", password }, [["ACL", "LOG"]]);
