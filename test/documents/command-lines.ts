@@ -1,4 +1,4 @@
-/** What begins a line that people copy, and what it stands for. */
+/** Beginnings of lines that people copy, and the words that they stand for. */
 const BEGINNINGS: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/^ *(?:\.\/)?yard (?=[a-z])/, ""],
   [/^ *docker compose run --rm cli /, ""],
@@ -12,7 +12,7 @@ export function commandLineOf(line: string): string | null {
   return null;
 }
 
-/** Help topics say beside a command what it does, other documents behind a `#`. */
+/** Help topics explain a command beside it, other documents behind a `#`. */
 function withoutRemark(line: string): string {
   return line.replace(/ {2,}[^ ].*$/, "").trimEnd();
 }

@@ -30,7 +30,7 @@ function anchorsOf(path: string): ReadonlySet<string> {
   return new Set([...headings].map(([, heading = ""]) => anchorOf(heading)));
 }
 
-/** As GitHub makes them: lower case, no punctuation, hyphens for spaces. */
+/** The format of GitHub: lower case, no punctuation, hyphens for spaces. */
 function anchorOf(heading: string): string {
   return heading
     .trim()

@@ -46,7 +46,7 @@ function collect(expression: string, text: string, found: Found): void {
   }
 }
 
-/** What stands between the commas, those inside of brackets and strings aside. */
+/** Splits at the commas outside of brackets and strings. */
 function partsOf(text: string): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -61,7 +61,7 @@ function partsOf(text: string): string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== "");
 }
 
-/** The place behind the string or the bracket that begins here. */
+/** The index behind the string or the bracket that begins here. */
 function endOf(text: string, start: number): number {
   const open = text[start] ?? "";
   if (/["'`]/.test(open)) {

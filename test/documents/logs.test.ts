@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { fieldsIn } from "./log-fields.ts";
 import { root } from "./markdown-files.ts";
 
-/** Of the faults of libs/bus. */
+/** Fields of the faults of libs/bus. */
 const FAULTS = ["contract", "correlationId", "subject"];
 
-/** Fields that come from elsewhere than where they are logged: the file, what is logged there, and what it holds. */
+/** Fields from elsewhere than their log call: the file, the logged object, and its fields. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "libs/service/src/run-service.ts problems": ["problems"],
   "services/agent-runner/src/fault-report.ts where": FAULTS,
@@ -19,7 +19,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "services/skill-importer/src/service.ts facts": FAULTS,
 };
 
-/** What pino and `createLog` write into each line. */
+/** Fields that pino and `createLog` write into each line. */
 const OF_EVERY_LINE = ["instance", "level", "msg", "service", "time"];
 
 test("every field that a service logs is in docs/logs.md, and no other", () => {

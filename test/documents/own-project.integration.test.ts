@@ -38,7 +38,7 @@ test("the project that README.md shows works as it says", async () => {
   assert.match(stdout, /^A copy: .*rule no-writes denies .*reviewers read$/m);
 });
 
-/** What a line of a document needs and this project does not have; its command is tested with it elsewhere. */
+/** Lines of documents that need more than this project has; their commands are tested elsewhere. */
 const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
   [/^(?:dev|init|chat|doctor|schedules|channels|keys)\b/, "has a test of its own"],
   [/^approvals watch|^audit tail/, "goes on until it is stopped"],
@@ -59,7 +59,7 @@ test("every command line of a document that names nothing foreign does what it s
   const imported = await yard(["skills", "import", "my-skills"], env, project);
   assert.equal(imported.code, 0, imported.stderr);
   symlinkSync(join(root, "examples"), join(project, "examples"));
-  // Those of the help are tried in apps/cli/src/commands/examples.integration.test.ts.
+  // The help's examples are tested in apps/cli/src/commands/examples.integration.test.ts.
   const inHelp = new Set(
     leafCommands(buildProgram("0.0.0", () => Promise.resolve())).flatMap(({ path }) =>
       examplesOf(path),
