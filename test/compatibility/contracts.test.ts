@@ -1,7 +1,7 @@
-// Messages of the last version and of this one: each has to be understood by the other, since both run while pods are replaced.
+// Messages of the last version and of this one: each must accept the other's, since both run while pods are replaced.
 //
-// Only what changed is looked at: a schema that is the same takes the same messages. Whoever may not send a property to an older service,
-// because it refuses what it does not know, has to leave it out until all are new: a request with no more than it asks for is tried.
+// Only changed schemas are checked: an unchanged one accepts the same messages. A sender must leave a new property out until all
+// services are new, if older ones refuse unknown properties: so the smallest valid request is tried.
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
@@ -20,7 +20,7 @@ import { sampleOf, type JsonSchema } from "../lib/sample-request.ts";
 import { readRecording } from "./recording.ts";
 import { LAST_VERSION } from "./versions.ts";
 
-/** What of docs/asyncapi.json is needed. */
+/** The required part of docs/asyncapi.json. */
 const Document = z.object({
   channels: z.record(
     z.string(),
@@ -58,7 +58,7 @@ test("events and journals of the last version are read", async () => {
   const journals = redis.filter(({ key }) => key.endsWith(":journal"));
   assert.ok(journals.length > 5);
   for (const { key, value } of journals) {
-    // As the runner that wrote them.
+    // Replayed as by the runner that wrote them.
     const entries = value.map((entry) => JSON.parse(entry) as JournalEntry);
     const { events: count } = replay(entries);
     assert.equal(eventsOf(entries).length, count, key);
@@ -89,7 +89,7 @@ for (const contract of allContracts)
     const isRefused = REFUSED_BY_LAST.has(name);
     const verb = isRefused ? "refuses" : "understands";
     test(`${name}: the last version ${verb} what is sent with no more than has to be`, () => {
-      // Answers and events may have more, which a reader leaves out.
+      // Answers and events may have more members, which a reader ignores.
       const reader = ajv.compile(isAnswer ? withoutRefusals(before) : before);
       for (const sample of samplesOf(after, false)) {
         assert.ok(ajv.validate(after, sample), JSON.stringify(sample));
@@ -101,8 +101,8 @@ for (const contract of allContracts)
   }
 
 /**
- * A rule between fields is nothing that JSON Schema says, so a sample may break it: session and label, say, of which there has to be one.
- * With one field more or less, or without those that the rule names, it has to fit then.
+ * JSON Schema cannot express a rule between fields, so a sample may break it: session and label, for example, of which one is
+ * required. With one field more or less, or without those that the rule names, it has to fit then.
  */
 function problemOf(schema: z.ZodType, sample: unknown, before: JsonSchema): z.ZodError | undefined {
   const { error } = schema.safeParse(sample);
@@ -111,7 +111,7 @@ function problemOf(schema: z.ZodType, sample: unknown, before: JsonSchema): z.Zo
   const fewer = fields.map(([left]) => fields.filter(([name]) => name !== left));
   const more = samplesOf(before, true).flatMap(
     (full) =>
-      Object.entries(full as Record<string, unknown>).map((added) => fields.concat([added])), // as above
+      Object.entries(full as Record<string, unknown>).map((added) => fields.concat([added])), // a rule between fields applies to an object
   );
   const others = [
     ...[...fewer, ...more].map((each) => Object.fromEntries(each)),
@@ -160,7 +160,7 @@ function payloadOf(
     : whole;
 }
 
-/** Without texts for people, which change nothing. */
+/** Without descriptions for people, which change nothing. */
 function resolved(value: unknown, schemas: Readonly<Record<string, unknown>>): unknown {
   if (Array.isArray(value)) return value.map((each) => resolved(each, schemas));
   if (typeof value !== "object" || value === null) return value;

@@ -24,7 +24,7 @@ rules:
   - { id: others, effect: allow, approval: auto, what: { tools: [agent, ask_user, "memory_*"] } }
 `;
 
-/** What is in the directory of an installation whose version changes. */
+/** Directories of an installation whose version changes. */
 export interface Installation {
   readonly project: string;
   readonly stateDir: string;

@@ -1,7 +1,7 @@
-// What an installation keeps in Redis and JetStream, as text, so that the data of a version is there when its code is not.
+// The data of an installation in Redis and JetStream, as text, so that a version's data is available without its code.
 //
-// Times are moved when it is restored, as if it had been recorded a minute ago: limits, leases and keys that expire would be over otherwise. The
-// audit keeps its own, which its chain has digests of.
+// Times are moved when it is restored, as if it had been recorded a minute ago: limits, leases and keys that expire would be over
+// otherwise. The audit keeps its own, because its chain has digests of them.
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ export const Recording = z.object({
 });
 export type Recording = z.infer<typeof Recording>;
 
-/** Stands for the directory of the installation. */
+/** A placeholder for the directory of the installation. */
 const DIRECTORY = "{{directory}}";
 const MINUTE_MS = 60_000;
 const log = createLog({ service: "test", level: "silent" });
@@ -191,15 +191,15 @@ async function readStreams(manager: JetStreamManager): Promise<Recording["stream
   return found;
 }
 
-/** Each message at its place in the stream, which journals tell of. */
+/** Restores each message at its sequence in the stream, which journals refer to. */
 async function writeStream(
   connection: NatsConnection,
   { config, nextSeq, messages }: Recording["streams"][number],
 ): Promise<void> {
   const manager = await connection.jetstreamManager();
-  const wanted = config as unknown as StreamConfig; // as the server gave it
+  const wanted = config as unknown as StreamConfig; // read from the server
   const { subject_transform: renaming, sources: _, ...plain } = wanted;
-  // What is renamed when it is published is stored under names that the stream does not take.
+  // Messages that are renamed when they are published are stored under subjects that the stream does not accept.
   const stored = [...new Set(messages.map(({ subject }) => subject))];
   const subjects = [
     ...(renaming === undefined ? wanted.subjects : stored),
@@ -224,12 +224,12 @@ async function writeStream(
     if (got !== seq) throw new Error(`${wanted.name}: ${got} is not ${seq}`);
     if (message === undefined) await manager.streams.deleteMessage(wanted.name, seq);
   }
-  // A stream keeps the number that it was made to begin with.
+  // A stream keeps the first sequence that it was made with.
   const update: Partial<StreamConfig> = { ...wanted, first_seq: first };
   await manager.streams.update(wanted.name, update);
 }
 
-/** Without those by which the server would refuse what comes again. */
+/** Without the headers that would make the server refuse a repeat. */
 function headersOf(named: readonly (readonly [string, readonly string[]])[]) {
   const made = headers();
   for (const [name, values] of named)

@@ -63,7 +63,7 @@ test(
     runner = await replace(runner, "new");
     await atGate(4);
     runner = await replace(runner, "old");
-    // What came to one version before it is known to the other.
+    // A repeated command that one version accepted is a duplicate for the other.
     for (const runId of names) await lab.command("walker", { runId, input: "x" });
     const calls = [1, 2, 3, 4, 5].map((step) => `${step}:0`);
     for (const runId of names) {

@@ -1,4 +1,4 @@
-// What installations of earlier versions left behind goes on with this one: their real data, made by their code (record.ts).
+// Data that earlier versions left behind works with this one: real data, made by their code (record.ts).
 
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ import { RULES, writeAgent, writeInstallation } from "./left-runs.ts";
 import { readRecording, restore } from "./recording.ts";
 import { BEFORE_OWNERS, LAST_VERSION } from "./versions.ts";
 
-/** Reads what it kept in earlier runs. */
+/** Reads the output of its earlier runs. */
 const READING = `
   steps: [{ calls: [{ tool: memory_read, with: {} }] }]
   answer: "{{/results/0/text}}"`;
@@ -28,7 +28,7 @@ const RIGHTS = "rights:\n  - { id: sharing, right: share-memory, users: [me] }\n
 
 for (const version of [BEFORE_OWNERS, LAST_VERSION]) {
   const directory = await testDirectory();
-  test(`runs, sessions and approvals of ${version} go on`, async (t) => {
+  test(`runs, sessions and approvals of ${version} continue`, async (t) => {
     const installation = await writeInstallation(directory);
     const { project, stateDir, workspace } = installation;
     const recording = await readRecording(join(import.meta.dirname, `recorded/${version}.json`));
@@ -68,16 +68,19 @@ for (const version of [BEFORE_OWNERS, LAST_VERSION]) {
       assert.equal((await call(cli, getRun, { runId: full("finished") })).run.requester, "me");
     });
 
-    await t.test("a run that asked is answered, and tells it under its owner", async () => {
-      const asked = { runId: "asking", callId: `${full("asking")}:1:0`, answer: "this" };
-      await call(bus, answerQuestion, asked);
-      assert.equal(await outputOf("asking"), "you said this");
-      const event = await client.waitForEvent("yard.evt.run.me.asking.finished", () => true);
-      const { seq } = event.payload as { seq: number };
-      assert.ok(seq > 3, "its events are counted on");
-    });
+    await t.test(
+      "a run that asked a question is answered, and publishes it under its owner",
+      async () => {
+        const asked = { runId: "asking", callId: `${full("asking")}:1:0`, answer: "this" };
+        await call(bus, answerQuestion, asked);
+        assert.equal(await outputOf("asking"), "you said this");
+        const event = await client.waitForEvent("yard.evt.run.me.asking.finished", () => true);
+        const { seq } = event.payload as { seq: number };
+        assert.ok(seq > 3, "its events are counted on");
+      },
+    );
 
-    await t.test("a run that waits for another one hears its end", async () => {
+    await t.test("a run that waits for another one gets its end", async () => {
       const { questions } = await call(bus, listQuestions, { limit: 50 });
       const child = questions.find(({ runId }) => runId.startsWith(full("sub-")));
       assert.ok(child !== undefined, JSON.stringify(questions));
@@ -113,7 +116,7 @@ for (const version of [BEFORE_OWNERS, LAST_VERSION]) {
       },
     );
 
-    await t.test("a session goes on where it was, with the message that waited", async () => {
+    await t.test("a session continues where it was, with the message that waited", async () => {
       await call(bus, answerQuestion, {
         runId: "turn",
         callId: `${full("turn")}:1:0`,
