@@ -10,7 +10,7 @@ import { describeFault } from "./driver/fault.ts";
 import { runChaos } from "./run-chaos.ts";
 import { World } from "./world/world.ts";
 
-/** The short form of `npm run chaos`: always the same seed, so that who fails here fails again. */
+/** The short form of `npm run chaos`: always the same seed, so that a failure is reproducible. */
 const SHORT = {
   seed: 7,
   runs: 40,
@@ -50,7 +50,7 @@ test("a runner that wakes after its run was taken over writes nothing and calls 
   await resumed;
   await ended;
   assert.equal((await kindsOf(runId)).at(-1), "finished");
-  // On a busy machine the sending goes on for a moment.
+  // On a busy machine the publishing continues for a moment.
   const before = await until(async () => {
     const first = await traceOf(runId);
     await delay(1_000);

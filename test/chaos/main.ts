@@ -39,7 +39,7 @@ const settings = {
 if (values.recovery !== undefined) await tellRecovery(values.recovery.split(","));
 else await playRounds();
 
-/** Instead of rounds: how fast the whole recovers, each way by itself. */
+/** Measures, instead of rounds, how fast the system recovers, each way separately. */
 async function tellRecovery(names: readonly string[]): Promise<void> {
   await withWorld({ slots: 16, duplicateWindowMs: 120_000 }, async (world) => {
     for await (const { name, tookMs, usualMs, isTooSlow } of measureRecovery(world, names)) {
@@ -95,7 +95,7 @@ async function withWorld<T>(options: WorldOptions, act: (world: World) => Promis
   }
 }
 
-/** A number of them is drawn from the seed; names are taken as they are. */
+/** A number of them is drawn from the seed; names are used unchanged. */
 function disastersOf(seed: number, world: World): Disaster[] {
   const possible = possibleDisasters(castOf(world));
   const asked = values.disasters;

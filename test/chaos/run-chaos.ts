@@ -29,7 +29,7 @@ import { drawSchedule } from "./driver/schedule.ts";
 import { decideApprovals, drawRuns, startRuns, type WorkloadOptions } from "./driver/workload.ts";
 import type { World } from "./world/world.ts";
 
-/** `durationMs` is how long things go wrong. */
+/** `durationMs` is the time in which faults happen. */
 export interface ChaosOptions extends WorkloadOptions, OutsideOptions {
   readonly everyMs: number;
   readonly disasters: readonly Disaster[];
@@ -46,7 +46,7 @@ export interface ChaosReport {
   readonly settledMs: number;
 }
 
-/** Plays one round on a world, which is stopped by it, and says which promises were broken. */
+/** Plays one round on a world, stops it, and reports the broken promises. */
 export async function runChaos(world: World, options: ChaosOptions): Promise<ChaosReport> {
   const { seed } = options;
   const runs = drawRuns(options);
@@ -95,7 +95,7 @@ export async function runChaos(world: World, options: ChaosOptions): Promise<Cha
   };
 }
 
-/** Who takes part in a round. */
+/** The parts of a round. */
 export function castOf(world: World): Cast {
   const servers = [world.nats.name, world.redis.name];
   return {
@@ -105,13 +105,13 @@ export function castOf(world: World): Cast {
   };
 }
 
-/** A connection that says nothing for long is as good as a process that does not. */
+/** A connection without traffic for long counts as a dead process. */
 function absencesOf({ atMs, lastsMs, parts }: Fault, startedAt: number): Absence[] {
   const from = startedAt + atMs;
   return parts.map((part) => ({ part, from, to: from + lastsMs }));
 }
 
-/** Somebody decides about approvals while `act` is under way. */
+/** Decides approvals while `act` runs. */
 async function whileDeciding<T>(
   { bus, seed }: { bus: Bus; seed: number },
   act: () => Promise<T>,
@@ -128,10 +128,13 @@ async function whileDeciding<T>(
   return result;
 }
 
-/** Long enough for several failed pick-ups in a row (10 s each), and for the work that faults kept waiting; what has not ended then is a violation. */
+/**
+ * Long enough for several failed pick-ups in a row (10 s each), and for the work that faults delayed; a run that has not ended then
+ * is a violation.
+ */
 const SETTLE_MS = 120_000;
 const SETTLE_MS_EACH = 250;
-/** Nothing pauses longer than 30 s: what has not moved for this long is stuck. */
+/** No pause is longer than 30 s: a run without progress for this long is stuck. */
 const STUCK_MS = 45_000;
 const POLL_MS = 250;
 const OPEN_STATUSES: ReadonlySet<string> = new Set(["null", "running", "waiting"]);
@@ -175,7 +178,7 @@ async function untilDelivered(
   }
 }
 
-/** Of each run its status and the length of its journal. */
+/** Status and journal length of each run. */
 async function statesOf(redis: Redis, accepted: readonly string[]): Promise<[string, number][]> {
   const known = await redis.zrange("yard:runs", "0", "-1"); // child runs, too
   return Promise.all(

@@ -25,23 +25,23 @@ function rulesOf({ facts = journal, runs = [boss, sub], permits = [permit] } = {
   return checkChildren({ ...boss, journal: facts }, { runs, permits }).map(({ rule }) => rule);
 }
 
-test("finds nothing where a child was allowed and its end heard once", () => {
+test("finds nothing where a child was allowed and its end delivered once", () => {
   assert.deepEqual(rulesOf(), []);
   const cancelled = journal.toSpliced(2, 2, { kind: "cancelled", at: 4 });
   assert.deepEqual(rulesOf({ facts: cancelled }), [], "who was cancelled need not hear of it");
 });
 
-test("finds a child that nobody allowed", () => {
+test("finds a child that was not allowed", () => {
   assert.deepEqual(rulesOf({ permits: [{ ...permit, runId: "other" }] }), ["unpermitted-call"]);
 });
 
-test("finds an end that was heard twice, otherwise or never", () => {
+test("finds an end that was delivered twice, otherwise or never", () => {
   assert.deepEqual(rulesOf({ facts: journal.toSpliced(2, 0, told) }), ["child"]);
   assert.deepEqual(rulesOf({ facts: journal.with(2, { ...told, status: "failed" }) }), ["child"]);
   assert.deepEqual(rulesOf({ facts: journal.toSpliced(2, 1) }), ["child"]);
 });
 
-test("finds an end of a child that nobody knows, in a whole round, too", () => {
+test("finds an end of an unknown child, in a whole round, too", () => {
   assert.deepEqual(rulesOf({ runs: [boss] }), ["child"]);
   const nothing = { accepted: [], effects: [], approvals: [], queued: [] };
   const more = { rejections: [], sessions: [], messages: [], jobs: [], absences: [] };

@@ -1,6 +1,6 @@
 import type { Evidence, RunEvidence, Violation } from "./evidence.ts";
 
-/** Who works for a run was allowed to, exists, and its end reached that run once and as it was. */
+/** A run's children were allowed, exist, and delivered their end to it once and unchanged. */
 export function checkChildren(
   { runId, journal }: RunEvidence,
   { runs, permits }: Pick<Evidence, "runs" | "permits">,

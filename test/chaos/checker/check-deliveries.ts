@@ -8,7 +8,7 @@ export function checkDeliveries({
   return [...messages.flatMap(checkAnswers), ...jobs.flatMap(checkJob)];
 }
 
-/** The agent answers with what was written. */
+/** The agent's answer is the text that it received. */
 function checkAnswers({ conversation, said, answers }: MessageEvidence): Violation[] {
   const wrong = said.flatMap((id): Violation[] => {
     const times = answers.filter((text) => text === id).length;

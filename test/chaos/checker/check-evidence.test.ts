@@ -50,7 +50,7 @@ const approval = {
   callId: "r1:1:1",
   decision: { by: "cli" },
   consumedAt: "2026-01-01T00:00:00.000Z",
-} as unknown as Approval; // the rest is not looked at
+} as unknown as Approval; // other members are not checked
 const sound: Evidence = {
   accepted: ["r1"],
   runs: [run],
@@ -90,7 +90,7 @@ const withJournal = (change: (facts: JournalFact[]) => JournalFact[]): Evidence 
 const again = (effect: Effect | undefined, at: number): Effect[] =>
   effect === undefined ? [] : [{ ...effect, at }];
 
-/** What is wrong, and which broken promise the checker must name. */
+/** Planted faults, and the rule that the checker must name. */
 const planted: readonly (readonly [string, Rule, Evidence])[] = [
   ["an accepted run that nobody knows", "run-lost", { ...sound, accepted: ["r1", "r2"] }],
   [

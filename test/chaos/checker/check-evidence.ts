@@ -14,8 +14,8 @@ import type {
 } from "./evidence.ts";
 
 /**
- * Holds what a round left behind against what Switchyard promises. It reads journals, events, the
- * book of effects and approvals by itself and shares no code with the services.
+ * Checks a round's evidence against the promises of Switchyard. It reads journals, events, the book of effects and approvals by
+ * itself and shares no code with the services.
  */
 export function checkEvidence(evidence: Evidence): Violation[] {
   const known = new Set(evidence.runs.map(({ runId }) => runId));
@@ -48,10 +48,10 @@ const STATUS_OF_END = new Map([
   ["cancelled", "cancelled"],
   ["dead", "dead"],
 ]);
-/** What the rules of the project say, whatever the policy has put on record. */
+/** Decisions of the project's rules, independent of the policy's records. */
 const NEEDS_A_PERSON = "mcp__marking__danger";
 const FORBIDDEN = "mcp__marking__forbidden";
-/** Codes of a failed call that do not say that it was not made. */
+/** Codes of a failed call that leave open whether it was made. */
 const ADMITS_EXECUTION: ReadonlySet<string> = new Set([
   "cancelled",
   "outcome_unknown",
@@ -61,7 +61,7 @@ const ADMITS_EXECUTION: ReadonlySet<string> = new Set([
 ]);
 const RESULTS = new Set(["tool-completed", "tool-denied", "tool-failed"]);
 
-/** Exactly one terminal state, told alike by journal, state and events. */
+/** Exactly one terminal state, the same in journal, state and events. */
 function checkEnd({ runId, status, journal, events }: RunEvidence): Violation[] {
   const found: Violation[] = [];
   const ends = journal.filter(({ kind }) => STATUS_OF_END.has(kind));
@@ -136,7 +136,7 @@ interface TracedCall extends AskedCall {
   readonly began: readonly Effect[];
 }
 
-/** What really happened: each effect belongs to one call, which was asked for, allowed, and made once. */
+/** Real effects: each belongs to one call, which was requested, allowed, and made once. */
 function checkEffects(evidence: Evidence): Violation[] {
   const effects = Map.groupBy(
     evidence.effects.filter(({ phase }) => phase === "began"),
@@ -168,7 +168,7 @@ function checkExecutions({ callId, run, began }: TracedCall): Violation[] {
     found.push(broken("executed-twice", callId, `it was executed ${began.length} times`));
   const result = run.journal.find((fact) => fact.callId === callId && RESULTS.has(fact.kind));
   if (result === undefined) return found;
-  // A call that has failed, such as one of a run that was cancelled, may be on its way all the same.
+  // A failed call, such as one of a cancelled run, may still be in flight.
   if (result.kind === "tool-completed" && began.some(({ at }) => at > result.at))
     found.push(broken("executed-after-result", callId, `its result was written before it began`));
   if (result.kind === "tool-completed" && began.length === 0)
@@ -184,7 +184,7 @@ function checkExecutions({ callId, run, began }: TracedCall): Violation[] {
 
 function checkPermit({ callId, tool, input, run, began }: TracedCall, evidence: Evidence) {
   if (began.length === 0) return [];
-  // A policy that has lost its rules may have put an allow on record.
+  // A policy that has lost its rules may have recorded an allow.
   if (tool === FORBIDDEN) return [broken("unpermitted-call", callId, "no rule allows it")];
   const argsDigest = canonicalDigest(input);
   const isPermitted = evidence.permits.some(

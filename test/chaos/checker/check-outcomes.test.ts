@@ -14,7 +14,7 @@ function rulesOf(...facts: readonly JournalFact[]): string[] {
   return checkOutcomes({ ...NOTHING, runs: [runOf(...facts)] }).map(({ rule }) => rule);
 }
 
-/** So many runners were away, one after the other, from so many seconds on. */
+/** Absences of so many runners, one after the other, from so many seconds on. */
 function deaths(count: number, fromMs: number): Absence[] {
   return Array.from({ length: count }, (_, index) => {
     const from = fromMs + index * 1_000;

@@ -24,7 +24,7 @@ export function checkOutcomes({
 }
 
 const DEATH_CODE = "too_many_attempts";
-/** How many runners have to die of a run until it is given up, as long as nobody sets it. */
+/** Default number of runners that die of a run before it is given up. */
 const MOST_DEATHS = 5;
 
 function isDeadly(absences: readonly Absence[]): boolean {
@@ -62,7 +62,7 @@ function checkLimit({ runId: where, journal }: RunEvidence): Violation[] {
   return [{ rule: "limit-missed", where, detail: `${detail}, although its limit ended a call` }];
 }
 
-/** What only an outage can have made of a call whose tool, server and policy exist, and have been there before. */
+/** Codes that only an outage can cause when tool, server and policy exist and were there before. */
 const WRONG_REASONS: ReadonlySet<string> = new Set([
   "internal",
   "policy_unavailable",

@@ -50,7 +50,7 @@ function checkTurns({ sessionId: where, events }: SessionEvidence, runs: readonl
   return found;
 }
 
-/** What was said to a run that ended is in the history, once. */
+/** Messages to an ended run are in the history, once. */
 function checkHistory({ sessionId: where, said }: SessionEvidence, runs: readonly RunEvidence[]) {
   return runs.flatMap(({ runId, journal }): Violation[] => {
     const isOver = journal.some(({ kind }) => ENDS.has(kind));
@@ -61,7 +61,7 @@ function checkHistory({ sessionId: where, said }: SessionEvidence, runs: readonl
   });
 }
 
-/** Their contract says: each at least once, in the order of their numbers. */
+/** Their contract promises: each at least once, in the order of their numbers. */
 function checkEvents({ sessionId: where, events }: SessionEvidence): Violation[] {
   const first = [...new Set(events.map(({ seq }) => seq))];
   const wrong = first.findIndex((seq, index) => seq !== index + 1);

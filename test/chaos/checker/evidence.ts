@@ -1,34 +1,34 @@
 import type { Approval } from "@switchyard/contracts/approval-record";
 
-/** What is left behind when a round is over, as plain data: nothing in here was computed by a runner. */
+/** The state after a round, as plain data: nothing in here was computed by a runner. */
 export interface Evidence {
   /** Runs whose command the queue has acknowledged. */
   readonly accepted: readonly string[];
-  /** Every run that Redis knows, also those that runs have started. */
+  /** Every run in Redis, also those that runs have started. */
   readonly runs: readonly RunEvidence[];
   /** Lines of the book that the MCP server's calls write, in the order of the file. */
   readonly effects: readonly Effect[];
   readonly approvals: readonly Approval[];
-  /** What the policy let pass, from its audit. */
+  /** Calls that the policy permitted, from its audit. */
   readonly permits: readonly Permit[];
   /** Processes of the round that still run after everything was stopped. */
   readonly leftOver: readonly { readonly pid: number; readonly name: string }[];
-  /** Services that ended although nobody had ended them. */
+  /** Services that ended without a fault of the schedule. */
   readonly crashes: readonly string[];
   /** Subjects of the commands that were still in the queue when the time for them was over. */
   readonly queued: readonly string[];
-  /** What a service asked of Redis or NATS and may not. */
+  /** Commands and subjects that Redis or NATS refused a service. */
   readonly refusals: readonly string[];
   /** Commands that were refused, although every one of the round is good. */
   readonly rejections: readonly Rejected[];
   readonly sessions: readonly SessionEvidence[];
   readonly messages: readonly MessageEvidence[];
   readonly jobs: readonly JobEvidence[];
-  /** What was done to processes that may be taken for their death. */
+  /** Faults of processes that may count as their death. */
   readonly absences: readonly Absence[];
 }
 
-/** What people wrote in one conversation of a channel, and what they read there. */
+/** A person's messages in one conversation of a channel, and the answers there. */
 export interface MessageEvidence {
   readonly conversation: string;
   readonly said: readonly string[];
@@ -51,10 +51,10 @@ export interface Rejected {
   readonly message: string;
 }
 
-/** A session as it lies in Redis, and what its events tell. */
+/** A session as stored in Redis, and its events. */
 export interface SessionEvidence {
   readonly sessionId: string;
-  /** The run that may be under way, and those that wait for their turn. */
+  /** The current run, and those that wait for their turn. */
   readonly active: string | null;
   readonly queue: readonly string[];
   /** Runs whose messages are in the history, one entry for each message of a user. */
@@ -80,34 +80,34 @@ export interface Absence {
 
 export interface RunEvidence {
   readonly runId: string;
-  /** As the run's own hash in Redis says. */
+  /** The status in the run's own hash in Redis. */
   readonly status: string;
   readonly journal: readonly JournalFact[];
   /** In the order of the stream. */
   readonly events: readonly EventFact[];
 }
 
-/** One entry of a journal; only what the checker looks at. */
+/** One entry of a journal; only the members that the checker reads. */
 export interface JournalFact {
   readonly kind: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
   readonly callId?: string;
   readonly step?: number;
-  /** `allow` when the provider said that the call was allowed. */
+  /** `allow` when the provider reported that the call was allowed. */
   readonly effect?: string;
-  /** Of an answer: the calls that it asks for. */
+  /** Set for an answer: the calls that it requests. */
   readonly calls?: readonly AskedCall[];
-  /** Of the start and the end of a run that works for this one. */
+  /** Set for the start and the end of a run that works for this one. */
   readonly childRunId?: string;
-  /** Of such an end: how it was told. */
+  /** Set for such an end: the reported status. */
   readonly status?: string;
-  /** Of the first entry: a second execution is allowed when the outcome of the first was unknown. */
+  /** Set for the first entry: a second execution is allowed when the outcome of the first was unknown. */
   readonly onUnknownOutcome?: string;
-  /** Of the first entry: the session that the run belongs to, and the time that it has. */
+  /** Set for the first entry: the session of the run, and its time limit. */
   readonly sessionId?: string;
   readonly timeoutMs?: number;
-  /** Of a failed call, and of a run that failed or is dead. */
+  /** Set for a failed call, and for a run that failed or is dead. */
   readonly code?: string;
 }
 
@@ -127,7 +127,7 @@ export interface EventFact {
 export interface Effect {
   readonly phase: "began" | "ended";
   readonly tool: string;
-  /** What the call was given: run and place name exactly one call of one plan. */
+  /** Arguments of the call: run and place identify exactly one call of one plan. */
   readonly run: string;
   readonly place: string;
   readonly at: number;

@@ -32,7 +32,7 @@ export async function readApprovals(bus: Bus): Promise<Approval[]> {
   return found;
 }
 
-/** What the MCP servers' calls have written, and the processes that they were. */
+/** The marks of the MCP servers' calls, and the server processes. */
 export async function readBook(file: string): Promise<{ effects: Effect[]; pids: number[] }> {
   const text = await readFile(file, "utf8").catch(() => "");
   // Lines of our own fixture, each written at once.
@@ -48,10 +48,10 @@ export async function readBook(file: string): Promise<{ effects: Effect[]; pids:
 
 /** Reads the streams with a client that is not ours. */
 export async function readStreams(url: string): Promise<{
-  /** By run. */
+  /** Events by run. */
   events: Map<string, EventFact[]>;
   rejections: Rejected[];
-  /** By session. */
+  /** Events by session. */
   sessionEvents: Map<string, SessionEventFact[]>;
   permits: Permit[];
   /** Subjects. */
@@ -93,7 +93,7 @@ export async function readStreams(url: string): Promise<{
   }
 }
 
-/** What is looked at of the events of runs and sessions. */
+/** Members of run and session events that the checker reads. */
 interface EventPayload {
   readonly seq?: number;
   readonly callId?: string;
@@ -103,8 +103,8 @@ interface EventPayload {
 }
 
 /**
- * What a work queue still has to deliver. A message that was acknowledged while the disk was full stays in the stream and
- * is never delivered again: only its consumers know.
+ * Subjects of messages that a work queue still has to deliver. A message that was acknowledged while the disk was full stays in the
+ * stream and is never redelivered: only its consumers have that state.
  */
 async function subjectsIn(connection: NatsConnection, stream: string): Promise<string[]> {
   const manager = await connection.jetstreamManager();
@@ -130,7 +130,7 @@ async function readAll(connection: NatsConnection, stream: string): Promise<JsMs
   options.orderedConsumer();
   options.deliverAll();
   options.bindStream(stream);
-  // Not the stream's own subjects: a stream may store a message under another subject than it came by.
+  // Not the stream's own subjects: a stream may store a message under another subject than it arrived on.
   const subscription = await connection.jetstream().subscribe(">", options);
   const late = setTimeout(() => subscription.unsubscribe(), READ_MS);
   for await (const message of subscription) {
@@ -190,7 +190,7 @@ export async function readSessions(
     // ioredis' stream gives lists of keys.
     for (const key of keys as string[]) {
       const text = (await redis.hget(key, "record")) ?? "{}";
-      const { session } = JSON.parse(text) as RawSession; // as `session-record.ts` of the runner says
+      const { session } = JSON.parse(text) as RawSession; // the format in `session-record.ts` of the runner
       if (!session) continue;
       const { sessionId, active, queue } = session;
       const lines = await redis.lrange(key.replace(/state$/, "history"), 0, -1);
@@ -234,9 +234,9 @@ interface RawEntry {
   readonly failure?: { readonly code: string };
 }
 
-/** An entry as it lies in Redis. Long texts lie elsewhere; none that is looked at here is long. */
+/** An entry as stored in Redis. Long texts are stored elsewhere; none that is read here is long. */
 function factOf(text: string): JournalFact {
-  const entry = JSON.parse(text) as RawEntry; // what the README of the runner says an entry is
+  const entry = JSON.parse(text) as RawEntry; // the format in the runner's README
   const { kind, callId, step, content, onUnknownOutcome, childRunId, status } = entry;
   const sessionId = entry.session?.sessionId;
   const timeoutMs = entry.limits?.timeoutMs;

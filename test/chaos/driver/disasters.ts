@@ -2,9 +2,9 @@ import type { Fault } from "./fault.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 
 /**
- * What hits more than one process, or for longer than anything waits:
+ * Faults of more than one process, or longer than any timeout:
  *
- * - `outage-…`: every replica of a service is away for longer than a run is picked up again and again
+ * - `outage-…`: every replica of a service is away for longer than a run's redeliveries last
  * - `blackout`: everything is killed at once, nats-server and redis-server too
  * - `freeze-…`: one process of that kind is stopped for longer than its leases last
  * - `disk-…`: the disk of nats-server or redis-server is full
@@ -21,7 +21,7 @@ export interface Cast {
   readonly services: readonly string[];
   /** `nats` and `redis`. */
   readonly servers: readonly string[];
-  /** Those of them whose disk can be filled. */
+  /** The servers whose disk can be filled. */
   readonly disks: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export function placeDisasters(
   return disasters.map((disaster, index) => {
     const atMs = Math.floor(slotMs * (index + random.next() / 4));
     const [name = ""] = disaster.split("-");
-    const [least, most] = LASTS_MS[name as keyof typeof LASTS_MS]; // as the type says
+    const [least, most] = LASTS_MS[name as keyof typeof LASTS_MS]; // the type guarantees it
     const leftMs = Math.floor(slotMs * (index + 1)) - atMs;
     const lastsMs = Math.min(leftMs, random.between(least, most));
     return { atMs, lastsMs, ...whatItHits(random, disaster, cast) };

@@ -1,9 +1,9 @@
-/** What is done to processes: ended at once, asked to end, or stopped and resumed. */
+/** Faults of processes: killed, terminated, or stopped and resumed. */
 export type ProcessFault = "kill" | "terminate" | "freeze";
-/** What is done to one of a service's connections; see `fault-proxy.ts`. */
+/** Faults of one of a service's connections; see `fault-proxy.ts`. */
 export type ConnectionFault = "latency" | "blackhole" | "reset" | "cut";
 
-/** One thing that goes wrong. Its parts are whole again `lastsMs` after `atMs`. */
+/** One fault. Its parts are whole again `lastsMs` after `atMs`. */
 export type Fault = {
   readonly atMs: number;
   readonly lastsMs: number;

@@ -7,7 +7,7 @@ import { addSchedule, ScheduleJobInput, scheduleRuns } from "@switchyard/contrac
 import type { JobEvidence, MessageEvidence } from "../checker/evidence.ts";
 import { seededRandom } from "./seeded-random.ts";
 
-/** What a person writes in a channel. */
+/** A message of a person in a channel. */
 export interface PlannedMessage {
   /** Also its text, which is the answer. */
   readonly id: string;
@@ -15,7 +15,7 @@ export interface PlannedMessage {
   readonly atMs: number;
 }
 
-/** What the scheduler has to do, once. */
+/** A job of the scheduler, due once. */
 export interface PlannedJob {
   readonly name: string;
   readonly atMs: number;
@@ -32,7 +32,7 @@ export interface OutsideOptions {
 const AGENT = "clerk";
 const OF_A_CONVERSATION = 3;
 
-/** Draws who writes when, and which jobs are due when. */
+/** Draws the senders and times of messages, and the due times of jobs. */
 export function drawMessages({ seed, messages, durationMs }: OutsideOptions): PlannedMessage[] {
   const random = seededRandom(seed ^ 0x3e55a6e);
   return Array.from({ length: messages }, (_, index) => ({
@@ -42,7 +42,7 @@ export function drawMessages({ seed, messages, durationMs }: OutsideOptions): Pl
   }));
 }
 
-/** Draws which jobs are due when. */
+/** Draws the due times of jobs. */
 export function drawJobs({ seed, jobs, durationMs }: OutsideOptions): PlannedJob[] {
   const random = seededRandom(seed ^ 0x10b5);
   return Array.from({ length: jobs }, (_, index) => ({
@@ -51,7 +51,7 @@ export function drawJobs({ seed, jobs, durationMs }: OutsideOptions): PlannedJob
   }));
 }
 
-/** Adds the jobs before anything goes wrong; resolves with their ids. A job that was added twice would be two jobs. */
+/** Adds the jobs before any fault; resolves with their ids. A job that was added twice would be two jobs. */
 export function addJobs(bus: Bus, jobs: readonly PlannedJob[]): Promise<string[]> {
   const startsAt = Date.now();
   return Promise.all(
@@ -69,7 +69,7 @@ export function addJobs(bus: Bus, jobs: readonly PlannedJob[]): Promise<string[]
   );
 }
 
-/** Says the messages at their times, each until it is stored: the same id again is the same message. */
+/** Sends the messages at their times, with retries until each is stored: the same id is the same message. */
 export async function sayMessages(bus: Bus, messages: readonly PlannedMessage[]): Promise<void> {
   const startedAt = performance.now();
   const say = async ({ id, conversation, atMs }: PlannedMessage): Promise<void> => {
@@ -87,7 +87,7 @@ export async function sayMessages(bus: Bus, messages: readonly PlannedMessage[])
   await Promise.all(messages.map(say));
 }
 
-/** What became of the messages. */
+/** Reads the answers to the messages. */
 export function readAnswers(
   bus: Bus,
   messages: readonly PlannedMessage[],
@@ -112,7 +112,7 @@ export function readAnswers(
   );
 }
 
-/** What became of the jobs. */
+/** Reads the runs of the jobs. */
 export function readJobs(bus: Bus, jobIds: readonly string[]): Promise<JobEvidence[]> {
   return Promise.all(
     jobIds.map(async (jobId) => {

@@ -3,7 +3,7 @@ import type { ProxyFault } from "../world/fault-proxy.ts";
 import type { World } from "../world/world.ts";
 import type { Fault } from "./fault.ts";
 
-/** Does what the schedule says, and resolves when every part is whole again and every service ready. */
+/** Executes the schedule, and resolves when every part is whole again and every service ready. */
 export async function playSchedule(world: World, faults: readonly Fault[]): Promise<void> {
   const startedAt = performance.now();
   const until = (atMs: number): Promise<void> =>
@@ -19,7 +19,7 @@ export async function playSchedule(world: World, faults: readonly Fault[]): Prom
   await world.allReady();
 }
 
-/** Begins a fault; what it returns ends it. */
+/** Begins a fault; the returned function ends it. */
 function begin(world: World, fault: Fault): () => Promise<void> {
   const undone = fault.parts.map((part) => beginAt(world, part, fault));
   return async () => {

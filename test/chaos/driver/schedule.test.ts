@@ -48,7 +48,7 @@ test("ends every fault within the time, and gives no part two at once", () => {
   );
 });
 
-test("hits nothing but what was asked for", () => {
+test("hits only the requested parts", () => {
   const given = { seed: 5, durationMs: 60_000, everyMs: 500, ...cast, disasters: [] };
   const parts = drawSchedule({ ...given, only: ["runner"] }).flatMap((fault) => fault.parts);
   assert.ok(parts.length > 10);
@@ -64,7 +64,7 @@ test("cuts no connection of a server itself", () => {
   );
 });
 
-test("lets every disaster that was asked for happen, to all that it is about", () => {
+test("every requested disaster happens, to all its parts", () => {
   const given = { seed: 3, durationMs: 120_000, everyMs: 0, ...cast, only: [] };
   const hits = possibleDisasters(cast).map((disaster) => {
     const faults = drawSchedule({ ...given, disasters: [disaster] });

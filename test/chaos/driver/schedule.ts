@@ -23,10 +23,10 @@ const LONGEST_MS = {
   reset: 3_000,
   cut: 3_000,
 } as const;
-/** Everything stands still with them, so that a long one only makes the round longer. */
+/** All services wait for them, so that a long one only makes the round longer. */
 const LONGEST_SERVER_FREEZE_MS = 4_000;
 
-/** The more often one stands in these lists, the more often it happens. */
+/** A fault is drawn as often as its share of these lists. */
 const SERVICE_FAULTS: readonly (ProcessFault | ConnectionFault)[] = [
   "kill",
   "kill",
@@ -43,7 +43,7 @@ const SERVER_FAULTS: readonly ProcessFault[] = ["kill", "kill", "terminate", "fr
 /** Share of faults that meet NATS or Redis. */
 const SERVER_SHARE = 0.15;
 
-/** Draws what goes wrong when. The same options give the same faults; no part has two at a time. */
+/** Draws the faults and their times. The same options give the same faults; no part has two at a time. */
 export function drawSchedule(options: ScheduleOptions): Fault[] {
   const { seed, durationMs, everyMs, servers, disasters, only } = options;
   const services = options.services.filter(

@@ -11,15 +11,15 @@ export interface PlannedRun {
   readonly runId: string;
   readonly agent: string;
   readonly atMs: number;
-  /** When somebody asks to cancel it; null: nobody does. */
+  /** Time of a cancel request; null: none. */
   readonly cancelAtMs: number | null;
-  /** Key of the conversation that it is a message of; null: of none. */
+  /** Key of its conversation; null: none. */
   readonly session: string | null;
-  /** Its time limit; null: it has as much time as it needs. */
+  /** Its time limit; null: no limit. */
   readonly timeoutMs: number | null;
 }
 
-/** The more often it stands here, the more runs it gets. */
+/** Entries that are repeated get more runs. */
 const AGENTS = [
   "walker",
   "walker",
@@ -50,7 +50,7 @@ export interface WorkloadOptions {
 /** The user that starts the runs. */
 const STARTER = "cli";
 
-/** Draws which runs start when. Those of a session stand in the order in which they are said. */
+/** Draws the runs and their times. Those of a session are in the order of their messages. */
 export function drawRuns({ seed, runs, sessions, durationMs }: WorkloadOptions): PlannedRun[] {
   const random = seededRandom(seed ^ 0x5eed);
   const draw = (runId: string, agent: string, atMs: number, session: string | null): PlannedRun => {
@@ -69,7 +69,7 @@ export function drawRuns({ seed, runs, sessions, durationMs }: WorkloadOptions):
   );
   const said = Array.from({ length: sessions }, (_, index) => {
     let atMs = random.between(0, durationMs * 0.7);
-    // Half of them are said at once, so that messages wait for their turn.
+    // Half of the messages are sent at once, so that some wait for their turn.
     const longestGapMs = random.pick([300, 4_000]);
     return Array.from({ length: random.between(MESSAGES.least, MESSAGES.most) }, (__, place) => {
       atMs += random.between(0, longestGapMs);
@@ -115,7 +115,7 @@ export async function startRuns(bus: Bus, runs: readonly PlannedRun[]): Promise<
 
 const RETRY_MS = 200;
 
-/** Repeating a command changes nothing, so whatever goes wrong is a reason to send it again. */
+/** Repeating a command changes nothing, so any failure is a reason to send it again. */
 async function untilStored(publish: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -132,8 +132,8 @@ const LOOK_MS = 400;
 const DENIED_SHARE = 0.25;
 
 /**
- * Decides about what waits for a person, until the signal aborts: three of four calls are approved,
- * and each answer is given twice at once, as two people would who do not know of each other.
+ * Decides waiting calls until the signal aborts: three of four are approved, and each decision is sent twice at once, as by two
+ * people without contact.
  */
 export async function decideApprovals(bus: Bus, seed: number, signal: AbortSignal): Promise<void> {
   const policy = client(bus, { listApprovals, approveCall, denyCall });
@@ -152,7 +152,7 @@ export async function decideApprovals(bus: Bus, seed: number, signal: AbortSigna
   }
 }
 
-/** The policy service is down now and then; the next look asks again. */
+/** The policy service is down now and then; the next poll retries. */
 async function orNothing<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

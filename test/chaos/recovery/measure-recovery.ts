@@ -7,7 +7,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { kindOf } from "../driver/disasters.ts";
 import type { World } from "../world/world.ts";
 
-/** How long something took of which nobody is told otherwise, in milliseconds. */
+/** Measured duration of a recovery, in milliseconds. */
 export interface Recovery {
   readonly name: string;
   /** The slowest run, from when it could begin. */
@@ -17,7 +17,7 @@ export interface Recovery {
   readonly isTooSlow: boolean;
 }
 
-/** What the settings promise as nobody changed them. */
+/** The default settings' promise. */
 const PROMISED_MS = 10_000;
 const RUNS = 12;
 const OUTAGE_MS = 40_000;
@@ -27,7 +27,7 @@ const POLL_MS = 50;
 const SHORT_AGENT = "talker";
 const LONG_AGENT = "sleeper";
 
-/** Measures the ways to recover that are wanted, or `all`, on a world whose settings are the defaults, one after the other. */
+/** Measures the requested ways to recover, or `all`, on a world whose settings are the defaults, one after the other. */
 export async function* measureRecovery(
   world: World,
   wanted: readonly string[],
@@ -109,7 +109,7 @@ async function brokerOf(world: World, runId: string) {
   return found.process;
 }
 
-/** New runs come while one process of that kind stands still. */
+/** New runs arrive while one process of that kind is stopped. */
 function newRunsWhenFrozen(kind: string): Measure {
   return async (measuring, name) => {
     const { world } = measuring;

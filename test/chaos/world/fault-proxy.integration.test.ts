@@ -69,10 +69,10 @@ test("holds everything back in a black hole and lets it come afterwards", async 
   socket.write("before");
   await received("before");
   proxy.inject({ kind: "blackhole" });
-  const late = await client(); // it is accepted, and hears nothing
+  const late = await client(); // it is accepted, and receives nothing
   socket.write("inside");
   late.socket.write("late");
-  // Longer than loopback ever takes: what comes all the same has passed the black hole.
+  // Longer than loopback ever takes: later bytes have passed the black hole.
   const other = connect((server.address() as AddressInfo).port, "127.0.0.1");
   other.write("ping");
   await once(other, "data");
@@ -104,7 +104,7 @@ test("breaks connections with RST, and new ones while it lasts", async () => {
   proxy.inject({ kind: "reset" });
   assert.equal(await gone, "ECONNRESET");
   const socket = connect(proxy.port, "127.0.0.1");
-  socket.on("error", () => {}); // that is what it is to get
+  socket.on("error", () => {}); // the bytes that it receives
   await new Promise((resolve) => socket.once("close", resolve));
   proxy.heal();
   const again = await client();

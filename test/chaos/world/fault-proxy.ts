@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 
-/** What a proxy does to its connections, and to those that are made in the meantime. */
+/** Effects of a proxy on its connections, and on new ones meanwhile. */
 export type ProxyFault =
   /** Everything comes later by so much. */
   | { readonly kind: "latency"; readonly ms: number }
-  /** Nothing comes, and nobody is told; what was on its way comes when the fault is over. */
+  /** Nothing arrives, and no error is reported; bytes in flight arrive when the fault is over. */
   | { readonly kind: "blackhole" }
   /** Connections are broken with RST, new ones at once. */
   | { readonly kind: "reset" }
@@ -71,7 +71,7 @@ class Link {
       socket.setNoDelay(true);
       socket.on("error", broken);
       socket.on("close", (hadError) => {
-        if (hadError) broken(); // else the end was passed on, or both are broken already
+        if (hadError) broken(); // otherwise the end was passed on, or both are broken already
       });
     }
     this.meet(fault);

@@ -7,9 +7,9 @@ import type { RunningServer } from "@switchyard/local-servers/server-process";
 import type { SmallDisk } from "@switchyard/local-servers/small-disk";
 
 interface ServerOptions {
-  /** On the disk, when it has one of its own. */
+  /** Directory on the disk of its own, when it has one. */
   readonly dataDir: string;
-  /** Elsewhere, so that it can be written when the disk is full. */
+  /** A path elsewhere, so that it can be written when the disk is full. */
   readonly logFile: string;
   /** Null: its disk cannot be filled. */
   readonly disk: SmallDisk | null;
@@ -48,7 +48,7 @@ export class ServerProcess {
     return new ServerProcess("nats", { server: await start(0, false), start, disk });
   }
 
-  /** redis-server with `appendfsync always`, and nobody but the users of the list. */
+  /** redis-server with `appendfsync always`, and only the users of the list. */
   static async redis(
     { disk, ...paths }: ServerOptions,
     { access }: { access: RedisAccess },
@@ -82,7 +82,7 @@ export class ServerProcess {
     return this.#change;
   }
 
-  /** Starts it anew without users and permissions, for who reads everything afterwards. */
+  /** Starts it anew without users and permissions, for the reader of the evidence. */
   async reopen(): Promise<void> {
     await this.stop();
     await this.#startAgain({ isOpen: true });
@@ -96,7 +96,7 @@ export class ServerProcess {
     this.#server.kill("SIGCONT");
   }
 
-  /** Leaves no room on its disk. Redis then ends by itself, and NATS goes on without storing anything. */
+  /** Leaves no room on its disk. Redis then ends by itself, and NATS continues without storing anything. */
   fillDisk(): void {
     if (this.#disk === null) throw new Error(`${this.name} has no disk of its own`);
     this.#disk.fill();
@@ -123,7 +123,7 @@ export class ServerProcess {
     await this.#startAgain({ isOpen: false });
   }
 
-  /** A client of the one that was killed may hold the port for a moment. */
+  /** A client of the killed process may hold the port for a moment. */
   async #startAgain({ isOpen }: { isOpen: boolean }): Promise<void> {
     const { port } = this.#server;
     for (let attempt = 1; ; attempt += 1) {
@@ -143,7 +143,7 @@ const START_ATTEMPTS = 10;
 const START_PAUSE_MS = 500;
 
 async function binaryOf(kind: "nats" | "redis"): Promise<string> {
-  // Never a configured server (it is somebody's data) nor a container (they are signalled by pid).
+  // Never a configured server (its data belongs to a person) nor a container (they are signalled by pid).
   const steps = ["binary", "packages"] as const;
   const found = await resolveServer({ kind, env: process.env, log: () => {}, steps: [...steps] });
   if (found.how !== "binary")

@@ -19,8 +19,8 @@ const RETRY_MS = 300;
 const SIGNALLED_EXIT_MS = 30_000;
 
 /**
- * A service as an orchestrator keeps it: what ends is started again, unless it is to stay away. An
- * end that nobody asked for, after the service was ready, is a crash.
+ * A service under an orchestrator: an ended process is restarted, unless it is to stay away. An unplanned end, after the service
+ * was ready, is a crash.
  */
 export class ServiceProcess {
   readonly name: string;
@@ -108,7 +108,7 @@ export class ServiceProcess {
       detached: true,
     });
     this.#child = child;
-    child.stdin.on("error", () => {}); // the process is gone; its exit tells
+    child.stdin.on("error", () => {}); // the process is gone; its exit event reports it
     if (child.pid !== undefined) this.pids.push(child.pid);
     child.stderr.pipe(this.#log, { end: false });
     createInterface({ input: child.stdout }).on("line", (text) => this.#hear(text));

@@ -42,9 +42,9 @@ const SERVICES = [
 ] as const;
 
 export interface WorldOptions {
-  /** As the services have it when nobody sets it, or fewer slots than runs, so that commands are taken before their turn. */
+  /** The services' default, or fewer slots than runs, so that commands are claimed before their turn. */
   readonly slots?: number;
-  /** How long NATS remembers the ids of events. The default makes any later repeat one that it does not know. */
+  /** How long NATS stores the ids of events. The default makes any later repeat a new message. */
   readonly duplicateWindowMs?: number;
 }
 
@@ -54,7 +54,7 @@ const SHORT_WINDOW_MS = 1_000;
 /** All of Switchyard with real servers, each service behind proxies of its own. */
 export class World {
   readonly directory: string;
-  /** What the MCP server's calls write. */
+  /** File of the MCP server's marks. */
   readonly book: string;
   readonly nats: ServerProcess;
   readonly redis: ServerProcess;
@@ -144,7 +144,7 @@ export class World {
     });
   }
 
-  /** What NATS or Redis refused a service, as the services tell it and as Redis remembers it since its last start. */
+  /** Refusals of NATS or Redis to a service, from the services' logs and from Redis' own log since its last start. */
   async refusals(): Promise<string[]> {
     const logs = [...this.services.keys()].map(async (name) => {
       const text = await readFile(this.#logFile(name), "utf8");
@@ -268,13 +268,13 @@ export class World {
       CHAOS_FIXTURES: join(SUITE, "fixtures"),
       CHAOS_BOOK: this.book,
       YARD_RUNNER_SLOTS: String(this.#slots),
-      // Only so does a policy that is killed lose no record of what it allowed (decision 015).
+      // With this setting a killed policy loses no record of an allowed call (decision 015).
       YARD_AUDIT: "strict",
     };
   }
 }
 
-/** What Redis answers to a key or command that is not the user's, and NATS to a subject. */
+/** Errors of Redis for a key or command outside the user's rights, and of NATS for a subject. */
 const REFUSED = /NOPERM|Permissions Violation|permission denied/i;
 const READY_MS = 90_000;
 const POLL_MS = 50;
