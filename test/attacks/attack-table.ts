@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TestService } from "../lib/service-process.ts";
 
-/** One row of the threat model: an attempt and the answer that it must have. `W` is the installation that it is tried in. */
+/** One row of the threat model: an attempt and the answer that it must get. `W` is the installation under attack. */
 export interface AttackRow<W> {
-  /** Such as `a body of very many keys`. */
+  /** The attempt, such as `a body of very many keys`. */
   readonly attempt: string;
-  /** Who tries it: a stranger, a role, a team, a sender. */
+  /** The attacker: a stranger, a role, a team, a sender. */
   readonly caller: string;
-  /** Where: a route, a subject, a channel. */
+  /** The face: a route, a subject, a channel. */
   readonly face: string;
-  /** What has to come back, such as `404 unknown_hook`; with several, one of them. */
+  /** The required answer, such as `404 unknown_hook`; with several, one of them. */
   readonly expected: string | readonly string[];
-  /** Tries it, and resolves with what came back. */
+  /** Makes the attempt, and resolves with the answer. */
   readonly run: (world: W) => Promise<string>;
   /** Where other limits than the usual ones apply. */
   readonly limits?: Partial<AttackLimits>;
@@ -60,7 +60,7 @@ export function watchOf(service: string, { lines }: Pick<TestService, "lines">):
   };
 }
 
-/** One test for each row: the answer, and that no watched service stood still or grew. */
+/** One test for each row: it checks the answer, and that no watched service blocked or grew. */
 export function testAttacks<W>(
   rows: readonly AttackRow<W>[],
   { world, watches }: { readonly world: W; readonly watches: readonly StallWatch[] },
@@ -76,7 +76,7 @@ export function testAttacks<W>(
   }
 }
 
-/** Fails when a service has stood still, or grown, for more than it may since its watch began. */
+/** Fails when a service has blocked, or grown, beyond its limit since its watch began. */
 export async function checkWatches(
   watches: readonly StallWatch[],
   { about = "", ...more }: Partial<AttackLimits> & { readonly about?: string } = {},

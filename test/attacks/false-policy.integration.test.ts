@@ -19,7 +19,7 @@ import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
 
-// A real broker and a real toolbox; in the place of the policy, with its key, something that answers what the test says.
+// A real broker and a real toolbox; the policy, with its key, is replaced by a responder that returns the test's answers.
 const directory = await testDirectory();
 const keys = await ensureKeys(join(directory, "keys"));
 const [nats, redis] = await Promise.all([
@@ -68,7 +68,7 @@ const common = (user: string): Record<string, string> => ({
   YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
 });
 
-/** What is answered to a question of the policy: raw bytes, or nothing at all. */
+/** The reply to a request to the policy: raw bytes, or none at all. */
 let answer: string | null = null;
 const questions: string[] = [];
 for (const subject of ["yard.rpc.*.policy.>", "yard.rpc.*.approvals.>"])
@@ -163,7 +163,7 @@ for (const [what, text] of Object.entries(rubbish))
     await assertNothingHappens(what);
   });
 
-test("a policy that says nothing executes nothing, and an answer that comes too late neither [ER1]", async () => {
+test("a policy without an answer executes nothing, nor does an answer that comes too late [ER1]", async () => {
   answer = null;
   const late: (() => void)[] = [];
   const slow = connectionOf(policy).nc.subscribe("yard.rpc.*.policy.check", {
@@ -180,7 +180,7 @@ test("a policy that says nothing executes nothing, and an answer that comes too 
   await policy.flush();
   slow.unsubscribe();
   answer = "{}";
-  // Whatever the late answers could set off would be done before these two are refused.
+  // Effects of the late answers would be done before these two are refused.
   await assertNothingHappens("late answers");
 });
 

@@ -60,7 +60,7 @@ rules:
   - { id: direct, effect: allow, who: { users: [me, cli] }, what: { tools: [counting.hang, counting.big, write_file] }, approval: auto }
 `,
 );
-// A line of the run's own, then what became of it.
+// A line of the run's own, then its result.
 const agent = (name: string, takesMs: number): string => `name: ${name}
 description: makes one call that a person has to approve
 model: scripted/plan
@@ -96,7 +96,7 @@ const dev = await startYardDev({
   stateDir,
   workspace,
   apart: true,
-  env: { YARD_SANDBOX: "off" }, // a command runs here whatever the machine has
+  env: { YARD_SANDBOX: "off" }, // without a sandbox commands run on any machine
 });
 const bus = await connectBus({
   servers: dev.natsUrl,
@@ -138,7 +138,7 @@ async function approvalOf(runId: string): Promise<string> {
   return approval.id;
 }
 
-/** Of the process that runs now, which may be another one than at the start. */
+/** Pid of the current process, which may differ from the one at the start. */
 async function currentPid(name: string): Promise<number> {
   const text = await readFile(join(stateDir, "dev.json"), "utf8");
   const { processes } = JSON.parse(text) as { processes: DevProcess[] }; // as `yard dev` writes it
@@ -191,7 +191,7 @@ test("a person denies a call at the command line: it does not happen, and its re
   assert.equal(answer.split(reason).length, 2, answer);
 });
 
-/** How often a text stands in the conversation that the model got with a request. */
+/** Occurrences of a text in the conversation that the model got with a request. */
 function timesTold(request: number, text: string): number {
   return JSON.stringify(chat.requests[request]?.["messages"] ?? "").split(text).length - 1;
 }
@@ -287,7 +287,7 @@ function failureOf(made: Promise<unknown>): Promise<string | null> {
   );
 }
 
-test("a broker killed between the approval and the answer does not repeat the call, and says that its outcome is unknown [E18]", async () => {
+test("a broker killed between the approval and the answer does not repeat the call, and reports its outcome as unknown [E18]", async () => {
   const { pid } = processOf("broker");
   await publishCommand(
     bus,
@@ -300,13 +300,13 @@ test("a broker killed between the approval and the answer does not repeat the ca
   // The call has arrived and has its effect; its server would answer in minutes.
   await until(async () => (await callsOf("killed")) === 1);
   process.kill(pid, "SIGKILL");
-  // The next runner asks for the result at once, where this one would wait for the lost answer.
+  // The next runner requests the result at once, where this one would wait for the lost reply.
   process.kill(await currentPid("runner"), "SIGKILL");
   const events = await eventsUntil("killed", "finished");
   assert.equal(await callsOf("killed"), 1);
   const failed = events.find(({ name }) => name === "tool-failed");
   assert.equal(failed?.payload["code"], "outcome_unknown", JSON.stringify(events.at(-1)));
-  // What the operator sees.
+  // The operator's view.
   const shown = await yardCommand(stateDir, "approvals", "show", id);
   assert.match(JSON.stringify(shown), /"execution":"unknown"/);
   await assert.rejects(yardCommand(stateDir, "approvals", "approve", id), /ended with/);
@@ -356,7 +356,7 @@ test("a policy that is stopped dead: kept decisions run out, then no call happen
   await until(async () => (await callBoth("before")).length === 2);
   process.kill(pid, "SIGSTOP");
   try {
-    // What was decided before is good for as long as the policy had promised.
+    // Cached decisions stay valid for as long as the policy had promised.
     await until(async () => (await callBoth("meanwhile")).length === 0);
     for (const path of ["one", "two"]) {
       assert.deepEqual(await callBoth(path), []);
@@ -366,7 +366,7 @@ test("a policy that is stopped dead: kept decisions run out, then no call happen
     process.kill(pid, "SIGCONT");
   }
   await until(async () => (await callBoth("after")).length === 2);
-  // The policy has by now answered what it was asked while it stood still, and nobody listened.
+  // The policy has since answered the requests from its pause, without a waiting caller.
   for (const path of ["one", "two"]) assert.equal(existsSync(join(workspace, path)), false);
 });
 

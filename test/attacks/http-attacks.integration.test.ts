@@ -14,7 +14,8 @@ import { nastyBodies } from "./nasty-bodies.ts";
 import { startInstallation } from "./tenants/installation.ts";
 import { TEAM_B } from "./tenants/reachable.ts";
 
-// Who reaches the HTTP port of an installation with generated users and permissions, and what a single request may cost each of its services.
+// Requests to the HTTP port of an installation with generated users and permissions, and limits for the cost of a single request in
+// each service.
 const SERVICES = ["gateway", "policy", "importer", "broker", "toolbox", "runner"] as const;
 const ROLES: readonly Role[] = ["viewer", "operator", "approver", "admin"];
 const MIB = 1024 * 1024;
@@ -51,7 +52,7 @@ function hook() {
 testAttacks(httpAttacks, { world, watches: [gateway, importer] });
 
 const SHARED = ["model", "input", "messages", "metadata", "tools", "text", "conversation"];
-/** What takes a body besides the routes: its path, the fields that it looks at, and what a body may have. */
+/** Endpoints with bodies besides the routes: path, fields, and size limit of a body. */
 const protocols = [
   { path: "/v1/chat/completions", fields: SHARED, size: 4 * MIB },
   { path: "/v1/responses", fields: SHARED, size: 4 * MIB },
@@ -75,7 +76,7 @@ const faces = [
       role: leastRole(route),
       isOpen: false,
     })),
-  // Of these, only the OpenAI API has one right for all requests; the others' depends on the body.
+  // Only the OpenAI API has one right for all requests; the others' depends on the body.
   ...protocols.map(({ path, fields, size }) => {
     const role: Role = "operator";
     return { method: "POST", path, fields, size, role, isOpen: !path.startsWith("/v1/") };
@@ -120,5 +121,5 @@ test("a role that an operation refuses is refused before its body is sent", asyn
 });
 
 test("no service behind the gateway stood still for any of these requests", () =>
-  // Over all of them their memory grows, and the first ones compile what they need.
+  // Their memory grows over all of them, and the first ones compile the code that they need.
   checkWatches(watches, { stallMs: 200, growthMb: Infinity }));

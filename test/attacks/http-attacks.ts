@@ -13,9 +13,9 @@ export type Role = "viewer" | "operator" | "approver" | "admin";
 type Row = AttackRow<HttpWorld>;
 
 const MIB = 1024 * 1024;
-/** As they were, when they took the gateway from 163 to 683 MB. */
+/** The sizes that once took the gateway from 163 to 683 MB. */
 const CONNECTIONS = 520;
-/** Several times what one address may have in work. */
+/** Several times one address's limit of concurrent requests. */
 const SOME = 60;
 const BODY = Buffer.alloc(1_040_000, 0x20);
 /** For many requests at the same time, whose turns of the event loop add up; with the buffers of that many sockets. */
@@ -81,7 +81,7 @@ async function many(
   return others.length === 0 ? "refused" : others.toSorted().join(", ");
 }
 
-/** The status of the answer to a head that is sent as it is, without a body. */
+/** The status of the answer to a head that is sent unchanged, without a body. */
 export async function sendHead(
   { url }: Pick<HttpWorld, "url">,
   head: (host: string) => string,
@@ -109,7 +109,7 @@ const strangers: readonly Row[] = [
     {
       face: "POST /hooks/no-such/account, which does not exist",
       count: CONNECTIONS,
-      // There is no channels service here, which would know.
+      // No channels service runs here, which would return 404.
       fine: ["404 unknown_hook", "503 no_responders", "429 rate_limited"],
     },
     {
@@ -234,5 +234,5 @@ function filledBody(size: number): Buffer {
   return Buffer.from(JSON.stringify({ args: { text: "x".repeat(size - 40) } }));
 }
 
-/** Who reaches the HTTP port, with and without a credential, and what each is answered. */
+/** Requests to the HTTP port, with and without a credential, and the answer to each. */
 export const httpAttacks: readonly Row[] = [...strangers, ...callers];

@@ -1,6 +1,6 @@
 import { MAX_BODY_DEPTH, REQUEST_LIMITS } from "@switchyard/contracts/json-limits";
 
-/** Bodies that are made to cost the receiver, by what they are made of. */
+/** Bodies that are made to cost the receiver, by their content. */
 export interface NastyBody {
   readonly name: string;
   readonly bytes: () => Buffer<ArrayBuffer>;
@@ -12,8 +12,9 @@ const keys = (count: number): string =>
   Array.from({ length: count }, (_, at) => `"k${(at * 7_919) % 1_000_003}":0`).join();
 
 /**
- * For an operation with these fields: each body is once what is just accepted and once what is beyond a limit. `size` is what a body may have in bytes. A body
- * that no field is in is refused for its names; one in which each field is wrong is refused by the schema.
+ * For an operation with these fields: each body is once what is just accepted and once what is beyond a limit. `size` is the limit
+ * of a body in bytes. A body without any of the fields is refused for its names; one in which each field is wrong is refused by the
+ * schema.
  */
 export function nastyBodies(fields: readonly string[], size: number): NastyBody[] {
   const { maxKeys, maxValues } = REQUEST_LIMITS;

@@ -62,7 +62,7 @@ function busOf(name: string): Bus {
   return bus;
 }
 
-/** How many commands the queue holds, whoever they are from. */
+/** Number of commands in the queue, from all users. */
 async function storedCommands(): Promise<number> {
   const { replies } = connectionOf(busOf("admin"));
   const subject = `$JS.API.STREAM.INFO.${runCommands.stream}`;
@@ -73,7 +73,7 @@ async function storedCommands(): Promise<number> {
 const others = (user: BusUser): readonly BusUser[] =>
   users.filter(({ name }) => name !== user.name);
 
-test("nobody sends a request or a command under another one's name", async () => {
+test("no user sends a request or a command under another one's name", async () => {
   for (const user of users) {
     const foreign = others(user).flatMap((other) =>
       allContracts
@@ -116,7 +116,7 @@ test("a process with several services decides about its own requests as nats-ser
     }
 });
 
-test("nobody asks the policy for a decision, a token or an admission but who is to", async () => {
+test("only authorized users request a decision, a token or an admission from the policy", async () => {
   const asking = ["policy.check", "policy.grant", "approvals.admit"];
   for (const { name, calls } of users) {
     const subjects = asking
@@ -127,7 +127,7 @@ test("nobody asks the policy for a decision, a token or an admission but who is 
   assert.ok(!cliUser.calls.some(({ name }) => asking.includes(name)));
 });
 
-test("nobody tells an event of another service, audit included", async () => {
+test("no user publishes an event of another service, audit included", async () => {
   for (const user of users) {
     const foreign = allContracts
       .filter(isEvent)
@@ -139,7 +139,7 @@ test("nobody tells an event of another service, audit included", async () => {
   }
 });
 
-test("nobody serves another one's requests, in its queue group, in another or in none", async () => {
+test("no user serves another one's requests, in its queue group, in another or in none", async () => {
   const rpcs = allContracts.filter(isRpc);
   for (const user of users) {
     const foreign = rpcs.filter(({ name }) => !user.serves.some((own) => own.name === name));
@@ -148,7 +148,7 @@ test("nobody serves another one's requests, in its queue group, in another or in
         const ending = await subscriptionEnding(busOf(user.name), filterOf(contract), queue);
         assert.match(ending, /Permissions Violation/, `${user.name}: ${contract.name} ${queue}`);
       }
-    // Its own requests, but beside its queue group: it would hear what another replica answers.
+    // Its own requests, but outside its queue group: it would receive those of other replicas.
     for (const contract of sample(user.serves)) {
       const ending = await subscriptionEnding(busOf(user.name), filterOf(contract));
       assert.match(ending, /Permissions Violation/, `${user.name}: ${contract.name}`);
@@ -161,7 +161,7 @@ function sample(contracts: readonly Rpc[]): Rpc[] {
   return [...new Map(contracts.map((contract) => [queueOf(contract.name), contract])).values()];
 }
 
-test("nobody reads another one's inbox, or everything", async () => {
+test("no user reads another one's inbox, or everything", async () => {
   for (const user of users) {
     const inboxes = others(user).map(({ inboxPrefix }) => `${inboxPrefix}.>`);
     for (const subject of [...inboxes, "_INBOX.>", ">", "yard.>", "yard.rpc.>", "yard.cmd.>"])
@@ -173,14 +173,14 @@ test("nobody reads another one's inbox, or everything", async () => {
   }
 });
 
-test("only the admin makes or changes streams and consumers, and nobody deletes from them", async () => {
+test("only the admin makes or changes streams and consumers, and no user deletes from them", async () => {
   const streams = [...allStreams.map(({ name }) => name), ...buckets.map(bucketStream)];
   for (const { name, readsEvents } of users.filter((user) => !user.administersStreams)) {
     const subjects = streams.flatMap((stream) => [
       ...["CREATE", "UPDATE", "DELETE", "PURGE", "MSG.DELETE", "SNAPSHOT", "RESTORE"].map(
         (verb) => `$JS.API.STREAM.${verb}.${stream}`,
       ),
-      // Who reads events makes consumers of that stream, and of no other.
+      // Readers of events make consumers of that stream, and of no other.
       ...(readsEvents && stream === "YARD_EVENTS"
         ? []
         : [
@@ -201,13 +201,13 @@ test("only the admin makes or changes streams and consumers, and nobody deletes 
     ["DELETE", "PURGE", "MSG.DELETE"].map((verb) => `$JS.API.STREAM.${verb}.${stream}`),
   );
   assert.deepEqual(await letThrough(busOf("admin"), deleting), []);
-  // What was done is not the admin's to shorten, nor to fill up by republishing or sources.
+  // The admin may not shorten the audit, nor fill it by republishing or sources.
   const audit = ["UPDATE", "DELETE", "PURGE", "MSG.DELETE", "RESTORE", "SNAPSHOT"];
   const changing = audit.map((verb) => `$JS.API.STREAM.${verb}.YARD_AUDIT`);
   assert.deepEqual(await letThrough(busOf("admin"), changing), []);
 });
 
-test("nobody takes work from a queue that is not its own", async () => {
+test("no user consumes from a queue that is not its own", async () => {
   for (const user of users) {
     const foreign = serviceUsers
       .filter(({ name }) => name !== user.name)
@@ -219,11 +219,8 @@ test("nobody takes work from a queue that is not its own", async () => {
   }
 });
 
-/**
- * Permissions look at what is published, and not at the subject that its answer is to go to. The
- * server sends such an answer itself, past all of them.
- */
-test("no stored bytes come back to a subject of the attacker's choice: nobody may have them sent as they are", async () => {
+/** Permissions cover the published subject, but not the reply subject. The server sends such an answer itself, past all of them. */
+test("no stored bytes are delivered to a subject of the attacker's choice: no user may have them sent as they are", async () => {
   const streams = [...allStreams.map(({ name }) => name), ...buckets.map(bucketStream)];
   for (const { name, readsAudit } of users) {
     const readable = streams.filter((stream) => !(readsAudit && stream === "YARD_AUDIT"));
@@ -235,7 +232,7 @@ test("no stored bytes come back to a subject of the attacker's choice: nobody ma
   }
 });
 
-test("nobody reads events on their way: who may not read all events has none of these, and only who publishes them looks up its own", async () => {
+test("no user reads events in flight: users without the right to all events get none, and only their publisher looks up its own", async () => {
   for (const { name, looksUpEvents } of users) {
     const reads = ["STREAM.MSG.GET.YARD_FACTS", "CONSUMER.MSG.NEXT.YARD_FACTS.mine"];
     const subjects = reads.map((read) => `$JS.API.${read}`);
@@ -277,7 +274,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
   const subject = "yard.evt.audit.policy.decision";
   const before = (await storedAudit()).length;
   const commands = await storedCommands();
-  // The bytes are where an attacker may put them: in an event of a service that was taken over, and in the payloads.
+  // The bytes are where an attacker may store them: in an event of a compromised service, and in the payloads.
   const event = "yard.evt.run.cli.forged.finished";
   connectionOf(busOf("runner")).nc.publish(event, bytes);
   connectionOf(busOf("cli")).nc.publish(`$O.${ownPayloads.bucket}.C.forged.0`, bytes);
@@ -292,7 +289,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
     const create = `$JS.API.CONSUMER.CREATE.YARD_EVENTS.${name}`;
     await replies.request({ subject: create, body: request, timeoutMs: 30_000 });
   }
-  // The last of them delivers to its maker, twice; by then the others would have.
+  // The last of them delivers to its maker, twice; the others would have delivered earlier.
   await delivered.until(1);
   connectionOf(busOf("runner")).nc.publish(event, bytes);
   await delivered.until(2);
@@ -319,7 +316,7 @@ test("stored bytes do not get into the audit, nor out of it, by what the server 
   assert.equal((await storedAudit()).length, before);
 });
 
-test("an answer of the server that somebody sends to a command of another one is refused, whatever it holds", async () => {
+test("a server's reply that a user directs at another user's command subject is refused, whatever its content", async () => {
   const { nc } = connectionOf(busOf("cli"));
   // Bytes that would make a command, as the attacker may store them for a large payload.
   const chunk = `$O.${ownPayloads.bucket}.C.attack.0`;
@@ -336,13 +333,13 @@ test("an answer of the server that somebody sends to a command of another one is
     nc.publish("$JS.API.INFO", "", { reply });
     nc.publish("yard.cmd.cli.run.cancel.own", "{}", { reply });
   }
-  // What a direct get would deliver, were it permitted: the bytes, with the server's mark.
+  // A direct get, if permitted, would deliver this: the bytes, with the server's mark.
   const marked = "yard.cmd.cli.run.start.marked";
   const headers = headersOf({ "Nats-Stream": `OBJ_${ownPayloads.bucket}` });
   nc.publish(marked, '{"input":"spawned by nobody"}', { headers });
   // The server answers when it comes to it.
   await until(async () => (await storedCommands()) > 4 * targets.length);
-  // A genuine command behind all of them: when it is heard, they were heard.
+  // A genuine command behind all of them: its delivery proves that they were processed.
   await publishCommand(busOf("cli"), startRun, { agent: "last" }, { input: "genuine" });
   const deliveries: Delivery[] = [];
   const { promise: done, resolve } = Promise.withResolvers<void>();
@@ -370,7 +367,7 @@ test("an answer of the server that somebody sends to a command of another one is
   assert.equal(refused.length, 3 * targets.length + 1);
 });
 
-test("no answer of the server gets into the audit: what its stream takes, nobody may name for an answer", async () => {
+test("no reply of the server gets into the audit: no user may name its subjects for a reply", async () => {
   const { nc, replies } = connectionOf(busOf("cli"));
   const chunk = `$O.${ownPayloads.bucket}.C.audit.0`;
   nc.publish(chunk, JSON.stringify(forgedBlock(`policy-${"e".repeat(16)}`)));
@@ -392,7 +389,7 @@ test("no answer of the server gets into the audit: what its stream takes, nobody
   assert.equal((await storedAudit()).length, before);
 });
 
-/** What the server next says that it refused. */
+/** The server's next report of a refused reply. */
 async function refusedReply(nc: NatsConnection): Promise<string> {
   for await (const status of nc.status()) {
     if (status.type === "error") return status.error.message;

@@ -96,7 +96,7 @@ test("no service reads another team's payload for a team that knows its name", a
   await service.drain();
 });
 
-test("a team that fills its bucket is refused, and nobody else is", async () => {
+test("a team that fills its bucket is refused, and no other team is", async () => {
   const admin = await users.connect(nats, "admin");
   const stream = bucketStream(ofA);
   const info = JSON.parse(await ask(admin, `$JS.API.STREAM.INFO.${stream}`, ""));

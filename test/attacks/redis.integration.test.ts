@@ -26,7 +26,7 @@ function as(user: string, ...commands: string[][]): Promise<string> {
   return redisWords(redis.url, { user, password: passwordOf(user) }, commands);
 }
 
-/** In the server's words; what comes out of a script has others, and some commands no script may use. */
+/** In the server's words; errors out of a script have others, and some commands no script may use. */
 const REFUSAL = /^-(NOPERM|ERR .*(can't access|can't run|not allowed))/;
 
 /** Sends one command as a user and asserts that the server refused it for its rights. */
@@ -35,12 +35,12 @@ async function assertRefused(user: string, command: string[]): Promise<void> {
   assert.match(answer, REFUSAL, `${user}: ${command.join(" ")}`);
 }
 
-/** A key of each service that it may really touch. */
+/** A key of each service that it may really access. */
 const keyOf = Object.fromEntries(
   serviceRedisUsers.map(({ name, keys }) => [name, (keys[0] ?? "").replaceAll("*", "x")]),
 );
 
-test("nobody gets in without credentials, as the default user or with another one's password", async () => {
+test("a client without credentials, as the default user or with another one's password is refused", async () => {
   assert.match(await redisWords(redis.url, null, [["GET", "yard:policy:x"]]), /^-NOAUTH/);
   const logins = [
     ["default", ""],
@@ -52,7 +52,7 @@ test("nobody gets in without credentials, as the default user or with another on
     await assert.rejects(redisWords(redis.url, { user, password }, []), /WRONGPASS|NOAUTH/);
 });
 
-test("the list as it is in deploy/redis lets nobody in before passwords are set", async () => {
+test("the list as it is in deploy/redis refuses all users before passwords are set", async () => {
   const file = new URL("../../deploy/redis/users.acl", import.meta.url);
   const probe = { probeUser: "probe", probePassword: "probe" };
   const acl = `${await readFile(file, "utf8")}user probe on >probe +ping +info\n`;
@@ -121,7 +121,7 @@ for (const family of new Set(
     }
   });
 
-test("no row is about a family that nobody has, and a client has no user of Redis", async () => {
+test("no row is about a family that no service has, and a client has no user of Redis", async () => {
   const families = new Set(serviceRedisUsers.flatMap(({ keys }) => keys));
   assert.deepEqual(
     Object.keys(redisRows).filter((family) => !families.has(family)),
@@ -219,7 +219,7 @@ test("a script runs with the rights of its sender and gives no way round them", 
     for (const body of bodies) await assertRefused(name, ["EVAL", body, "0"]);
 });
 
-test("only the broker speaks and hears on its channel", async () => {
+test("only the broker publishes and subscribes to its channel", async () => {
   assert.match(await as("broker", ["PUBLISH", "yard:mcp:pins-written", "x"]), /^:0/);
   await assertRefused("broker", ["PUBLISH", "other", "x"]);
   for (const name of ["policy", "importer", "runner", "toolbox", "monitor"]) {

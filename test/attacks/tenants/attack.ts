@@ -7,7 +7,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";
 
-/** One thing that team-b tries on something of team-a; it asserts what must come back. */
+/** One attempt of team-b on an object of team-a; it asserts the required answer. */
 export interface Attack {
   /** Reads behind the contract's name, such as `by its whole id`. */
   readonly title: string;
@@ -16,7 +16,7 @@ export interface Attack {
   readonly open?: string;
 }
 
-/** What is tried with a contract, or why it cannot reach another caller. */
+/** Attempts with a contract, or the reason why it cannot reach another caller. */
 type Row = readonly Attack[] | string;
 export type Rows = Readonly<Record<string, Row>>;
 
@@ -29,7 +29,7 @@ export async function refused(asked: Promise<unknown>, ...codes: string[]): Prom
   assert.ok(codes.includes(found), `refused with ${found}, not ${codes.join(" or ")}`);
 }
 
-/** Publishes a command as it is and resolves to whether the stream has taken it, or knew its message id. */
+/** Publishes a command unchanged and resolves to whether the stream accepted it, or had its message id. */
 export async function send(
   bus: Bus,
   subject: string,
@@ -70,7 +70,7 @@ export async function eventOf(
   throw new Error(`${run} had not the event that was waited for, but: ${seen.join("\n")}`);
 }
 
-/** Sends a command as team-b and resolves to the code of its rejection, which is told to team-b alone. */
+/** Sends a command as team-b and resolves to the code of its rejection, which is published to team-b alone. */
 export async function rejectionOf(
   { teamB }: World,
   command: { readonly verb: string; readonly id: string; readonly body?: object },

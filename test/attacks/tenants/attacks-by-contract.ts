@@ -6,7 +6,10 @@ import { attacksOnSessions } from "./attacks-on-sessions.ts";
 import { channelRows, scheduleRows } from "./channel-and-schedule-rows.ts";
 import { installationRows } from "./installation-rows.ts";
 
-/** By contract name: what team-b tries with it, or why it cannot reach another caller. Each contract that a client may send has a row. */
+/**
+ * By contract name: team-b's attempts with it, or the reason why it cannot reach another caller. Each contract that a client may
+ * send has a row.
+ */
 export const attacksByContract: Rows = {
   ...attacksOnRuns,
   ...attacksOnSessions,

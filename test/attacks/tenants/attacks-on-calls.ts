@@ -19,7 +19,7 @@ import type { World } from "./world.ts";
 
 const counting = { tokens: { server: "counting" } } as const;
 const eliciting = { tokens: { server: "eliciting" } } as const;
-/** Well-formed and signed by nobody. */
+/** Well-formed, but without a valid signature. */
 const TOKEN =
   `${btoa('{"alg":"EdDSA","kid":"x"}')}.${btoa('{"sub":"team-a"}')}.${btoa("x")}`.replaceAll(
     "=",
@@ -231,7 +231,7 @@ export const attacksOnCalls: Rows = {
       },
     },
   ],
-  // What no rule allows a team is denied before the server hears of it.
+  // Calls that no rule allows a team are denied before the server receives them.
   [readResource.name]: denied(({ teamB }) =>
     call(teamB, readResource, { uri: "demo://a" }, eliciting),
   ),

@@ -18,7 +18,7 @@ import { eventOf, refused, rejectionOf, send, type Attack, type Rows } from "./a
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";
 
-/** Starts a run as team-b and resolves to what it was told at the end. */
+/** Starts a run as team-b and resolves to its final event. */
 async function startAsB(
   { teamB }: World,
   agent: string,
@@ -373,7 +373,7 @@ export const attacksOnRuns: Rows = {
         const subject = `yard.cmd.${TEAM_B}.run.proceed.${world.victim.session.id}`;
         await send(world.teamB, subject, { runId: world.victim.done });
         await send(world.teamB, subject, { runId: `${TEAM_A}~never` });
-        // Commands of one caller come in their order: what these do is done when this one is.
+        // Commands of one caller are processed in order: when this one is done, those before it are.
         await startAsB(world, "echo", { runId: "after-proceed", input: "x" });
         await refused(call(world.teamA, getRun, { runId: "never" }), "unknown_run");
       },

@@ -5,7 +5,9 @@ import { ownApproval } from "./attacks-on-approvals.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";
 
-/** What team-b may do: start runs, and decide as well. An administrator is no attacker: keys and sessions of everybody are theirs. */
+/**
+ * The rights of team-b: start runs, and decide as well. An administrator is no attacker: keys and sessions of all users are theirs.
+ */
 type As = "operator" | "approver";
 
 /** Sends a request to a gateway and resolves to its status, its code where it is refused, and its text. */
@@ -19,11 +21,11 @@ export interface Victim {
   readonly session: string;
   readonly approval: string;
   readonly run: string;
-  /** An API key, which has to go on working. */
+  /** An API key, which has to stay valid. */
   readonly key: string;
 }
 
-/** Nothing of anybody's, by ids of the same form. */
+/** Ids of the same form without an object. */
 const NOTHING: Victim = {
   session: `ses-${"0".repeat(26)}-a`,
   approval: `apr-${"0".repeat(32)}`,
@@ -69,7 +71,7 @@ const run = (method: string, rest: string, refused: string, body?: object): Row 
   refused,
 });
 
-/** What team-b asks about something of team-a's; about what does not exist the answer is the same. */
+/** Requests of team-b about team-a's objects; for an unknown object the answer must be the same. */
 const rows: readonly Row[] = [
   session("GET"),
   session("GET", "/history"),
@@ -167,7 +169,7 @@ export async function startHttp({ cli, victim }: World, url: string) {
       run: victim.held.runId,
       key: ofA.info.id,
     } satisfies Victim,
-    /** As team-a. */
+    /** Sends a request as team-a. */
     askAsVictim: (request: string) => send(ofA.key, request),
   };
 }

@@ -17,8 +17,8 @@ import { until } from "@switchyard/local-servers/until";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 
-// What a team may ask JetStream for with its own rights, and how it would use them against another one.
-// `open:` is an attack that still succeeds, with the reason; its test fails as soon as it does not.
+// JetStream requests within a team's own rights, used against another one. `open:` is an attack that still succeeds, with the
+// reason; its test fails as soon as it does not.
 const users = testUsers([TEAM_A, TEAM_B]);
 const nats = await testNats({ authorization: users.authorization });
 const admin = await users.connect(nats, "admin");
@@ -55,7 +55,7 @@ async function api(bus: Bus, subject: string, body: object = {}): Promise<ApiAns
 const OWN = `yard.evt.run.${TEAM_B}.>`;
 const FOREIGN = `yard.evt.run.${TEAM_A}.>`;
 
-/** Names of team-b's consumers that its own readers below do not take by chance: they are kept. */
+/** Names of team-b's consumers that its own readers below do not use by chance: they are kept. */
 const [MINE, OTHER, AFTER] = eventConsumersOf(TEAM_B) as [string, string, string];
 
 /** Makes a consumer as team-b, with its own filter in the subject where permissions see it. */
@@ -120,7 +120,7 @@ async function stored(): Promise<Record<string, number>> {
   });
   return Object.fromEntries(await Promise.all(counts));
 }
-/** Resolves when the server has delivered what a push consumer of team-b had for this subject. */
+/** Resolves when the server has delivered the messages of a push consumer of team-b for this subject. */
 async function pushed(deliver_subject: string): Promise<void> {
   await makeConsumer(OTHER, { deliver_subject });
   const inbox = `_INBOX_${TEAM_B}.pushed`;
@@ -193,7 +193,7 @@ test("a push consumer of team-b does not imitate the live text of team-a's run",
   live.stop();
 });
 
-/** What team-b can have the server answer, to any subject: permissions do not look at that one. */
+/** Replies that team-b can request from the server, to any subject: permissions do not cover the reply subject. */
 const answers: Record<string, (reply: string) => void> = {
   "an answer of the API": (reply) => askAt("$JS.API.INFO", reply),
   "what its consumer says of itself": (reply) =>
@@ -207,16 +207,16 @@ for (const [what, ask] of Object.entries(answers))
   test(`open: ${TEAM_B} has ${what} stored in no stream`, { expectFailure: ANSWERS }, async () => {
     const before = await stored();
     for (const target of Object.values(targets)) ask(target);
-    // The server answers when it likes, and nothing tells that it did not.
+    // The server replies at any time, and a missing reply has no signal.
     const isOther = (now: object): boolean => JSON.stringify(now) !== JSON.stringify(before);
     const found = await until(stored, isOther, { timeoutMs: 20_000 }).catch(() => before);
     assert.deepEqual(found, before);
   });
 for (const [what, ask] of Object.entries(answers))
-  test(`${TEAM_B} has ${what} stored in no audit: nobody may name what its stream takes`, async () => {
+  test(`${TEAM_B} has ${what} stored in no audit: no user may name its subjects for a reply`, async () => {
     const before = (await stored())["YARD_AUDIT"];
     for (const target of [AUDITED, publishedAs(AUDITED)]) ask(target);
-    // The answer to its own inbox comes after those that were asked for before.
+    // The reply to its own inbox comes after those that were requested before.
     const inbox = `_INBOX_${TEAM_B}.last`;
     const arrived = Promise.withResolvers<void>();
     const { nc } = connectionOf(teamB);
@@ -230,7 +230,7 @@ function askAt(subject: string, reply: string): void {
   connectionOf(teamB).nc.publish(subject, "", { reply });
 }
 
-test("team-b learns no name of team-a's runs, and no other team, from what JetStream tells", async () => {
+test("team-b learns no name of team-a's runs, and no other team, from JetStream's replies", async () => {
   const asked = { subjects_filter: ">" };
   for (const subject of ["STREAM.INFO.YARD_EVENTS", "STREAM.NAMES", "STREAM.LIST"])
     await assert.rejects(api(teamB, subject, asked), { code: "forbidden" }, subject);

@@ -12,7 +12,7 @@ import { eventOf, send } from "./attack.ts";
 import { startInstallation } from "./installation.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 
-// What team-b takes as much of as it gets, and what is left for team-a. Its quota of the queue is filled in
+// Resources that team-b uses up to its limits, and the rest that must remain for team-a. Its quota of the queue is filled in
 // libs/bus/src/command-quotas, its consumers in event-readers.
 const APPROVALS = 5;
 const { teamA, teamB, admin } = await startInstallation({
@@ -52,7 +52,7 @@ test("team-b's approvals that wait have a number, and team-a's call waits for a 
   assert.equal((await call(teamA, getRun, { runId: "held" })).run.status, "waiting");
 });
 
-test("team-b's questions of a server that wait have a number, and team-a is asked all the same", async () => {
+test("team-b's waiting questions of a server are limited, and a question to team-a still arrives", async () => {
   const options = { tokens: { server: "eliciting" }, timeoutMs: 300_000 } as const;
   const ask = (bus: Bus, id: string): Promise<string> =>
     call(bus, callTool, { tool: "asks", args: { id } }, options).then(

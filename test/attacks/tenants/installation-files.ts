@@ -1,4 +1,4 @@
-/** What the installation's operator declares: the same agents and rules for both teams. */
+/** Declarations of the installation's operator: the same agents and rules for both teams. */
 
 const users = "users: [team-a, team-b]";
 

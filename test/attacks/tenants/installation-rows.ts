@@ -38,7 +38,7 @@ const user = { kind: "user", name: TEAM_A } as const;
 const label = "x";
 const archive = { label, format: "zip", base64: "" } as const;
 
-/** What belongs to nobody but the installation: teams read it, and only its admins change it. */
+/** Objects that belong to the installation: teams read them, and only its admins change them. */
 export const installationRows: Rows = {
   "models.list": "the models belong to the installation",
   "policy.keys": "public keys are for everybody",

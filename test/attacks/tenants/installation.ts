@@ -23,9 +23,9 @@ export interface Installation {
   readonly admin: Bus;
   /** Resolves to its address. */
   readonly startGateway: (more?: Readonly<Record<string, string>>) => Promise<string>;
-  /** By the names of their users. */
+  /** Services by the names of their users. */
   readonly services: ReadonlyMap<string, TestService>;
-  /** What Redis answers to these commands, to who may do everything there. */
+  /** Redis' answer to these commands, sent as a user with all rights. */
   readonly redisAnswer: (...commands: string[][]) => Promise<string>;
 }
 

@@ -12,14 +12,14 @@ import { allConsumers, allStreams } from "@switchyard/contracts/streams";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { isReachable, OTHERS, TEAM_A, TEAM_B } from "./reachable.ts";
 
-/** What team-b tries, where the server's permissions alone have to refuse all of it. */
+/** Attempts of team-b that the server's permissions alone must refuse. */
 export interface PermissionRow {
   readonly title: string;
   readonly publish?: readonly string[];
   readonly subscribe?: readonly { readonly subject: string; readonly queue?: string }[];
 }
 
-/** Every way to send, tell, hear and answer each contract that is not team-b's. */
+/** Every way to send, publish, receive and answer each contract that is not team-b's. */
 export function contractRows(): PermissionRow[] {
   return allContracts.flatMap((contract) =>
     isRpc(contract) || isCommand(contract) ? requestRows(contract) : factRows(contract),
@@ -112,7 +112,7 @@ export function storeRows(): PermissionRow[] {
   ];
 }
 
-/** Of consumers: names are whole tokens, so those of others, and one more than its own. */
+/** Consumer names: they are whole tokens, so those of others, and one more than its own. */
 const FOREIGN_NAMES = ["mine", `${TEAM_A}-1`, `${TEAM_B}-33`, TEAM_B, "agent-runner"];
 
 function consumerSubjects(stream: string): string[] {
@@ -138,7 +138,7 @@ function consumerSubjects(stream: string): string[] {
   ];
 }
 
-/** Every way to take work from a queue, or to say that it is done. */
+/** Every way to consume from a queue, or to acknowledge its messages. */
 export function queueRows(): PermissionRow[] {
   return allConsumers.flatMap(({ stream, name }) => [
     {
@@ -162,7 +162,7 @@ export function queueRows(): PermissionRow[] {
   ]);
 }
 
-/** Separated by blanks: each of them would show more than what is one's own. */
+/** Separated by blanks: each of them would show more than the team's own data. */
 const WIDE = `
   > *.> yard.> yard.*.> yard.rpc.> yard.cmd.> yard.timer.>
   yard.evt.> yard.evt.*.> yard.evt.run.> yard.evt.run.*.> yard.evt.audit.>
@@ -170,7 +170,7 @@ const WIDE = `
   $SYS.> $O.> $O.${payloadsOf(TEAM_A).bucket}.> $KV.>
   $SRV.> $SRV.PING $SRV.INFO.agent-runner _INBOX.>`;
 
-/** What belongs to no contract: inboxes, wildcards, timers, discovery, the server's own subjects. */
+/** Subjects of no contract: inboxes, wildcards, timers, discovery, the server's own subjects. */
 export function subjectRows(): PermissionRow[] {
   return [
     ...WIDE.trim()

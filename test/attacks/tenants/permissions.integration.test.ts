@@ -8,7 +8,7 @@ import { letThrough, subscriptionEnding } from "../../lib/permission-probe.ts";
 import { contractRows, queueRows, storeRows, subjectRows } from "./permission-rows.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 
-// What the server refuses by permissions alone, whoever serves: one test for each row of the tables.
+// Refusals by the server's permissions alone, whichever services run: one test for each row of the tables.
 const users = testUsers([TEAM_A, TEAM_B]);
 const nats = await testNats({ authorization: users.authorization });
 await ensureStreams(await users.connect(nats, "admin"));
@@ -24,7 +24,7 @@ for (const { title, publish = [], subscribe = [] } of rows)
       assert.match(await subscriptionEnding(teamB, subject, queue), /Permissions Violation/);
   });
 
-test("the probes tell what the server lets through", async () => {
+test("the probes detect what the server lets through", async () => {
   const own = [`yard.rpc.${TEAM_B}.runs.list`, `$JS.API.CONSUMER.INFO.YARD_EVENTS.${TEAM_B}-1`];
   assert.deepEqual(await letThrough(teamB, own), own);
   assert.equal(await subscriptionEnding(teamB, `yard.evt.run.${TEAM_B}.>`), "let through");

@@ -1,10 +1,10 @@
 import type { Contract } from "@switchyard/contracts/define";
 import { client, installedUsers } from "@switchyard/contracts/topology";
 
-/** The victim and the attacker: two teams that know nothing of each other. */
+/** The victim and the attacker: two teams without any relation. */
 export const TEAM_A = "team-a";
 export const TEAM_B = "team-b";
-/** Everybody whose name team-b could try. */
+/** Every user whose name team-b could try. */
 export const OTHERS: readonly string[] = [TEAM_A, "me", ...installedUsers.map(({ name }) => name)];
 
 const { calls, publishes } = client(TEAM_B, "The attacker");
@@ -15,5 +15,5 @@ export function isReachable(contract: Contract): boolean {
   return reachable.has(contract);
 }
 
-/** What a client may send in its own name, so what a service has to answer for each team apart. */
+/** Contracts that a client may send in its own name, so each service must separate teams for them. */
 export const reachableContracts: readonly Contract[] = [...reachable];

@@ -7,7 +7,7 @@ export interface RedisRow {
   readonly by: string;
   /** The services that may only read it. */
   readonly readBy?: string;
-  /** Where the owner stands in its keys, or why no caller can name a key of another one's. */
+  /** The owner's position in its keys, or the reason why no caller can name another one's key. */
   readonly owner: RegExp | string;
 }
 
@@ -34,7 +34,9 @@ const STORAGE = Object.fromEntries(
   }),
 );
 
-/** By pattern of the services' rights in Redis: which service reaches it, and what one team can reach of another's there. */
+/**
+ * By pattern of the services' rights in Redis: which service may access it, and how far one team can access another's keys there.
+ */
 export const redisRows: Readonly<Record<string, RedisRow>> = {
   ...READY,
   ...STORAGE,
@@ -136,7 +138,7 @@ export const redisPatterns: readonly string[] = [
   ...new Set(serviceRedisUsers.flatMap(({ keys }) => keys)),
 ].toSorted();
 
-/** True when a key belongs to the family of a pattern; `*` stands for anything, as in Redis. */
+/** True when a key belongs to the family of a pattern; `*` matches any text, as in Redis. */
 export function isOfFamily(pattern: string, key: string): boolean {
   const parts = pattern.split("*").map((part) => part.replaceAll(/[{}]/g, "\\$&"));
   return new RegExp(`^${parts.join(".*")}$`).test(key);

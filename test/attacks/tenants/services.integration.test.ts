@@ -12,12 +12,12 @@ import { attacksByContract } from "./attacks-by-contract.ts";
 import { attacksOverHttp, startHttp } from "./attacks-over-http.ts";
 import { startWorld } from "./world.ts";
 
-// What services answer to team-b about things of team-a: one test for each row of the table. `open:` is an attack that still
+// Answers of services to team-b about objects of team-a: one test for each row of the table. `open:` is an attack that still
 // succeeds, with the reason; its test fails as soon as it does not.
 const names = new Set(reachableContracts.map(({ name }) => name));
 
 for (const name of names)
-  test(`${name}, which every client may send, has a row that says what one team can do to another with it`, () => {
+  test(`${name}, which every client may send, has a row that states what one team can do to another with it`, () => {
     const row = attacksByContract[name] ?? [];
     assert.ok(row.length > 0, `add ${name} to the tables of test/attacks/tenants`);
   });
@@ -33,7 +33,7 @@ test("each family of keys that a service may write has a row, and no row is abou
 
 const world = await startWorld();
 
-// First, as the others use up what team-b may ask people for.
+// First, because the others use up team-b's limit of questions to people.
 const http = await startHttp(world, await world.startGateway());
 
 for (const { title, run } of attacksOverHttp)

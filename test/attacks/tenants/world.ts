@@ -13,7 +13,7 @@ import { eventOf, send } from "./attack.ts";
 import { startInstallation, type Installation } from "./installation.ts";
 import { TEAM_A } from "./reachable.ts";
 
-/** What team-a has, by the names that team-b guesses. */
+/** Objects of team-a, by the names that team-b guesses. */
 interface Victim {
   /** A run that waits for an answer. */
   readonly asked: { readonly runId: string; readonly callId: string };
@@ -25,9 +25,9 @@ interface Victim {
   readonly boss: { readonly runId: string; readonly childId: string };
   readonly session: { readonly key: string; readonly id: string; readonly label: string };
   readonly grantId: string;
-  /** Of a call of its own, with its result. */
+  /** Id of a completed call of its own. */
   readonly callId: string;
-  /** Of a call of its own that is in work. */
+  /** Id of a call of its own in progress. */
   readonly hangingId: string;
   /** A question of an MCP server that works for it. */
   readonly questionId: string;
