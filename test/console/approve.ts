@@ -2,12 +2,12 @@ import { until } from "@switchyard/local-servers/until";
 import type { Page } from "playwright-core";
 import type { ConsoleWorld } from "./console-world.ts";
 
-/** Waits until the opened call has been in sight long enough to be decided about. */
+/** Waits until the opened call has been in sight long enough for a decision. */
 export async function decidable(page: Page): Promise<void> {
   await page.locator('[data-testid="deny"]:enabled').waitFor();
 }
 
-/** Approves the opened call, whose risk is high, with a key, and says yes to the question that names it. */
+/** Approves the opened call, whose risk is high, with a key, and confirms the prompt that names it. */
 export async function approveByKey(page: Page): Promise<void> {
   await decidable(page);
   await page.keyboard.press("a");
@@ -36,7 +36,7 @@ async function approvals(
   return ((await answer.json()) as { approvals: ListedApproval[] }).approvals; // as openapi.json says
 }
 
-/** The state of the first call of each run that a person was asked about. */
+/** The state of the first approval of each run. */
 export async function statesOf(world: ConsoleWorld, runIds: readonly string[]): Promise<string[]> {
   const all = await approvals(world, "pendingOnly=false");
   return runIds.map(

@@ -6,8 +6,8 @@ import { redisWords } from "../lib/redis-words.ts";
 import type { DevInstance } from "../lib/yard-dev.ts";
 
 /**
- * Writes so many ended runs of the agent `archived`, `cli~archived-0` being the newest, beside the runner and as it lists them:
- * making them would take an hour.
+ * Writes so many ended runs of the agent `archived`, `cli~archived-0` being the newest, in the runner's own format: making them
+ * would take an hour.
  */
 export async function keepArchivedRuns(
   dev: DevInstance,
@@ -42,7 +42,7 @@ export async function keepArchivedRuns(
   await tellRedis(dev, commands.flat());
 }
 
-/** Writes a command for an agent that was given up, as the runner keeps it: three runners would have to die at one moment. */
+/** Writes a given-up command for an agent, in the runner's own format: three runners would have to die at one moment. */
 export async function keepDeadCommand(
   dev: DevInstance,
   { caller, name, agent, input }: { caller: string; name: string; agent: string; input: string },

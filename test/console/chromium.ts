@@ -34,13 +34,13 @@ export function launchChromium(executablePath: string): Promise<Browser> {
   return chromium.launch({ executablePath, args: FLAGS });
 }
 
-/** What a page did that it should not have: its errors, and what its policy refused. */
+/** Faults of a page: its errors, and requests that its policy refused. */
 export interface Watched {
   readonly page: Page;
   readonly faults: string[];
 }
 
-/** A page whose faults are kept. A request that is refused on purpose is not one. */
+/** A page whose faults are collected. An intended refusal is not one. */
 export async function watchedPage(context: BrowserContext): Promise<Watched> {
   const page = await context.newPage();
   const faults: string[] = [];
@@ -65,7 +65,7 @@ const axe = readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js
 
 const WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** What axe finds of WCAG 2.2 A and AA, or of a part of its rules, each in a line. */
+/** Violations that axe finds of WCAG 2.2 A and AA, or of a part of its rules, each in a line. */
 export async function axeViolations(
   page: Page,
   rules: readonly string[] = WCAG,

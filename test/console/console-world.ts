@@ -4,10 +4,10 @@ import { findChromium } from "./chromium.ts";
 import { startConsole, type ConsoleOptions, type Look, type LookOptions } from "./start-console.ts";
 
 const chromium = findChromium();
-/** Why the tests in a browser do not run; false where they do. */
+/** Reason why the tests in a browser do not run; false where they do. */
 export const skip = chromium === null ? "Chromium is not installed" : false;
 
-/** One Switchyard for a file of tests; faults of a page fail the test that looks at it. */
+/** One Switchyard for a file of tests; faults of a page fail the test that has it open. */
 async function startWorld(executable: string, how: ConsoleOptions) {
   const { stop, look, browser: _, ...rest } = await startConsole(executable, how);
   after(stop);

@@ -135,7 +135,7 @@ test(
 );
 
 test(
-  "a waiting call is seen at once, approved with a key, and the run goes on",
+  "a waiting call appears at once, is approved with a key, and the run continues",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -225,7 +225,7 @@ test(
 );
 
 test(
-  "a tool is called from its schema's form, after the policy said what it would do",
+  "a tool is called from its schema's form, after the policy's decision was shown",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -333,7 +333,7 @@ test(
 );
 
 test(
-  "after a cut the page goes on by itself, with what happened meanwhile",
+  "after a cut the page continues automatically, with the events missed meanwhile",
   { skip },
   async (t) => {
     const target = new URL(there().dev.httpUrl);
@@ -387,26 +387,22 @@ test(
   },
 );
 
-test(
-  "everything is found by its name, and an address that is none says so",
-  { skip },
-  async (t) => {
-    const { page, go } = await there().look(t);
-    await page.keyboard.press("Control+k");
-    await page.getByRole("combobox").fill("agent reader");
-    await page.getByRole("option").first().waitFor();
-    await page.keyboard.press("Enter");
-    await page.waitForURL(/\/agents\/reader$/);
-    // The new view has the focus.
-    await page.locator("h1:focus").getByText("reader").waitFor();
-    await page.getByRole("button", { name: "Try it" }).click();
-    const form = page.getByRole("dialog");
-    await form.getByLabel("Agent").waitFor();
-    assert.equal(await form.getByLabel("Agent").inputValue(), "reader");
-    await page.keyboard.press("Escape");
-    await go("/no/such/view");
-    await page.getByText("There is no view under this address").waitFor();
-    await go("/runs/cli~nothing-of-this-name");
-    await page.locator('[data-testid="problem"][data-status="unknown_run"]').waitFor();
-  },
-);
+test("everything is found by its name, and an unknown address is reported", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await page.keyboard.press("Control+k");
+  await page.getByRole("combobox").fill("agent reader");
+  await page.getByRole("option").first().waitFor();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/agents\/reader$/);
+  // The new view has the focus.
+  await page.locator("h1:focus").getByText("reader").waitFor();
+  await page.getByRole("button", { name: "Try it" }).click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Agent").waitFor();
+  assert.equal(await form.getByLabel("Agent").inputValue(), "reader");
+  await page.keyboard.press("Escape");
+  await go("/no/such/view");
+  await page.getByText("There is no view under this address").waitFor();
+  await go("/runs/cli~nothing-of-this-name");
+  await page.locator('[data-testid="problem"][data-status="unknown_run"]').waitFor();
+});

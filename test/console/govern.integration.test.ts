@@ -7,7 +7,7 @@ import { consoleWorld, skip } from "./console-world.ts";
 const there = await consoleWorld();
 
 test(
-  "a viewer is shown no button that it may not use, and is told what is not permitted",
+  "a viewer sees no button that it may not use, and sees what is not permitted",
   { skip },
   async (t) => {
     const made = await there().send("/keys", { caller: "visitor", roles: ["viewer"] });
@@ -73,7 +73,7 @@ test(
     await go("/audit");
     await page.getByLabel("Kind").selectOption("decision");
     await page.getByLabel("Run", { exact: true }).fill(runId);
-    // What is decided is recorded in blocks, a moment later.
+    // Decisions are recorded in blocks, a moment later.
     const denied = page.getByTestId("row").filter({ hasText: "write_file" });
     await until(async () => {
       await page.getByRole("button", { name: "Filter" }).click();
@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  "the rules in force are told in words: for whom, about what, and who is asked",
+  "the rules in force are shown in words: for whom, about what, and who approves",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -165,7 +165,7 @@ test("services that answer and the queues of the bus are seen", { skip }, async 
   assert.match(streams, /YARD_COMMANDS[\s\S]*agent-runner: \d+ waiting, \d+ in work/);
 });
 
-test("a draft says which of the recorded decisions it would change", { skip }, async (t) => {
+test("a draft shows which of the recorded decisions it would change", { skip }, async (t) => {
   const { page, go } = await there().look(t);
   const run = await there().send("/runs", { agent: "reader", input: "to compare" });
   await go(`/runs/${String(run["runId"])}`);
@@ -181,7 +181,7 @@ rules:
   await go("/policy?view=draft");
   await page.getByTestId("draft").fill(rules);
   const comparison = page.getByTestId("comparison");
-  // What is decided is recorded in blocks, a moment later.
+  // Decisions are recorded in blocks, a moment later.
   await until(async () => {
     await comparison.getByRole("button").click();
     const text = await comparison.getByTestId("compared").innerText();

@@ -5,7 +5,7 @@ const ACTS = [
   "top.pwned=1",
   "document.body.innerHTML=''",
 ];
-/** `%` stands for what is to be run. */
+/** `%` is replaced by the script. */
 const FORMS = [
   "<script>%</script>",
   "<img src=x onerror=%>",
@@ -49,7 +49,7 @@ const FORMS = [
   "{{constructor.constructor('%')()}}",
 ];
 
-/** Texts that would act if any place took them for markup: 200 of them. */
+/** Texts that would act if any view rendered them as markup: 200 of them. */
 export const hostileTexts: readonly string[] = FORMS.flatMap((form) =>
   ACTS.map((act) => form.replaceAll("%", act)),
 );

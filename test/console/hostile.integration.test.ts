@@ -11,7 +11,7 @@ const input = hostileTexts.join("\n\n");
 /** Nothing on the page acts that came from a text: no element that could, and no script that did. */
 async function assertHarmless(page: Page, where: string): Promise<void> {
   await page.getByTestId("loading").first().waitFor({ state: "detached" });
-  // What a text had begun would have happened two frames later.
+  // Two frames later a script started by a text would have run.
   const found = await page.evaluate<string[]>(`(async () => {
     for (let frame = 0; frame < 2; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
     const bad = [...document.querySelectorAll("main script, main iframe, main object, main embed, main form[action], main base, main meta, main style, main [style*=url], main video")].map((one) => one.outerHTML.slice(0, 100));

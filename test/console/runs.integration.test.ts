@@ -16,7 +16,7 @@ const started = async (agent: string, input: string, more: object = {}): Promise
 const status = (page: Page, word: string) => page.locator(`.page-head [data-status="${word}"]`);
 
 test(
-  "the run says who approved a call, when and why, also beside the call's bar",
+  "the run shows who approved a call, when and why, also beside the call's bar",
   { skip },
   async (t) => {
     const approver = await there().look(t, {
@@ -74,7 +74,7 @@ test(
 );
 
 test(
-  "a run goes on under somebody's eyes while the process that has it is killed",
+  "a run continues on an open page while its runner's process is killed",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -93,13 +93,13 @@ test(
 );
 
 test(
-  "a run that its runners died of says so, is listed as given up, and is retried",
+  "a run whose runners died shows it, is listed as given up, and is retried",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
     const runId = await started("writer", "one that kills");
     await go(`/runs/${runId}?view=conversation`);
-    // Each in the middle of the same answer: nothing is gained between.
+    // Each is killed in the middle of the same answer: no step completes in between.
     let before = 0;
     for (let death = 0; death < 2; death += 1) {
       await page.locator('.turn[data-status="live"]').waitFor({ timeout: 60_000 });
@@ -196,7 +196,7 @@ test(
     await until(async () => (await loaded()) === 200);
     await page.getByTestId("load-more").click();
     await until(async () => (await loaded()) === 400);
-    // By the keyboard: End goes to the last row that is there, and what follows it comes.
+    // Scrolls with the keyboard: End goes to the last loaded row, and further rows are loaded.
     await runs.focus();
     await until(
       async () => {
@@ -225,7 +225,7 @@ test(
   },
 );
 
-/** How much moved in sight, of what the browser counts as a shift of the layout; each with what it was. */
+/** Layout shifts in sight, as the browser measures them; each with its element. */
 const WATCH_SHIFTS = `
   window.shifts = [];
   new PerformanceObserver((list) => {

@@ -23,7 +23,7 @@ const Order = z.object({
   extra: z.record(z.string(), z.unknown()).optional(),
 });
 
-/** A server with a tool that takes what many take, and says what it was given; its description can be changed. */
+/** A server with a tool that accepts many kinds of arguments, and returns them; its description can be changed. */
 export async function shopServer() {
   let description = "Takes an order.";
   const handler = createMcpHandler(() => {

@@ -16,7 +16,7 @@ const skip = chromium === null ? "Chromium is not installed" : false;
 
 const GROUPS: Readonly<Record<string, readonly string[]>> = { ann: ["devs"] };
 
-/** A gateway that knows a real OpenID Connect provider, and a browser. */
+/** A gateway configured with a real OpenID Connect provider, and a browser. */
 async function startWorld(executable: string) {
   const url = `http://127.0.0.1:${await freePort()}`;
   const issuer = await startProvider([`${url}/auth/callback`], (name) => GROUPS[name] ?? []);
@@ -44,7 +44,7 @@ async function startWorld(executable: string) {
   after(() => browser.close());
   const open = async (t: TestContext): Promise<Page> => {
     const context = await browser.newContext();
-    // The provider's own page asks for a font from elsewhere.
+    // The provider's own page requests an external font.
     await context.route(/googleapis/, (route) => route.abort());
     const { page, faults } = await watchedPage(context);
     t.after(async () => {
@@ -90,7 +90,7 @@ test(
   },
 );
 
-test("somebody without a role here is told so, and is not let in", { skip }, async (t) => {
+test("a person without a role here sees the reason, and is not let in", { skip }, async (t) => {
   const { url, open } = world ?? assert.fail("no Chromium");
   const page = await open(t);
   await page.goto(url);

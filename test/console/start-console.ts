@@ -11,9 +11,9 @@ export interface LookOptions {
   readonly theme?: "light" | "dark";
   readonly width?: number;
   readonly height?: number;
-  /** 2: as wide as somebody sees it who has made everything twice as large. */
+  /** 2: the width for a person who doubled the size of everything. */
   readonly zoom?: number;
-  /** What the browser lets the page do. */
+  /** Browser permissions of the page. */
   readonly permissions?: readonly string[];
   /** Where the gateway is reached in place of its own address. */
   readonly at?: string;
@@ -22,7 +22,7 @@ export interface LookOptions {
 export interface Look {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** What the page did that it should not have. */
+  /** Faults of the page. */
   readonly faults: readonly string[];
   /** Goes to a path of the console and waits until the view is there. */
   readonly go: (path: string) => Promise<void>;
@@ -34,7 +34,7 @@ export interface ConsoleOptions {
   readonly apart?: boolean;
 }
 
-/** A whole Switchyard on a project, with a browser to look at it. */
+/** A whole Switchyard on a project, with a browser on its console. */
 export async function startConsole(executable: string, how: ConsoleOptions = {}) {
   const { project = "test/console/project", apart } = how;
   const directory = await mkdtemp(join(tmpdir(), "yard-console-"));
@@ -46,7 +46,7 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
     stateDir: join(directory, "state"),
     workspace,
     ...(apart === true && { apart, runners: 2 }),
-    // Everybody here is one caller; two runners that die of a run are enough to give it up.
+    // All users here are one caller; two runners that die of a run are enough to give it up.
     env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000", YARD_RUN_MAX_ATTEMPTS: "2" },
   });
   const browser = await launchChromium(executable);
@@ -74,7 +74,7 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
     const { page, faults } = await watchedPage(context);
     page.setDefaultTimeout(20_000);
     await page.goto(`${at}/#token=${options.token ?? token}`);
-    // A key is taken only when the person says so.
+    // A key is used only after the person confirms it.
     if (options.token !== undefined && options.token !== token)
       await page.getByRole("button", { name: "Sign in with it" }).click();
     await page.getByTestId("page").waitFor();
@@ -84,7 +84,7 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
     };
     return { page, context, faults, go };
   };
-  /** A key of somebody else. */
+  /** Makes a key of another caller. */
   const keyOf = async (caller: string, roles: readonly string[]): Promise<string> =>
     String((await send("/keys", { caller, roles }))["key"]);
   const stop = async (): Promise<void> => {

@@ -107,7 +107,7 @@ test(
 );
 
 test(
-  "calls of an agent are stopped, each page says so, its run waits, and continues when the stop is lifted",
+  "calls of an agent are stopped, each page shows it, its run waits, and continues when the stop is lifted",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -186,7 +186,7 @@ test(
     await check.getByText(/rules, valid/).waitFor();
     await activate.click();
     await question.getByRole("textbox").fill("on top of nobody-looks");
-    // Somebody else is faster.
+    // Another person is faster.
     const other = await there().look(t);
     await other.go("/policy?view=versions");
     await other.page.getByTestId("policy-versions").waitFor();
@@ -262,7 +262,7 @@ test("a key is made, shown once, signs its caller in, and is revoked", { skip },
 });
 
 test(
-  "a conversation is begun, goes on, keeps its address, and is forgotten",
+  "a conversation is begun, continues, keeps its address, and is forgotten",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
@@ -290,11 +290,11 @@ test(
 );
 
 test(
-  "the browser tells of a call that waits, where somebody wants it and looks elsewhere",
+  "the browser notifies of a waiting call, where the person wants it and looks elsewhere",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t, { permissions: ["notifications"] });
-    // What the page asks the browser to show; nothing can look at the system's own list.
+    // Notifications that the page requests; the system's own list cannot be read.
     await page.addInitScript(`
       window.shown = [];
       window.Notification = class extends Notification {

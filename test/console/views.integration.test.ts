@@ -36,7 +36,7 @@ const ROUTES = [
   "/not/here",
 ];
 
-/** A run, a job and a comparison to look at, made once. */
+/** A run, a job and a comparison to open, made once. */
 const paths = async (): Promise<readonly string[]> => {
   const run = async (input: string): Promise<string> =>
     String((await there().send("/runs", { agent: "reader", input }))["runId"]);
@@ -53,7 +53,7 @@ const paths = async (): Promise<readonly string[]> => {
     },
   })) as { job: { id: string } };
   await there().send(`/schedules/${added.job.id}/run`, { mode: "force" });
-  // Nobody listens there.
+  // It has no listener.
   const target = { url: "http://127.0.0.1:9/", events: ["run.*"] };
   const { webhook } = (await there().send("/webhooks", target)) as { webhook: { id: string } };
   return [
@@ -75,9 +75,9 @@ const isWider = (page: Page): Promise<boolean> =>
     "document.documentElement.scrollWidth > innerWidth || document.querySelector('main').scrollWidth > innerWidth",
   );
 
-/** How wide a page is laid out, in its own pixels: the last is 1280 pixels at 200 %. */
+/** Layout widths of a page, in its own pixels: the last is 1280 pixels at 200 %. */
 const WIDTHS = [1280, 360, 640];
-/** A theme is a set of colours: axe finds anything else in every theme. */
+/** A theme is a set of colours: axe finds everything else in each theme. */
 const OF_COLOURS = ["color-contrast", "link-in-text-block"];
 
 test(
@@ -100,7 +100,7 @@ test(
   },
 );
 
-/** Each dialog with where it is and what opens it. */
+/** Each dialog with its page and the control that opens it. */
 const DIALOGS = [
   ["/runs", "start-run"],
   ["/servers", "add-server"],
