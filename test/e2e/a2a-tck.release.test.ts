@@ -20,13 +20,13 @@ const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
     "It wants an agent to answer with a message and no task. A2A 1.0 §3.1.1 leaves the choice to the agent, and here all that an agent does is a run: it can be followed, cancelled and audited.",
 };
 
-/** Mandatory checks of what the card does not offer. */
+/** Mandatory checks of features that the card does not offer. */
 const EXPECTED_SKIPS = [
   /^Transport '(?:grpc|http_json)' not configured/,
   /^(?:HTTP\+JSON|gRPC) transport not configured$/,
   /^Agent does not support push notifications$/,
   /^Agent card does not declare capabilities for: \['agent-card'\]$/,
-  // What an agent without streaming has to answer, and one that requires the TCK's extension.
+  // Required answers of an agent without streaming, and of one that requires the TCK's extension.
   /^Agent supports streaming/,
   /^Agent card does not declare urn:a2a:tck:required-extension as required$/,
 ];
@@ -58,8 +58,8 @@ test(
 );
 
 /**
- * The TCK tells the agent what to do by the beginning of the message's id, which agents here do not see, and sends different messages under
- * one id, which A2A says is unique: a message that is repeated is the same task.
+ * The TCK selects the agent's behaviour by the beginning of the message's id, which agents here do not see, and sends different
+ * messages under one id, which A2A declares unique: a repeated message is the same task.
  */
 function toldInText(body: string): string {
   const request = requestIn(body);
@@ -75,7 +75,7 @@ interface SendRequest {
   params?: { message?: { messageId?: string; parts?: { text?: string }[] } };
 }
 
-/** What is not JSON passes unchanged. */
+/** A body that is not JSON passes unchanged. */
 function requestIn(body: string): SendRequest {
   try {
     return JSON.parse(body) as SendRequest;

@@ -94,7 +94,7 @@ test("a message is a run whose task has the answer, and the same message again i
   await assert.rejects(closed, /has ended/);
 });
 
-test("a stream begins with the task, tells tools and text, and ends with its state", async () => {
+test("a stream begins with the task, publishes tools and text, and ends with its state", async () => {
   const client = await clientOf("helper");
   const kinds: string[] = [];
   let text = "";
@@ -182,7 +182,7 @@ test("a question makes the task wait for input, an approval for a decision, and 
   assert.match(answerOf(done), /Done: guarded \{"what":"paint"\}/);
 });
 
-test("a task is followed again, cancelled and listed, and is nobody else's", async () => {
+test("a task is followed again, cancelled and listed, and belongs to its caller alone", async () => {
   const client = await clientOf("patient");
   const begun = isTask(await client.sendMessage(request("x", { returnImmediately: true })));
   await until(async () => {

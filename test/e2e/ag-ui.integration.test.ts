@@ -9,14 +9,14 @@ import { startProtocolsWorld } from "../lib/protocols-world.ts";
 
 const world = await startProtocolsWorld();
 
-/** CopilotKit's runtime has a client of before 1.0, which sends no version of the protocol and throws on what it does not know. */
+/** CopilotKit's runtime has a client of before 1.0, which sends no version of the protocol and throws on unknown events. */
 const clients = [
   { version: "1.0.0", Agent: HttpAgent },
-  // What is used of it here has the same shape in both.
+  // The members used here have the same shape in both.
   { version: "0.0.57", Agent: OldHttpAgent as unknown as typeof HttpAgent },
 ];
 
-/** Runs the agent with what a person says, or with answers to its interrupts, and tells the events that its client accepted. */
+/** Runs the agent with a person's message, or with answers to its interrupts, and returns the events that its client accepted. */
 async function run(
   agent: HttpAgent,
   { say, resume, runId }: { say?: string; resume?: RunAgentInput["resume"]; runId?: string },
@@ -51,7 +51,7 @@ for (const { version, Agent } of clients) {
     return new Agent({ url: `${world.url}/ag-ui/${name}`, headers, threadId });
   };
 
-  test(`a run is told with its steps, texts, tool calls and state, in an order that client ${version} accepts`, async () => {
+  test(`a run is streamed with its steps, texts, tool calls and state, in an order that client ${version} accepts`, async () => {
     const agent = agentOf("helper");
     const events = await run(agent, { say: "hello" });
     const types = typesOf(events);
@@ -68,7 +68,7 @@ for (const { version, Agent } of clients) {
     assert.match(lastOf(agent), /^You said hello\. The tool said: This is a simple text/);
   });
 
-  test(`a run of another agent is a subagent for those that know them, and use is told, with client ${version}`, async () => {
+  test(`a run of another agent is a subagent for clients that support them, and usage is reported, with client ${version}`, async () => {
     const isOld = version.startsWith("0.");
     const agent = agentOf("boss");
     const events = await run(agent, { say: "hello" });
@@ -152,7 +152,7 @@ for (const { version, Agent } of clients) {
     const broken: Event[] = [];
     const agent = agentOf("broken");
     agent.addMessage({ id: randomUUID(), role: "user", content: "hello" });
-    // Clients tell an error by their events, some by a rejection, too.
+    // Clients report an error by their events, some by a rejection, too.
     await agent
       .runAgent({}, { onEvent: ({ event }) => void broken.push(event as Event) })
       .catch(() => {});
@@ -162,7 +162,7 @@ for (const { version, Agent } of clients) {
     assert.equal(typesOf(broken).includes(EventType.RUN_FINISHED), false);
   });
 
-  test(`a run that is cancelled closes what it has opened and says so, with client ${version}`, async () => {
+  test(`a run that is cancelled closes its open messages and reports it, with client ${version}`, async () => {
     const events: Event[] = [];
     const agent = agentOf("patient");
     agent.addMessage({ id: randomUUID(), role: "user", content: "hello" });

@@ -33,7 +33,7 @@ const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const project = join(directory, "project");
 await cp(join(root, "test/e2e/project"), project, { recursive: true });
 
-/** None of these may be found in what is recorded, told or logged. */
+/** None of these may be in a record, an event or a log. */
 const canary = {
   argument: "canary-argument-4711",
   environment: "canary-environment-4712",
@@ -108,7 +108,7 @@ const append = (line: string, more: object = {}) =>
     { tokens: { server: "counting" } },
   );
 
-/** What is stored now, read as the auditor. */
+/** The stored records, read as the auditor. */
 async function exported(): Promise<ChainedRecord[]> {
   const { first: sequence, last: upTo } = await auditBounds(auditor);
   const records: ChainedRecord[] = [];
@@ -147,7 +147,7 @@ async function fillAudit(): Promise<void> {
   await operator.close();
 }
 
-/** As nats-server documents it. */
+/** The format that nats-server documents. */
 interface StreamAnswer {
   readonly config: object;
   readonly state: { readonly bytes: number };
@@ -177,7 +177,7 @@ test("every decision, refusal, approval and call of a run and of clients is in t
   await call(cli, approveCall, { id });
   await call(bus, callTool, { ...big, approvalId: id }, to);
 
-  // The policy and the broker write their records each for itself.
+  // The policy and the broker write their records independently.
   const records = await recordsUntil(
     (all) =>
       all.some((record) => record.kind === "approval" && record.change === "executed") &&
@@ -395,13 +395,13 @@ test("a run that a run starts is in the audit by the runner, proven by its decis
   assert.deepEqual([proven, findings], [executions, []]);
 });
 
-test("while the audit is full nothing is decided, approved or called, which says what to do, and room is all it takes", async () => {
+test("while the audit is full nothing is decided, approved or called, the refusals explain what to do, and room alone restores it", async () => {
   const big = { tool: "big", args: { bytes: 4 } };
   const to = { tokens: { server: "counting" } };
   const id = await call(bus, callTool, big, to).then(() => assert.fail(), approvalId);
   const marks = async () => (await readFile(join(directory, "calls"), "utf8")).split("\n").length;
   await fillAudit();
-  // Until its first record is refused, nobody knows.
+  // Until its first record is refused, the service has no sign of it.
   await until(() => failureOf(append("fills")));
   const made = await marks();
   client.publish("yard.cmd.me.run.start.counter", { runId: "held-up", input: { first: "one" } });
@@ -471,7 +471,7 @@ test("a policy that is killed leaves a chain that can be verified, and each call
   assert.match(verified.stderr, /policy-[0-9a-f]{16}: no end after record \d+/);
   // The policy gathers its records for 50 ms, and those of the last calls are usually lost with it.
   const { stdout } = await yard("audit", "verify", "--json");
-  const { data } = JSON.parse(stdout) as { data: AuditReport }; // what the command writes
+  const { data } = JSON.parse(stdout) as { data: AuditReport }; // the format that the command writes
   const { executions, proven, bySignature, lost } = data.calls;
   assert.equal(proven, executions);
   assert.equal(

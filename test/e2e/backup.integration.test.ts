@@ -1,4 +1,4 @@
-// What is there again after a restore, and what is lost with Redis or with JetStream: the table in docs/operations.md.
+// State after a restore, and losses with Redis or with JetStream: the table in docs/operations.md.
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -29,10 +29,10 @@ const AGENTS = {
   answer: "you said {{/results/0/text}}"`,
 };
 
-/** What an installation of `yard dev` is, of all that is in its state directory. */
+/** The parts of the state directory of `yard dev` that make up an installation. */
 const FOLDERS = { keys: "keys", nats: "data/nats", redis: "data/redis" } as const;
 
-/** As people do it. */
+/** Runs the operators' own script. */
 function script(action: "save" | "restore", ...folders: string[]): Promise<unknown> {
   const file = join(import.meta.dirname, "../../deploy/backup.sh");
   return promisify(execFile)("sh", [file, action, backup, ...folders]);
@@ -69,7 +69,7 @@ test("an installation is stopped and deploy/backup.sh keeps its folders in one f
   await writeFile(backup, whole);
 });
 
-test("Redis, JetStream and keys restored: ended runs, events and the audit are there, and a run that waited goes on", async (t) => {
+test("Redis, JetStream and keys restored: ended runs, events and the audit are there, and a run that waited continues", async (t) => {
   const { client, cli, stateDir } = await restored(t, []);
   assert.deepEqual(await runsOf(cli), ["asking", "ended"]);
   assert.ok((await eventsOf(cli, "ended")).includes("finished"));
@@ -80,7 +80,7 @@ test("Redis, JetStream and keys restored: ended runs, events and the audit are t
   await works(client);
 });
 
-test("JetStream lost, Redis kept: runs are there and what waited goes on; events and audit of before are gone", async (t) => {
+test("JetStream lost, Redis kept: runs are there and waiting ones continue; earlier events and audit are gone", async (t) => {
   const { client, cli } = await restored(t, ["nats"]);
   assert.deepEqual(await runsOf(cli), ["asking", "ended"]);
   assert.deepEqual(await eventsOf(cli, "ended"), []);
@@ -96,7 +96,7 @@ test("Redis lost, JetStream kept: events and audit of before are there, the runs
   await works(client);
 });
 
-/** What the backup has without some of its folders, started. */
+/** Starts an instance from the backup without some of its folders. */
 async function restored(t: TestContext, lost: readonly ("nats" | "redis")[]) {
   const stateDir = join(directory, `restored-${lost.join("-") || "all"}`);
   const kept = Object.entries(FOLDERS).filter(([name]) => !lost.some((each) => each === name));

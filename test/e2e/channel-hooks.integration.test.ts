@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 import { until } from "@switchyard/local-servers/until";
 import { startYardDev } from "../lib/yard-dev.ts";
 
-// A program that writes to an agent and is answered, over the gateway's one port and a server of its own.
+// A program that writes to an agent and gets the answer, over the gateway's one port and a server of its own.
 
 const directory = await mkdtemp(join(tmpdir(), "yard-channel-hooks-"));
 const project = join(directory, "project");
@@ -115,7 +115,7 @@ test("a program writes to an agent and gets its answer once, however often eithe
   );
 });
 
-test("the account's rules, its secrets and its name decide, and nobody else learns of it", async () => {
+test("the account's rules, its secrets and its name decide, and no other sender learns of it", async () => {
   const stranger = await post(
     "/hooks/webhook/ci",
     { sender: { id: "eve" }, text: "hi" },

@@ -41,13 +41,13 @@ test("a plain NATS client starts a run and reads its result from the events", as
 test("a repeated run id is the same run, and nothing happens twice", async () => {
   const before = await readFile(callsFile, "utf8");
   client.publish("yard.cmd.me.run.start.counter", { runId: "plain-1", input: { first: "one" } });
-  // The queue is in order, so when a later command of this client is answered, the repeated one was seen.
+  // The queue is in order, so when a later command of this client is answered, the repeated one was processed.
   client.publish("yard.cmd.me.run.start.nobody", { runId: "plain-2", input: "x" });
   await client.eventsOfRun("plain-2");
   assert.equal(await readFile(callsFile, "utf8"), before);
 });
 
-test("the run goes on with an error that the model sees, whatever a tool does", async () => {
+test("the run continues with an error that the model sees, whatever a tool does", async () => {
   client.publish("yard.cmd.me.run.start.troubled", { runId: "troubled-1", input: "go" });
   const events = await client.eventsOfRun("troubled-1");
 
@@ -107,7 +107,7 @@ const rejected: [string, string, string, string, RegExp][] = [
 ];
 
 for (const [index, [what, subject, body, code, text]] of rejected.entries()) {
-  test(`${what} is answered by a rejected event that says so, once`, async () => {
+  test(`${what} is answered by one rejected event that states the reason`, async () => {
     const runId = `rejected-${index}`;
     client.publishText(subject, body.replace('"R"', JSON.stringify(runId)));
     // A body that is not JSON has no run id to look for.

@@ -17,18 +17,18 @@ import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startServiceProcess, type TestService } from "../lib/service-process.ts";
 
-// Fills a disk, so it needs one of its own: where nobody may mount one there is nothing to fill.
+// Fills a disk, so it needs one of its own: without the right to mount one the tests skip.
 const disk = await SmallDisk.mount(await testDirectory());
 const isFillable = typeof disk !== "string";
 after(() => (isFillable ? disk.unmount() : undefined));
 
 const RUNS = 4;
-/** Each is decided, recorded and told: together far more than what a full disk still takes. */
+/** Each is decided, recorded and published: together far more than a full disk still accepts. */
 const STEPS_AFTERWARDS = 8;
-/** What is promised once NATS is back, and what two busy cores add. */
+/** The promised time after NATS is back, and a margin for two busy cores. */
 const BACK_WITHIN_MS = 10_000 + 10_000;
 
-/** Its first call is under way when the disk gets full; each later one needs a decision that is on record. */
+/** Its first call is in progress when the disk gets full; each later one needs a recorded decision. */
 const AGENT = {
   description: "Makes calls.",
   model: "scripted/plan",
@@ -45,7 +45,7 @@ rules: [{ id: all, effect: allow, approval: auto, what: { tools: ["book.*"] } }]
 `;
 
 test(
-  "a full disk of NATS suspends runs and ends none, readiness says so, and all goes on without a restart of a service",
+  "a full disk of NATS suspends runs and ends none, readiness reports it, and all continues without a restart of a service",
   { skip: isFillable ? false : disk },
   async () => {
     if (!isFillable) return;
@@ -68,7 +68,7 @@ test(
       (count) => count === RUNS,
     );
     for (const service of [policy, runner]) {
-      // Each learns of it by what it stores next; events of runs are acknowledged before they are written.
+      // Each detects it at its next write; events of runs are acknowledged before they are written.
       const { text } = await until(
         () => readyz(service),
         ({ status }) => status === 503,
@@ -166,7 +166,7 @@ async function installation(small: SmallDisk) {
       YARD_NATS_NKEY_FILE: seedFile(keys.path, user),
       YARD_REDIS_URL: redis.url,
       YARD_DRAIN_MS: "1000",
-      // Nothing goes on before it is on record, so each run meets the full disk at its next call.
+      // With a strict audit calls wait until they are recorded, so each run meets the full disk at its next call.
       YARD_AUDIT: "strict",
       YARD_AUDIT_PATIENCE_MS: "1000",
       ...env,

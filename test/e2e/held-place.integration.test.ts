@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const project = join(directory, "project");
 await cp(join(root, "bench/project"), project, { recursive: true });
-// A place that nobody gives back is kept for a quarter of an hour: longer than any test waits.
+// A slot that is never released is kept for a quarter of an hour: longer than any test waits.
 await writeFile(
   join(project, "policies/demo.yaml"),
   `version: 1
@@ -59,7 +59,7 @@ after(async () => {
 const echo = (args: Record<string, unknown>) =>
   call(bus, callTool, { tool: "echo", args }, { tokens: { server: "echo" } });
 
-/** How the call ended: its text, or the code of its error. */
+/** Result of the call: its text, or the code of its error. */
 async function endOf(args: Record<string, unknown>): Promise<string> {
   try {
     return (await echo(args)).text;
@@ -69,7 +69,7 @@ async function endOf(args: Record<string, unknown>): Promise<string> {
   }
 }
 
-/** The place is given back a moment after the answer, and until then the next call is denied. */
+/** The slot is released a moment after the answer, and until then the next call is denied. */
 async function endWithPlace(args: Record<string, unknown>): Promise<string> {
   return until(
     () => endOf(args),
@@ -77,9 +77,9 @@ async function endWithPlace(args: Record<string, unknown>): Promise<string> {
   );
 }
 
-test("a call that was allowed and not made gives back its place in a limit of calls at a time", async () => {
+test("a call that was allowed and not made releases its slot in a limit of concurrent calls", async () => {
   for (let round = 0; round < 3; round += 1) {
-    // The policy lets it pass, and the broker sees that its arguments do not fit the tool.
+    // The policy allows it, and the broker detects that its arguments do not fit the tool.
     assert.equal(await endWithPlace({ message: round }), "invalid_arguments");
     assert.equal(await endWithPlace({ message: `made ${round}` }), `made ${round}`);
   }
@@ -97,7 +97,7 @@ test("while a call is in work its place is taken, and it is free again when that
     );
   };
   const isHanging = until(async () => (await readFile(trace, "utf8").catch(() => "")) !== "");
-  // The place of the last call may not be given back yet.
+  // The slot of the last call may still be held.
   const { hanging } = await until(
     async () => {
       const called = hang();

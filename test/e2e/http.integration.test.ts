@@ -122,7 +122,7 @@ test("the command line makes, shows, exchanges and ends API keys", async () => {
   await assert.rejects(yard("create", "runner"), /the name of a service/);
 });
 
-test("an admin reads, checks and exports the audit over HTTP, and nobody else does", async () => {
+test("only an admin reads, checks and exports the audit over HTTP", async () => {
   type Page = { records: { kind: string; seq: number; at: string }[]; cursor: string | null };
   const page = async (query: string) => (await send(`/audit?${query}`)) as Page;
   const newest = await page("kind=decision&limit=2&user=cli");
@@ -162,7 +162,7 @@ test("an admin reads, checks and exports the audit over HTTP, and nobody else do
     assert.equal(((await send(path, { key })) as { code: string }).code, "forbidden", path);
 });
 
-test("anybody sees which services answer and how long the queues are", async () => {
+test("any caller sees which services answer and how long the queues are", async () => {
   const made = await send("/keys", { body: { caller: "guest", roles: ["viewer"] } });
   const { services, streams } = (await send("/system", { key: (made as { key: string }).key })) as {
     services: { name: string }[];

@@ -1,4 +1,4 @@
-// What the importer of an earlier version left in Redis, made by its own code, is read and written on by this one.
+// This version reads and continues the data that an earlier version's importer wrote to Redis by its own code.
 
 import assert from "node:assert/strict";
 import { mkdir } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// A client behind a leaf node of NATS starts a run at the hub and asks how it went; JetStream's own requests do not get through.
+// A client behind a leaf node of NATS starts a run at the hub and queries its state; JetStream's own requests do not get through.
 
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startYardDev, type DevInstance } from "../lib/yard-dev.ts";
 
-// Before the directory and the servers, which are gone when they are left.
+// Registered first, so that the instance stops before its directory and servers are removed.
 let dev: DevInstance | null = null;
 after(() => dev?.stop());
 const directory = await testDirectory();
@@ -44,7 +44,7 @@ for (const [kind, more] of [
   ["without JetStream", "jetstream: disabled"],
   ["with a JetStream of its own", jetStreamOf("site")],
 ] as const)
-  test(`behind a leaf node ${kind}: runs start and are asked about, under the name of its key alone`, async () => {
+  test(`behind a leaf node ${kind}: runs are started and queried, under the name of its key alone`, async () => {
     const leaf = await testNats({
       asProgram: true,
       authorization: `server_name: leaf\n${remotes}\n${more}`,
@@ -60,12 +60,12 @@ for (const [kind, more] of [
     );
     const run = await until(async () => {
       const reply = await ask(client, "yard.rpc.team-a.runs.get", { runId });
-      const value = reply?.["value"] as { run: Record<string, unknown> } | undefined; // as runs.get answers
+      const value = reply?.["value"] as { run: Record<string, unknown> } | undefined; // the reply of runs.get
       return value?.run["status"] === "succeeded" ? value.run : null;
     });
     assert.deepEqual([run["output"], run["requester"]], ["hello site", "team-a"]);
 
-    // What the hub lets nobody else do, the leaf's key may not either.
+    // The leaf's key has no more rights than its user at the hub.
     for (const subject of ["yard.cmd.cli.run.start.greeter", "yard.rpc.cli.runs.list"])
       assert.equal(await ask(client, subject, { runId: "other", input: "x" }), null, subject);
     for (const api of ["$JS.API", "$JS.hub.API"]) {

@@ -13,7 +13,7 @@ const SUITE = fileOf("../../node_modules/@modelcontextprotocol/conformance/dist/
 const EXPECTED = fileOf("protocols-project/mcp-expected-failures.yaml");
 
 test("one server behind /mcp/servers passes what both revisions require of servers, but for what the file of expected failures gives a reason for", async () => {
-  // Two servers: one on stdio does not say whose call its question belongs to, so both callers would be asked.
+  // Two servers: one on stdio does not name the call of its question, so both callers would get it.
   const server = { command: process.execPath, args: [fileOf("fixtures/conformance-server.ts")] };
   await world.send("/mcp/servers", { id: "suite-next", ...server });
   await Promise.all([check("2025-11-25", "suite"), check("2026-07-28", "suite-next")]);

@@ -144,6 +144,6 @@ test("what cron tools refuse, they say, and nothing is written down [F23-F29]", 
   ] as const)
     assert.match(await errorOf(owner, name, args), text);
   assert.equal((await readSideEffects(effectsFile)).cronAdds, 0);
-  // Somebody who is not an owner is not shown them and cannot call them.
+  // A caller who is not an owner does not see them and cannot call them.
   await assert.rejects(callOf(nats, "cron_list"), /there is no tool cron_list for you/);
 });

@@ -96,7 +96,7 @@ for (const { name, connect } of [
     await client.close();
   });
 
-  test(`${name}: the client's person is asked to approve, for a call and inside of a run`, async () => {
+  test(`${name}: the client's person is prompted for an approval, for a call and inside of a run`, async () => {
     const asked: string[] = [];
     const forms = () => {
       asked.push("asked");
@@ -111,7 +111,7 @@ for (const { name, connect } of [
     await client.close();
   });
 
-  test(`${name}: who cannot ask is told how to decide, and the same call goes through then`, async () => {
+  test(`${name}: a client without prompts gets the command to decide with, and the same call then succeeds`, async () => {
     const { client } = await connect();
     const call = { name: "mcp__suite__guarded", arguments: { what: `${name} parked` } };
     const parked = await client.callTool(call);
@@ -129,7 +129,7 @@ for (const { name, connect } of [
     await client.close();
   });
 
-  test(`${name}: a question of a run is asked of the client's person`, async () => {
+  test(`${name}: a question of a run reaches the client's person`, async () => {
     const { client } = await connect({
       forms: () => ({ action: "accept", content: { answer: "green" } }),
     });
@@ -257,7 +257,7 @@ test("a result with blocks that clients refuse reaches them at /mcp and from yar
   }
 });
 
-test("without a credential a client is told where to look for one (RFC 9728)", async () => {
+test("without a credential a client gets the address where to get one (RFC 9728)", async () => {
   const refused = await fetch(new URL("/mcp", url), { method: "POST" });
   assert.equal(refused.status, 401);
   const [, where = ""] =

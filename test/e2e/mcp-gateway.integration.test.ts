@@ -93,7 +93,7 @@ test("a restart is a real one: both services have started again, a waiting run c
   await client.close();
 });
 
-test("somebody who is not an owner is not shown them and cannot call them [F39]", async () => {
+test("a caller who is not an owner does not see them and cannot call them [F39]", async () => {
   const { client } = await connectV2({ env: bridge(dev.natsUrl, seed) });
   const { tools } = await client.listTools();
   assert.ok(tools.every(({ name }) => !name.startsWith("gateway_")));

@@ -16,7 +16,7 @@ const world = skip === false ? await startProtocolsWorld() : null;
 const home = await mkdtemp(join(tmpdir(), "yard-inspector-"));
 after(() => rm(home, { recursive: true, force: true }));
 
-/** What the Inspector prints about a method of `/mcp`. */
+/** The Inspector's output for a method of `/mcp`. */
 async function inspect(path: string, ...args: string[]) {
   const { url, token } = world ?? assert.fail(String(skip));
   const program = "path" in inspector ? inspector.path : assert.fail(inspector.skip);
@@ -50,17 +50,13 @@ test(
   },
 );
 
-test(
-  "the MCP Inspector calls a tool, and hears of a credential that is none",
-  { skip },
-  async () => {
-    const call = ["--method", "tools/call", "--tool-name", "mcp__suite__test_simple_text"];
-    const { stdout, stderr, code } = await inspect("/mcp", ...call);
-    assert.equal(code, 0, stderr);
-    const { content } = JSON.parse(stdout) as { content: { type: string }[] };
-    assert.equal(content[0]?.type, "text");
-    const refused = await inspect("/mcp", ...call, "--header", "Authorization: Bearer yk_nothing");
-    assert.notEqual(refused.code, 0);
-    assert.match(refused.stderr, /auth_required/);
-  },
-);
+test("the MCP Inspector calls a tool, and reports an invalid credential", { skip }, async () => {
+  const call = ["--method", "tools/call", "--tool-name", "mcp__suite__test_simple_text"];
+  const { stdout, stderr, code } = await inspect("/mcp", ...call);
+  assert.equal(code, 0, stderr);
+  const { content } = JSON.parse(stdout) as { content: { type: string }[] };
+  assert.equal(content[0]?.type, "text");
+  const refused = await inspect("/mcp", ...call, "--header", "Authorization: Bearer yk_nothing");
+  assert.notEqual(refused.code, 0);
+  assert.match(refused.stderr, /auth_required/);
+});

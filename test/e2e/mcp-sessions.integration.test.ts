@@ -26,7 +26,7 @@ const setTools = (settings: Json) =>
 const keysOf = ({ json }: { json: Json }) =>
   (json["sessions"] as Json[]).map(({ key }) => String(key));
 
-test("tools.json says how far an agent's session reaches, and a change of it counts at once [F6-F12] [F16] [F41] [X42]", async () => {
+test("tools.json sets how far an agent's session reaches, and a change of it applies at once [F6-F12] [F16] [F41] [X42]", async () => {
   await setTools(OPEN);
   const { client } = await speaksIn("agent:helper:narrow");
   const { client: person } = await connectV2();
@@ -40,7 +40,7 @@ test("tools.json says how far an agent's session reaches, and a change of it cou
     async () => !keysOf(await callOf(client, "sessions_list")).includes(hello.sessionKey),
   );
   assert.deepEqual(keysOf(await callOf(client, "sessions_list")).toSorted(), own.toSorted());
-  // A person's own program has no session to be kept to.
+  // A person's own program has no session to be limited to.
   assert.ok(keysOf(await callOf(person, "sessions_list")).includes(hello.sessionKey));
   for (const [tool, args, error] of [
     ["sessions_send", hello, /^Session send visibility .*current session tree/],
@@ -142,7 +142,7 @@ test("a spawned session may start others as deep as tools.json says, sees what i
     status: "forbidden",
     error: "sessions_spawn is not allowed at this depth (current depth: 2, max: 2)",
   });
-  // At the end it sees what was started beside it, and itself.
+  // At the end it sees the sessions started beside it, and itself.
   const { json: beside } = await callOf(inLeaf, "subagents");
   assert.deepEqual(
     [beside["callerIsSubagent"], (beside["active"] as Json[]).map(({ label }) => label)],
@@ -157,7 +157,7 @@ test("a spawned session may start others as deep as tools.json says, sees what i
   assert.deepEqual((await seenBy(inMiddle)).toSorted(), keys.toSorted());
   assert.deepEqual(await seenBy(inLeaf), [keys[1]]);
 
-  // The second one ends at once; what it has started goes on without it.
+  // The second one ends at once; its children continue without it.
   const ended = await spawn(top, { task: "x", agentId: "helper", label: "ended" });
   const statusOf = async (client: typeof top, label: string) => {
     const { active, recent } = (await callOf(client, "subagents")).json;
@@ -192,7 +192,7 @@ test("a spawned session may start others as deep as tools.json says, sees what i
   await until(async () => (await statusOf(inMiddle, "leaf")) === "killed");
   assert.equal((await kill("all"))["killed"], 0);
 
-  // The session in between is gone, and what it has started is found all the same.
+  // The session in between is gone, and its children are still found.
   const gone = { task: "x", agentId: "helper", label: "gone", cleanup: "delete" };
   const goneKey = String((await spawn(top, gone))["childSessionKey"]);
   const { client: inGone } = await speaksIn(goneKey);
@@ -204,7 +204,7 @@ test("a spawned session may start others as deep as tools.json says, sees what i
   await until(async () => (await statusOf(inGone, "orphan")) === "killed");
 });
 
-test("what a session has started goes on when its own run is cancelled and when it is deleted, and is announced in it [F9] [F12]", async () => {
+test("children of a session continue when its own run is cancelled and when it is deleted, and are announced in it [F9] [F12]", async () => {
   await setTools(OPEN);
   const parent = "agent:asker:ends";
   const { client } = await speaksIn(parent);
@@ -258,7 +258,7 @@ test("what asks for a sandbox is started where commands are confined, and refuse
   else assert.match(String(json["error"]), /sandbox="require" needs a sandboxed target runtime/);
 });
 
-test("what is started thinks as much as it is told, and sessions_list shows it [F6] [F9]", async () => {
+test("a child gets the given thinking level, and sessions_list shows it [F6] [F9]", async () => {
   await setTools(OPEN);
   const { client } = await connectV2();
   const args = { task: "x", agentId: "helper", thinking: "high" };
@@ -360,7 +360,7 @@ test("attachAs names the directory of the files, inside the workspace alone, whe
     ["data/in 1/b.txt", /b\.txt/],
     ["secret", /attachments were not given: The policy denies/],
   ] as const) {
-    // What can be written is not written either.
+    // Valid files beside an invalid one are not written either.
     const refused = await spawn(mountPath, ["c.txt", "a.txt"]);
     assert.ok(refused.isError, mountPath);
     assert.match(refused.text, problem, mountPath);
@@ -375,7 +375,7 @@ test("attachAs names the directory of the files, inside the workspace alone, whe
   assert.deepEqual(await readdir(outside), []);
 });
 
-test("two sessions answer each other behind sessions_send, and the chat of the one that was asked is told [F8]", async () => {
+test("two sessions answer each other behind sessions_send, and the chat of the target session gets the answer [F8]", async () => {
   await setTools(OPEN);
   const { client } = await speaksIn("agent:quiet:desk");
   const target = "agent:talker:loopback:direct:eve";
@@ -392,7 +392,7 @@ test("two sessions answer each other behind sessions_send, and the chat of the o
   assert.match(text, /agent talker\) answers[^]*Well said\.[^]*"REPLY_SKIP"/);
 });
 
-test("messages to another chat are refused or marked as tools.json says, and one that fails may be told as a result [F13] [F16] [F17]", async () => {
+test("messages to another chat are refused or marked as tools.json states, and a failure may be reported as a result [F13] [F16] [F17]", async () => {
   const inChat = (more: Json) =>
     speaksIn("agent:helper:loopback:direct:kim", {
       SWITCHYARD_CHANNEL: "loopback",
@@ -454,7 +454,7 @@ test("messages to another chat are refused or marked as tools.json says, and one
   assert.equal((await callOf(answering, "message_react", { emoji: "👍" })).isError, false);
 });
 
-/** What the loopback channel has for somebody, when it has anything. */
+/** The loopback channel's messages to a person, once there are any. */
 async function saidTo(client: Parameters<typeof callOf>[0], channelId: string) {
   const read = async () => {
     const { json } = await callOf(client, "message_read", { channel: "loopback", channelId });

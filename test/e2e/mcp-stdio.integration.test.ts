@@ -72,7 +72,7 @@ test("a profile narrows, and an unknown one stops the server [F5]", async () => 
   assert.deepEqual([code, /minimal, coding, messaging, full/.test(errors)], [1, true]);
 });
 
-test("no schema has a union, and each tool says what it does [F41] [F42]", async () => {
+test("no schema has a union, and each tool describes what it does [F41] [F42]", async () => {
   const { client } = await connectV2({ env: { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" } });
   const { tools } = await client.listTools();
   for (const { name, description = "", inputSchema } of tools) {
@@ -124,7 +124,7 @@ test("sessions_send waits for the answer, and sessions_list and _history show it
     sessionKey: String(row?.["sessionId"]),
   });
   assert.equal(history["sessionKey"], "agent:helper:slack:channel:42");
-  // The session may have begun by now to say something in its chat.
+  // The session may since have begun to send something to its chat.
   assert.deepEqual(
     (history["messages"] as Json[]).slice(0, 2).map(({ role }) => role),
     ["user", "assistant"],
@@ -289,7 +289,7 @@ test("messages are sent, read, reacted to, pinned and deleted, and each sent one
   );
   const answered = await callOf(chat, "message_reply", { message: "here" });
   assert.equal(answered.json["to"], "group:team");
-  // What is said here stays in the thread of the chat.
+  // Messages sent here stay in the thread of the chat.
   assert.equal((answered.json["payload"] as Json)["threadId"], "t1");
   const messageId = messageIdOf(answered);
   const reply = { message: "to that", replyToId: messageId };
@@ -346,7 +346,7 @@ test("messages are sent, read, reacted to, pinned and deleted, and each sent one
 
 test("what message tools refuse, they say, and nothing is written down [F13-F22] [F40]", async () => {
   await rm(effectsFile, { force: true });
-  // Refused by the schema, so no channel hears of it.
+  // Refused by the schema, so no channel gets the message.
   const refused = await errorOf(chat, "message_send", { target: 42, message: "x" });
   assert.match(refused, /invalid_arguments: .*\/target/);
   assert.match(
@@ -378,7 +378,7 @@ test("what message tools refuse, they say, and nothing is written down [F13-F22]
     /BAD_ATTACHMENT/,
   );
   assert.match(await errorOf(chat, "message_delete", { messageId: "none" }), /NOT_FOUND/);
-  // A model cannot say that it works in another chat.
+  // A model cannot claim that it works in another chat.
   const moved = { message: "x", originTo: "user:boss", callerSession: "other" };
   assert.equal((await callOf(chat, "message_reply", moved)).json["to"], "group:team");
   assert.deepEqual((await readSideEffects(effectsFile)).sentTexts, ["x"]);
@@ -392,7 +392,7 @@ test("a call that waits for a person is made once it is approved, and --tools al
   assert.equal((await callOf(client, "agent__helper", { input: "hi" })).text, "You said hi");
   const call = callOf(client, "memory_read", { name: "x" });
   await approvePending();
-  // It was made: memory belongs to runs.
+  // The call was made: memory belongs to runs.
   assert.match((await call).text, /Memory belongs to an agent/);
 });
 
@@ -404,7 +404,7 @@ const ways: readonly { readonly way: string; readonly server: OutsideServer }[] 
 for (const { tried, program } of await findCodingClis())
   for (const { way, server } of ways)
     test(
-      `${tried.name} ${way} calls a tool, sees a denied call as denied, and goes on after an approval`,
+      `${tried.name} ${way} calls a tool, sees a denied call as denied, and continues after an approval`,
       { skip: "skip" in program ? program.skip : false },
       async () => {
         assert.ok("path" in program);
@@ -424,7 +424,7 @@ function started(): OutsideServer {
   return { command, args, env };
 }
 
-/** Of somebody who runs tools and decides nothing. */
+/** Makes the key of a caller who runs tools and decides nothing. */
 async function apiKey(): Promise<string> {
   const response = await fetch(`${dev.httpUrl}/api/v1/keys`, {
     method: "POST",
@@ -480,7 +480,7 @@ test("the end of its input ends it, before and after it connected, and nothing s
   await until(() => !isAlive(pid));
 });
 
-test("a server that cannot connect says so and goes on when it can", async () => {
+test("a server that cannot connect reports it and continues when it can", async () => {
   const env = bridge("http://127.0.0.1:1", "x");
   const { client } = await connectV2({ env });
   await assert.rejects(client.listTools(), /ECONNREFUSED|reach/i);

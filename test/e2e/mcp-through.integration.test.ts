@@ -83,7 +83,7 @@ async function connectServe(mode: "legacy" | "auto" = "legacy") {
   return client;
 }
 
-/** A request as any client may write it, without an SDK that drops what it does not know. */
+/** A request as any client may write it, without an SDK that drops unknown members. */
 async function modern(path: string, method: string, params: Json): Promise<Json> {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -181,7 +181,7 @@ test("who closes a chat completion cancels its run", async () => {
   await until(async () => (await statusOf("patient")) === "cancelled");
 });
 
-test("a chat completion whose run waits for an approval says how to decide, and its stream goes on then", async () => {
+test("a chat completion whose run waits for an approval explains how to decide, and its stream then continues", async () => {
   const parked = await client.chat.completions.create({ model: "careful", messages: user("a") });
   assert.match(parked.choices[0]?.message.content ?? "", /waits until .* for an approval of/);
   const stream = client.chat.completions.stream({ model: "careful", messages: user("b") });

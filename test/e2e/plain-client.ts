@@ -7,13 +7,13 @@ import { connect, consumerOpts, Events, type NatsConnection } from "nats";
 export interface PlainClient {
   readonly connection: NatsConnection;
   publish(subject: string, body: unknown): void;
-  /** Publishes text as it is, JSON or not. */
+  /** Publishes text unchanged, JSON or not. */
   publishText(subject: string, text: string): void;
   /** The next event on a subject filter that the predicate accepts, from the beginning of the stream. */
   waitForEvent(filter: string, accept: (event: PlainEvent) => boolean): Promise<PlainEvent>;
   /** Every event of a run up to its end. */
   eventsOfRun(runId: string): Promise<PlainEvent[]>;
-  /** What the server refuses next, such as a publish without permission. */
+  /** The server's next refusal, such as a publish without permission. */
   nextError(): Promise<string>;
   close(): Promise<void>;
 }

@@ -52,7 +52,7 @@ async function writePolicy(effect: "allow" | "deny"): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Keeps the kept decision warm: without pause somebody asks for the same tool. */
+/** Keeps the cached decision warm: without pause a client calls the same tool. */
 function hammer(): { readonly stop: () => Promise<number> } {
   const over = new AbortController();
   let calls = 0;
@@ -77,7 +77,7 @@ async function decisionsFromCache(): Promise<number> {
   return Number(/^yard_mcp_decisions_total\{from="cache"[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-test("a rule change takes effect on the next call after the policy says that it is in force, kept decisions or not [X40][X41]", async () => {
+test("a rule change takes effect on the next call after the policy reports it in force, with cached decisions or without [X40][X41]", async () => {
   const ending = new AbortController();
   const news = readEvents(bus, {
     filters: [bundleActivated.subject.replace("{bundle}", "*")],
@@ -92,7 +92,7 @@ test("a rule change takes effect on the next call after the policy says that it 
     await writePolicy(effect);
     const { value: activated, done } = await next;
     assert.ok(done !== true);
-    // Several at once, and each begins after the news.
+    // Several at once, and each begins after the event.
     const answers = await Promise.all(Array.from({ length: 8 }, echo));
     assert.deepEqual(new Set(answers), new Set([effect === "allow" ? "allowed" : "denied"]));
     assert.equal(activated.contract?.name, bundleActivated.name);

@@ -49,7 +49,7 @@ const run = { agent: "demo", requester: "team-a", tools: [], ttlSeconds: 600 };
 const PATIENT = { timeoutMs: 30_000 };
 const { token } = await runner.grantRun({ runId: "run-1", ...run }, PATIENT);
 
-/** What a provider asks right before it would send a call. */
+/** The request of a provider right before it would send a call. */
 async function ask(args: Record<string, unknown>, tool = WRITE, attempt = randomUUID()) {
   const asked = { onBehalfOf: "runner", token, tool, args };
   const { decision, principal } = await broker.checkPolicy(asked, PATIENT);
@@ -189,7 +189,7 @@ test("the inbox in a terminal shows each call in full and decides with one key",
   assert.equal(await inbox.ended, 0);
 });
 
-test("policy check, explain and who-can tell how a call is decided, and by what", async () => {
+test("policy check, explain and who-can show how a call is decided, and by what", async () => {
   const allowed = await yard(["policy", "check", "files.read_file", "{}", "--agent", "demo"], env);
   assert.equal(allowed.code, 0, allowed.stderr);
   const denied = await yard(["policy", "check", "files.chmod", "{}", "--agent", "demo"], env);
@@ -231,7 +231,7 @@ test("policy test and lint look at a file; activate and rollback change what is 
   await writeFile(tests, expecting("deny"));
   assert.match(await ok("policy", "test", file), /✔ reading/);
 
-  // What waits under the old rules is void under the new ones.
+  // A wait under the old rules is void under the new ones.
   const id = await waiting({ path: "old rules" }, REMOVE);
   assert.match(
     await ok("policy", "activate", file, "--note", "an incident"),
@@ -250,7 +250,7 @@ test("policy test and lint look at a file; activate and rollback change what is 
   assert.match(await ok("policy", "versions"), /an incident/);
 });
 
-test("files that are refused are told with their places, and a key that there is not is not called revoked", async () => {
+test("files that are refused are reported with their positions, and an unknown key is not reported as revoked", async () => {
   const refused = policy.logged(({ msg }) => msg === "policy file refused, the old one stays");
   await writeFile(world.policyFile, `${RULES("half")}  - { id: more, efect: allow }\n`);
   await refused;
@@ -307,7 +307,7 @@ function startInbox() {
         clearInterval(timer);
       };
     },
-    /** Waits for a text behind those that it waited for before. */
+    /** Waits for a text behind the previous match. */
     async shows(text: string) {
       const isShown = (): boolean => screen().includes(text, seen);
       await until(() => isShown() || isOver);

@@ -88,7 +88,7 @@ test("a job is added, shown, changed, run, paused, resumed and removed by its na
   assert.equal(total, 1);
 });
 
-test("a job that sends a message to a session, and one that delivers to nobody any more", async () => {
+test("a job that sends a message to a session, and one without any delivery target left", async () => {
   const every = ["--every", "1d", "--agent", "helper"];
   await said("schedules", "add", "plants", ...every, "--text", "water them", "--paused");
   const { sessionTarget, enabled } = await jobOf("plants");

@@ -23,7 +23,7 @@ import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
 import { redisWords } from "../lib/redis-words.ts";
 
 const HEARTBEAT_MS = 4_000;
-// A real scheduler and a real runner, and around them the runner's own peers.
+// A real scheduler and a real runner, with the runner's own dependencies.
 const lab = await startLab();
 lab.peers.agents.set("clerk", answering("clerk", "done"));
 lab.peers.agents.set("loud", answering("loud", "a report"));
@@ -228,7 +228,7 @@ test("what is missing in a request is said in the words of the specification [F2
   );
 });
 
-test("nobody but the scheduler starts a run in another's name", async () => {
+test("only the scheduler starts a run in another user's name", async () => {
   const start = { runId: "stolen", input: "x" };
   await publishCommand(teamB, beginRun, { agent: "clerk" }, { owner: "team-a", start });
   await lab.command("clerk", { runId: "after", input: "x" });
@@ -270,7 +270,7 @@ test("what waits for one heartbeat is one run, and each job has its own entry an
   after(() => hook.close());
   await once(hook, "listening");
   const { port } = hook.address() as AddressInfo; // it listens on TCP
-  // Not across two heartbeats.
+  // The test must fit between two heartbeats.
   await until(() => nextHeartbeat("team-a", HEARTBEAT_MS, Date.now()) - Date.now() > 2_000);
   const delivery = { mode: "webhook", to: `http://127.0.0.1:${port}/` };
   const fields = {
@@ -311,7 +311,7 @@ test("what waits for one heartbeat is one run, and each job has its own entry an
   assert.equal(messages.length, 2, "one message and one answer");
 });
 
-test("a job of an agent that does not exist ends with an error that says so", async () => {
+test("a job of an agent that does not exist ends with an error that states it", async () => {
   const asked = job({ agentId: "nobody", schedule: { kind: "every", everyMs: 3_600_000 } });
   const { job: added } = await call(teamA, schedules.addSchedule, { job: asked });
   await call(teamA, schedules.runSchedule, { jobId: added.id });
@@ -323,7 +323,7 @@ test("a job of an agent that does not exist ends with an error that says so", as
   assert.match(entry?.error ?? "", /unknown_agent/);
 });
 
-test("a webhook hears of the end once it answers, with one key for all attempts", async () => {
+test("a webhook gets the end once it answers, with one key for all attempts", async () => {
   const heard: { key: string; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {
     let text = "";
@@ -490,7 +490,7 @@ async function startScheduler(): Promise<SchedulerProcess> {
     throw new Error(`the scheduler ended before it was ready:\n${lines.join("\n")}`);
   });
   await Promise.race([ready, early]);
-  early.catch(() => {}); // from here on its end is the test's own doing
+  early.catch(() => {}); // from here on its end is caused by the test
   return { child, exited };
 }
 

@@ -145,7 +145,7 @@ test("of two skills with one name the first counts, whatever part of an import t
     await mkdir(dirname(join(tree, path)), { recursive: true });
     await writeFile(join(tree, path), text);
   }
-  // The second import finds what the first one stored, and says the same.
+  // The second import finds the skills that the first one stored, and reports the same.
   for (const args of [["--dry-run"], [], []]) {
     const { code, lines } = await yard(world.cliEnv, "skills", "import", tree, ...args);
     const { counts } = lines.at(-1) as Summary; // the last line, as documented
@@ -170,7 +170,7 @@ test("of two agents with one name the first counts, whatever part of an import t
   ]);
   for (let index = 0; index < 70; index += 1) files.set(`n${index}.md`, agent(`n${index}`, "N."));
   for (const [path, text] of files) await writeFile(join(tree, path), text);
-  // The second import finds what the first one stored, and says the same.
+  // The second import finds the skills that the first one stored, and reports the same.
   for (const args of [["--dry-run"], [], []]) {
     const { code, lines } = await yard(world.cliEnv, "agents", "import", tree, ...args);
     const { counts } = lines.at(-1) as Summary; // the last line, as documented

@@ -8,7 +8,7 @@ import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process
 import { startTelegramServer } from "../../services/channels/test-fixtures/telegram-server.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
-// The example as it is, with a Telegram of the test's own.
+// The unchanged example, with a Telegram of the test's own.
 const project = "examples/telegram-assistant";
 const telegram = await startTelegramServer();
 const directory = await mkdtemp(join(tmpdir(), "yard-telegram-"));
@@ -37,7 +37,7 @@ const sentTo = (chat: string) =>
     .filter(({ method, fields }) => method === "sendMessage" && String(fields["chat_id"]) === chat)
     .map(({ fields }) => String(fields["text"]));
 
-test("what the owner writes is answered once, and nobody else is heard", async () => {
+test("the owner's message is answered once, and messages of other senders are ignored", async () => {
   assert.match(await said("channels", "check", "telegram"), /^ok +telegram\/main +\S*yard_bot/m);
   const stranger = { id: 7, is_bot: false, first_name: "Eve" };
   telegram.push({
@@ -64,7 +64,7 @@ test("the report of the morning is written to the chat by its schedule", async (
   assert.deepEqual(sentTo("42").slice(before), [
     "Good morning. Today:\nCall Ada about the roof\nBuy milk",
   ]);
-  // Who answers in that chat knows of it.
+  // The session of that chat includes the message.
   const session = "agent:assistant:telegram:main:direct:42";
   await until(async () =>
     /this was sent to the people of this chat from run [^]*Good morning\. Today:/.test(

@@ -8,7 +8,7 @@ import { connect } from "nats";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
-// The example, with the permissions that yard dev gives. Its trigger of events is switched on, and hears of runs that are refused.
+// The example, with the permissions that yard dev gives. Its trigger of events is switched on, and receives refusals of runs.
 const directory = await mkdtemp(join(tmpdir(), "yard-triggers-"));
 const project = join(directory, "project");
 const stateDir = join(directory, "state");
@@ -60,7 +60,7 @@ test("an order that a client publishes begins a run, once, with the rights of it
   );
 });
 
-test("an event of a run of somebody begins a run, and the events of that one begin none", async () => {
+test("an event of another user's run starts a run, and the events of that one start none", async () => {
   const shop = await connect({ servers: dev.natsUrl });
   shop.publish("yard.cmd.me.run.start.nobody", '{"runId":"refused","input":"x"}');
   await shop.drain();

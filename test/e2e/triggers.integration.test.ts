@@ -15,7 +15,7 @@ import { connect as connectPlain } from "nats";
 import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 
-// A real scheduler with a triggers.yaml, a real runner, and around them the runner's own peers.
+// A real scheduler with a triggers.yaml, a real runner, and the runner's own dependencies.
 const lab = await startLab();
 lab.peers.agents.set("clerk", answering("clerk", "done"));
 const [teamA, teamB] = await Promise.all([connect("team-a"), connect("team-b")]);
@@ -75,7 +75,7 @@ async function log(name: string) {
   return (await call(teamA, schedules.scheduleRuns, { jobId, limit: 200 })).entries;
 }
 
-test("jobs follow the file over starts of the scheduler, and those that somebody added are left alone", async () => {
+test("jobs follow the file over starts of the scheduler, and jobs that a user added stay", async () => {
   declare(hourly("first"), orders);
   const first = await startScheduler();
   const { job: own } = await call(teamA, schedules.addSchedule, {
@@ -187,7 +187,7 @@ test("a message on a subject begins one run of the owner, with two schedulers an
     entries.filter(({ status }) => status === "skipped").map(({ error }) => error),
     ['input: pointer /body/items finds nothing at "items"; there is id, total'],
   );
-  // The run has ended, and is known all the same.
+  // The run has ended, and a repeat of its message is still a duplicate.
   plain.publish("shop.orders.17.paid", order);
   plain.publish("shop.orders.20.paid", JSON.stringify({ id: "o-20", items: [], total: 100 }));
   await plain.flush();
