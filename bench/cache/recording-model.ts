@@ -9,7 +9,7 @@ export interface RecordedBody {
   readonly messages: readonly { readonly role: string; readonly content: unknown }[];
 }
 
-/** What the model does in a step: it calls a tool, or answers with a text; or its provider fails. */
+/** A step of the model: it calls a tool, or answers with a text; or its provider fails. */
 type Reply =
   | { readonly tool: string; readonly args: object }
   | { readonly text: string }

@@ -358,7 +358,7 @@ test("tasks are listed in pages, the last changed first, without artifacts [CORE
   assert.ok(listed.every(({ artifacts = [] }) => artifacts.length === 0));
 });
 
-test("historyLength says how many of the last messages a task has, and artifacts are listed where they are wanted", async () => {
+test("historyLength is the number of the last messages that a task has, and artifacts are listed where they are wanted", async () => {
   const configuration = { historyLength: 5 };
   const { result } = await rpc(
     "SendMessage",
@@ -400,7 +400,7 @@ test("the card of the agent that YARD_A2A_AGENT names is at the host's root, too
   assert.equal(refused.status, 401);
 });
 
-test("who follows a task hears the same in the same order, whether or not another one has left [STREAM-ORDER-001..004, STREAM-SUB-001..002]", async () => {
+test("each client that follows a task receives the same in the same order, whether or not another one has left [STREAM-ORDER-001..004, STREAM-SUB-001..002]", async () => {
   const client = await clientOf("patient");
   const begun = isTask(await client.sendMessage(request("x", { returnImmediately: true })));
   const follow = async (heard: string[], most = Infinity) => {

@@ -7,7 +7,7 @@ import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { yard as yardCommand } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { importerWorld } from "../../services/skill-importer/test/importer-world.ts";
 
-/** A tag character: nobody writes one by accident. */
+/** A tag character, which no editor inserts by accident. */
 const TAG = String.fromCodePoint(0xe0041);
 
 interface Summary {

@@ -10,7 +10,7 @@ export interface HostedCommand {
   readonly cwd: string;
 }
 
-/** What a host writes on both streams after the output of a command; no command writes it. */
+/** The mark that a host writes on both streams after the output of a command; no command writes it. */
 export const END = "\0end of command\0";
 
 /** Hosts without a command at the moment. A command that runs beside another has a host of its own. */

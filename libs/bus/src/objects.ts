@@ -8,7 +8,7 @@ export interface StoredObject {
   /** 32 hexadecimal digits. */
   readonly name: string;
   readonly sizeBytes: number;
-  /** Of the bytes, as 64 hexadecimal digits. */
+  /** The digest of the bytes, as 64 hexadecimal digits. */
   readonly sha256: string;
 }
 

@@ -20,11 +20,19 @@ export const FILE_TYPES = [
   "audio/flac",
 ] as const;
 
+const TEXT_TYPE =
+  /^(?:text\/[a-z0-9.+-]+|application\/(?:[a-z0-9.-]+\+)?(?:json|xml|yaml|x-yaml|toml|javascript|sql|x-sh|x-ndjson))$/;
+
+/** True for a type of text, such as `text/csv` or `application/json`. */
+export function isTextType(mediaType: string): boolean {
+  return TEXT_TYPE.test(mediaType);
+}
+
 /** Names a stored file. */
 export const FileRef = z.string().regex(/^file-[0-9a-f]{32}$/, "must look like file-…");
 export type FileRef = z.infer<typeof FileRef>;
 
-/** What people call a file. It is a label and never used as a path. */
+/** The name of a file for people. It is a label and never used as a path. */
 export const FileName = z
   .string()
   .min(1)

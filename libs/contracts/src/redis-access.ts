@@ -1,3 +1,4 @@
+import { FILES_LEDGER } from "./owner-storage.ts";
 import { AUDIT_SERVICES } from "./audit-ref.ts";
 import { STORAGE_SERVICES } from "./owner-storage.ts";
 
@@ -132,8 +133,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:session:{*}:history",
       "yard:session:{*}:commands",
       "yard:file:*",
-      // Beside its bytes in Redis it counts those of files, in `FILES_LEDGER`.
-      `${storageKeys("runner")}*`,
+      // Beside its bytes in Redis it counts those of files.
+      storageKeys(FILES_LEDGER),
       ...auditKeys("runner"),
     ],
     // `wait` is for installations that require copies of their journals.

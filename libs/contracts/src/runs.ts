@@ -23,7 +23,7 @@ import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts"
 import { storeUnavailable } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
 
-/** What a run works on: a text, texts and files, or a JSON object. */
+/** The input of a run: a text, texts and files, or a JSON object. */
 export const RunInput = z.union(
   [z.string().min(1), ContentParts, z.record(z.string(), z.unknown())],
   {
@@ -94,7 +94,7 @@ export const startRun = command({
     thinking: ThinkingLevel.optional(),
     /** In place of the agent's own temperature and the provider's own settings. */
     sampling: Sampling.optional(),
-    /** What the models of an earlier run answered: it is played again in place of asking a model. */
+    /** The answers of the models in an earlier run, which are played in place of calling a model. */
     replay: Recording.optional(),
     limits: RunLimits.optional(),
     labels: z.record(z.string().max(64), z.string().max(256)).optional(),

@@ -40,6 +40,11 @@ const STORAGE = Object.fromEntries(
 export const redisRows: Readonly<Record<string, RedisRow>> = {
   ...READY,
   ...STORAGE,
+  "yard:storage:{*}:runner-files": { by: "runner", owner: /^yard:storage:\{([^}]+)\}/ },
+  "yard:file:*": {
+    by: "runner",
+    owner: "an id that the service makes, or a digest of owner and content",
+  },
   "yard:run:{*}:state": { by: "runner", readBy: "policy", owner: OF_RUN },
   "yard:run:{*}:journal": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:cancels": { by: "runner", owner: OF_RUN },

@@ -98,7 +98,7 @@ export async function runTurn(options: TurnOptions): Promise<StopReason> {
   }
 }
 
-/** What is wrong with a file of the prompt is for the editor to show. */
+/** An error about a file of the prompt goes to the editor, which shows it. */
 function refuseFile(error: unknown): never {
   const isAboutFile = error instanceof ServiceError && FILE_ERRORS.has(error.code);
   throw isAboutFile ? RequestError.invalidParams({ code: error.code }, error.message) : error;

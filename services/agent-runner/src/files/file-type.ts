@@ -1,3 +1,4 @@
+import { isTextType } from "@switchyard/contracts/content-parts";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { imagePixels } from "./image-size.ts";
 
@@ -45,9 +46,6 @@ function binaryTypeOf(bytes: Uint8Array): string | null {
 // oxlint-disable-next-line no-control-regex -- control characters are what text does not have
 const BINARY = /[\u0000-\u0008\u000b\u000e-\u001a\u001c-\u001f]/;
 const utf8 = new TextDecoder("utf-8", { fatal: true });
-/** Types of text beside `text/…`. */
-const TEXT_TYPE =
-  /^(?:text\/[a-z0-9.+-]+|application\/(?:[a-z0-9.-]+\+)?(?:json|xml|yaml|x-yaml|toml|javascript|sql|x-sh|x-ndjson))$/;
 const BINARY_TYPE = /^(?:image|audio|video)\/|^application\/(?:pdf|zip|gzip)$/;
 
 function textTypeOf(bytes: Uint8Array, declared: string | undefined): FileType {
@@ -58,14 +56,9 @@ function textTypeOf(bytes: Uint8Array, declared: string | undefined): FileType {
     };
   try {
     const text = utf8.decode(bytes);
-    if (!BINARY.test(text)) return { mediaType: TEXT_TYPE.test(type) ? type : "text/plain" };
+    if (!BINARY.test(text)) return { mediaType: isTextType(type) ? type : "text/plain" };
   } catch {
     // It is not text in UTF-8, as the sentence below says.
   }
   return { problem: `its bytes are of no accepted type; accepted are ${ACCEPTED}` };
-}
-
-/** True for what a model reads as text. */
-export function isText(mediaType: string): boolean {
-  return TEXT_TYPE.test(mediaType);
 }

@@ -4,7 +4,7 @@ import type { ModelMessage, UserContent } from "ai";
 import { cutWithNote } from "../core/cut-with-note.ts";
 import { fileIn } from "../core/file-content.ts";
 import type { FileStore } from "./file-store.ts";
-import { isText } from "./file-type.ts";
+import { isTextType } from "@switchyard/contracts/content-parts";
 
 type UserPart = Exclude<UserContent, string>[number];
 
@@ -29,7 +29,7 @@ export async function fillFiles(
   let room = MAX_INPUT_FILE_BYTES;
   const partFor = async (file: FilePart): Promise<UserPart> => {
     const { name, mediaType, sizeBytes } = file;
-    const isReadAsText = isText(mediaType);
+    const isReadAsText = isTextType(mediaType);
     if (!isReadAsText && !isAccepted(mediaType, accepts))
       return note(file, `this model does not accept ${mediaType}`);
     if (sizeBytes > room)

@@ -2,6 +2,8 @@ import { fileOfBytes } from "../agent-runs/inline-file.ts";
 import { textOfPieces, type InputPiece } from "../agent-runs/store-input.ts";
 import { Role, TaskState, type Artifact, type Message, type Part, type Task } from "@a2a-js/sdk";
 import { ContentTypeNotSupportedError } from "@a2a-js/sdk/errors";
+import { FILE_TYPES, isTextType } from "@switchyard/contracts/content-parts";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { RunWait, WaitReason } from "@switchyard/contracts/run-waits";
 import type { RunDetail, RunSummary } from "@switchyard/contracts/runs";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
@@ -142,6 +144,10 @@ export function piecesOf({ parts }: Message): InputPiece[] {
       case "data":
         return { text: JSON.stringify(content.value) };
       case "raw":
+        if (!isAccepted(mediaType))
+          throw new ContentTypeNotSupportedError({
+            message: `a file of the type ${cutText(mediaType, 127)} is not accepted: send text, an image, a PDF or audio`,
+          });
         return fileOfBytes(content.value, { name: filename, mediaType });
       default:
         throw new ContentTypeNotSupportedError({
@@ -150,6 +156,13 @@ export function piecesOf({ parts }: Message): InputPiece[] {
         });
     }
   });
+}
+
+/** True for a type that a file may be declared as: one of the accepted ones, or none. */
+function isAccepted(mediaType: string): boolean {
+  const type = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  if (type === "" || type === "application/octet-stream" || isTextType(type)) return true;
+  return FILE_TYPES.some((accepted) => accepted === type);
 }
 
 /** The text of a message for a task that is under way. */
