@@ -1,6 +1,6 @@
 /** Beginnings of lines that people copy, and the words that they stand for. */
 const BEGINNINGS: readonly (readonly [pattern: RegExp, words: string])[] = [
-  [/^ *(?:\.\/)?yard (?=[a-z])/, ""],
+  [/^ *(?:\.\.?\/)?yard (?=[a-z])/, ""],
   [/^ *docker compose run --rm cli /, ""],
   [/^ *docker compose run --rm auditor /, "audit "],
 ];

@@ -58,8 +58,9 @@ test("every command line of a document that names nothing foreign does what it s
   );
   const imported = await yard(["skills", "import", "my-skills"], env, project);
   assert.equal(imported.code, 0, imported.stderr);
-  symlinkSync(join(root, "examples"), join(project, "examples"));
-  // The help's examples are tested in apps/cli/src/commands/examples.integration.test.ts.
+  for (const place of [project, directory])
+    symlinkSync(join(root, "examples"), join(place, "examples"));
+  // Those of the help are tried in apps/cli/src/commands/examples.integration.test.ts.
   const inHelp = new Set(
     leafCommands(buildProgram("0.0.0", () => Promise.resolve())).flatMap(({ path }) =>
       examplesOf(path),

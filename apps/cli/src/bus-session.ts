@@ -7,7 +7,7 @@ import { CliError } from "./cli-error.ts";
 import { findRunningInstance } from "./instance-record.ts";
 import { readSeed, seedFile } from "./nkey-seed.ts";
 import { apiKeyFor } from "./api-key.ts";
-import { stateDirectory } from "./locations.ts";
+import { projectAt, stateDirectory } from "./locations.ts";
 import { serverAddress } from "./server-address.ts";
 import { currentContext } from "./settings.ts";
 
@@ -45,8 +45,12 @@ export async function findBus(
   const state = stateDirectory(env);
   const instance = await findRunningInstance(state.instanceFile);
   if (instance === null) {
-    throw new CliError("not_running", "Switchyard does not run here", {
-      hint: "start it with ./yard dev, or name a bus with YARD_NATS_URL",
+    const project = projectAt(process.cwd(), env);
+    throw new CliError("not_running", `nothing runs for ${project ?? "the demo"}`, {
+      hint:
+        project === null
+          ? "go into your project, or start the demo with ./yard dev --demo, or name a bus with YARD_NATS_URL"
+          : "start it with yard dev, or name a bus with YARD_NATS_URL",
     });
   }
   if (instance.natsUrl === null || instance.phase !== "ready") {

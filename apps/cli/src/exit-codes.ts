@@ -17,6 +17,7 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 /** Error code → exit code: the standard codes, the codes that contracts declare, and our own. Any other code is 1. */
 const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   usage: EXIT.usage,
+  no_project: EXIT.usage,
   invalid_request: EXIT.usage,
   invalid_command: EXIT.usage,
   payload_too_large: EXIT.usage,

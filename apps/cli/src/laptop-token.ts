@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { writeSecret } from "./secret-files.ts";
+import { readSecret, writeSecret } from "./secret-files.ts";
 
 const TOKEN_BYTES = 32;
 
@@ -9,9 +9,11 @@ export function laptopTokenFile(keys: string): string {
   return join(keys, "laptop.token");
 }
 
-/** Each start makes a new token, which voids the one before. */
-export async function makeLaptopToken(keys: string): Promise<string> {
+/** Makes the token at the first start of a project. It stays for the next ones, so that signed-in browsers and exported variables stay valid; removing the file revokes it. */
+export async function ensureLaptopToken(keys: string): Promise<string> {
   const file = laptopTokenFile(keys);
-  await writeSecret(file, `yd_${randomBytes(TOKEN_BYTES).toString("base64url")}`);
+  const there = await readSecret(file);
+  if (there === null || there === "")
+    await writeSecret(file, `yd_${randomBytes(TOKEN_BYTES).toString("base64url")}`);
   return file;
 }

@@ -1,17 +1,61 @@
 import assert from "node:assert/strict";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { HOME, stateDirectory } from "./locations.ts";
+import { tempDirectory } from "../test-fixtures/temp-directory.ts";
+import { HOME, projectAt, stateDirectory, yardFrom } from "./locations.ts";
 
-test("keeps the keys out of the repository, which agents may read", () => {
-  const state = stateDirectory({ HOME: "/home/someone" });
+test("keys of the demo are outside the repository, which agents may read", () => {
+  const state = stateDirectory({ HOME: "/home/someone" }, null);
   assert.equal(state.path, `${HOME}/.yard`);
   assert.ok(!state.keys.startsWith(HOME), state.keys);
-  const moved = stateDirectory({ XDG_STATE_HOME: "/var/state" });
+  const moved = stateDirectory({ XDG_STATE_HOME: "/var/state" }, null);
   assert.match(moved.keys, /^\/var\/state\/switchyard\/[^/]+-[0-9a-f]{12}\/keys$/);
 });
 
 test("a chosen state directory holds everything", () => {
-  const state = stateDirectory({ YARD_STATE_DIR: "/data/yard" });
+  const state = stateDirectory({ YARD_STATE_DIR: "/data/yard" }, "/some/project");
   assert.equal(state.keys, "/data/yard/keys");
   assert.equal(state.instanceFile, "/data/yard/dev.json");
+});
+
+test("each project has its own state, and its keys are not below it", () => {
+  const env = { XDG_STATE_HOME: "/var/state" };
+  const [one, other] = ["/work/one/app", "/work/two/app"].map((path) => stateDirectory(env, path));
+  assert.equal(one?.path, "/work/one/app/.switchyard");
+  assert.equal(other?.path, "/work/two/app/.switchyard");
+  assert.notEqual(one?.keys, other?.keys);
+  assert.match(one?.keys ?? "", /^\/var\/state\/switchyard\/app-/);
+});
+
+test("the project is found upwards from a directory inside it", () => {
+  const root = tempDirectory();
+  const inner = join(root, "app", "files", "deep");
+  mkdirSync(inner, { recursive: true });
+  assert.equal(projectAt(inner, {}), null);
+  mkdirSync(join(root, "app", "agents"));
+  writeFileSync(join(root, "app", "policy.yaml"), "version: 1\nrules: []\n");
+  assert.equal(projectAt(inner, {}), null, "agents and a policy alone may be another program's");
+  writeFileSync(join(root, "app", "mcp-servers.json"), "{}");
+  assert.equal(projectAt(inner, {}), join(root, "app"));
+  mkdirSync(join(inner, ".switchyard"));
+  assert.equal(projectAt(inner, {}), inner, "the nearest one counts");
+});
+
+test("neither a home directory nor what only Git has is a project, and a variable names one [X33]", () => {
+  const home = tempDirectory();
+  mkdirSync(join(home, ".switchyard"));
+  mkdirSync(join(home, "code", ".git"), { recursive: true });
+  assert.equal(projectAt(join(home, "code"), { HOME: home }), null);
+  assert.equal(projectAt(home, { HOME: home, YARD_PROJECT: "/work/app" }), "/work/app");
+});
+
+test("the repository is no project, so that only the demo runs there", () => {
+  assert.equal(projectAt(HOME, {}), null);
+});
+
+test("yard is named by its path from a directory", () => {
+  assert.equal(yardFrom(HOME), "./yard");
+  assert.equal(yardFrom(join(HOME, "my-project")), "../yard");
+  assert.equal(yardFrom("/a/b/c/d"), yardFrom("/e/f/g/h"), "far away it is absolute");
 });

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { shellWord } from "./shell-word.ts";
 
 /** The directory of the repository, where services, examples and node_modules are. */
 export const HOME = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
@@ -24,15 +26,47 @@ export interface StateDirectory {
   readonly privatePaths: readonly string[];
 }
 
+/** The project of the demo. */
+export const DEMO_PROJECT = join(HOME, "examples");
+
+/** The folder of a project for its settings, and for its state, which Git ignores. */
+export const STATE_FOLDER = ".switchyard";
+
 /**
- * `.yard` in the repository, or YARD_STATE_DIR. The keys of the default directory are not in it but in the person's own state
- * directory: the workspace that agents read is the repository.
+ * The project of a directory: the one that `YARD_PROJECT` or `CLAWFT_PROJECT` names, else the nearest one upwards [D43] that has a `.switchyard` or
+ * `.clawft` directory, or `agents/`, `mcp-servers.json` and a policy, as `yard init` writes them. A `.git` alone makes nothing a
+ * project, and neither the home directory [X33] nor this repository is one. Null outside of every project.
  */
-export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
+export function projectAt(directory: string, env: NodeJS.ProcessEnv): string | null {
+  const named = env["YARD_PROJECT"] ?? env["CLAWFT_PROJECT"];
+  if (named !== undefined && isAbsolute(named)) return named;
+  const home = env["HOME"] ?? homedir();
+  for (let at = directory; at !== home && at !== HOME && at !== dirname(at); at = dirname(at))
+    if (isProject(at)) return at;
+  return null;
+}
+
+function isProject(directory: string): boolean {
+  const has = (name: string): boolean =>
+    statSync(join(directory, name), { throwIfNoEntry: false }) !== undefined;
+  if (has(STATE_FOLDER) || has(".clawft")) return true;
+  return has("agents") && has("mcp-servers.json") && (has("policies") || has("policy.yaml"));
+}
+
+/**
+ * The state of a project: by default of the one that the working directory is in, outside of every project that of the demo. It is `.switchyard`
+ * in the project, `.yard` of the repository for the demo, or what YARD_STATE_DIR names. Only there are the keys with the rest: a
+ * project may be the workspace that agents read, so its keys are in the person's own state directory (decision 007).
+ */
+export function stateDirectory(
+  env: NodeJS.ProcessEnv,
+  project: string | null = projectAt(process.cwd(), env),
+): StateDirectory {
   const chosen = env["YARD_STATE_DIR"];
   const isChosen = chosen !== undefined && chosen !== "";
-  const path = isChosen ? resolve(chosen) : join(HOME, ".yard");
-  const own = isChosen ? path : join(privateDirectory(env), checkoutName());
+  const root = project === null || project === DEMO_PROJECT ? HOME : project;
+  const path = isChosen ? resolve(chosen) : join(root, root === HOME ? ".yard" : STATE_FOLDER);
+  const own = isChosen ? path : join(privateDirectory(env), privateName(root));
   const keys = join(own, "keys");
   return {
     path,
@@ -48,6 +82,14 @@ export function stateDirectory(env: NodeJS.ProcessEnv): StateDirectory {
   };
 }
 
+/** How a person calls `yard` from a directory: by its path, since nothing puts it on PATH. */
+export function yardFrom(directory: string): string {
+  const program = join(HOME, "yard");
+  const path = relative(directory, program);
+  const isNear = !/^(?:\.\.\/){3}/.test(path);
+  return shellWord(isNear ? (path.startsWith("..") ? path : `./${path}`) : program);
+}
+
 /** The XDG state directory, https://specifications.freedesktop.org/basedir-spec/latest/. */
 function privateDirectory(env: NodeJS.ProcessEnv): string {
   const chosen = env["XDG_STATE_HOME"];
@@ -55,7 +97,7 @@ function privateDirectory(env: NodeJS.ProcessEnv): string {
   return join(base, "switchyard");
 }
 
-/** Two checkouts have keys of their own. */
-function checkoutName(): string {
-  return `${basename(HOME)}-${createHash("sha256").update(HOME).digest("hex").slice(0, 12)}`;
+/** Two projects have keys of their own, whatever their folders are called. */
+function privateName(root: string): string {
+  return `${basename(root)}-${createHash("sha256").update(root).digest("hex").slice(0, 12)}`;
 }

@@ -26,7 +26,7 @@ config, memory, tools, workspace, policy, approvals, subjects, models and exit-c
 Environment: YARD_NATS_URL names a bus elsewhere; without it the commands use the instance that
 "yard dev" runs. YARD_USER and YARD_NATS_NKEY_FILE say who you are there. YARD_SERVER names a gateway
 and YARD_API_KEY or YARD_API_KEY_FILE the key for it. YARD_STATE_DIR moves the
-files of "yard dev" from .yard.`;
+state of a project from its .switchyard.`;
 
 /** Declares the commands. What they do is imported when one of them is used. */
 export function buildProgram(version: string, perform: Perform): Command {

@@ -1,7 +1,8 @@
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import { CliError } from "./cli-error.ts";
+import { projectAt, STATE_FOLDER } from "./locations.ts";
 
 /** The settings of `yard config`, each with its purpose. */
 export const SETTINGS = {
@@ -51,17 +52,10 @@ export function userConfigFile(env: NodeJS.ProcessEnv): string {
   return join(base, "switchyard", "config.json");
 }
 
-/** `.switchyard/config.json` of the project around a directory; a home directory is never a project [X33]. */
+/** `.switchyard/config.json` of the project around a directory; null outside of every project. */
 export function projectConfigFile(env: NodeJS.ProcessEnv, cwd = process.cwd()): string | null {
-  const home = env["HOME"] ?? homedir();
-  const named = env["YARD_PROJECT"] ?? env["CLAWFT_PROJECT"];
-  if (named !== undefined && isAbsolute(named)) return join(named, ".switchyard", "config.json");
-  for (let at = cwd; at !== home && at !== dirname(at); at = dirname(at)) {
-    const directory = join(at, ".switchyard");
-    if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true)
-      return join(directory, "config.json");
-  }
-  return null;
+  const project = projectAt(cwd, env);
+  return project === null ? null : join(project, STATE_FOLDER, "config.json");
 }
 
 /** A setting by its precedence: environment, project, user, default. Flags override it at their command. */

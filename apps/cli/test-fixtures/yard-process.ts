@@ -84,7 +84,8 @@ export interface YardStarted {
 
 /** Starts `yard dev`; whatever it started is gone when the test ends, or the process of the tests. */
 export function yardDev(args: readonly string[], env: NodeJS.ProcessEnv): YardStarted {
-  return yardStarted(["dev", ...args], { ...env, YARD_EXIT_WITH_PARENT: "1" });
+  const project = args.includes("--project") ? [] : ["--demo"];
+  return yardStarted(["dev", ...project, ...args], { ...env, YARD_EXIT_WITH_PARENT: "1" });
 }
 
 /** Starts a command and lets it run; it is ended when the test ends. */

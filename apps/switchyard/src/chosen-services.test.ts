@@ -83,6 +83,7 @@ test("a service reads the same settings from the environment of one process as f
       loginKey: "made-here",
       bubblewrap: null,
       console: null,
+      httpPort: null,
       env: ofThePerson,
     });
   const [together] = plan(false);

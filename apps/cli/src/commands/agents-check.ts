@@ -69,6 +69,13 @@ async function judged(
   }));
 }
 
+/** Checks the agent files of a directory in this process, also while services run. */
+export async function checkedAgents(directory: string): Promise<readonly Checked[]> {
+  const found = await agentFilesAt(directory);
+  const { checkAgentsHere } = await import("../agents-here.ts");
+  return found.length === 0 ? [] : checkAgentsHere(found);
+}
+
 interface LocalFile {
   readonly file: string;
   readonly text: string;

@@ -41,18 +41,19 @@ test("the demo stays open with --open, with the console, and stops at Ctrl-C", a
   assert.ok(!existsSync(join(stateDir, "dev.json")));
 });
 
-test("a project with a broken policy does not start, shows the place, and leaves nothing running", async () => {
+const DENY_ALL = "version: 1\nrules:\n  - id: none\n    effect: deny\n";
+
+test("a project whose services cannot start shows the place, and leaves nothing running", async () => {
   const root = tempDirectory();
   mkdirSync(join(root, "project"));
-  writeFileSync(join(root, "project", "mcp-servers.json"), '{"mcpServers":{}}');
-  writeFileSync(join(root, "project", "policy.yaml"), "version: 1\nrulez: []\n");
+  writeFileSync(join(root, "project", "mcp-servers.json"), '{"mcpServers":{');
+  writeFileSync(join(root, "project", "policy.yaml"), DENY_ALL);
   const stateDir = join(root, "state");
   const dev = yardDev(["--project", join(root, "project")], yardEnvironment(stateDir));
   assert.equal(await dev.exited, 1);
-  assert.match(dev.output(), /rulez/);
   assert.match(
     dev.output(),
-    /switchyard did not start \(exit code 1\)[\s\S]*\n  policy: service could not start/,
+    /switchyard did not start \(exit code 1\)[\s\S]*\n  broker: service could not start[\s\S]*mcp-servers\.json/,
   );
   assert.match(dev.output(), /nats stopped/);
   assert.ok(!existsSync(join(stateDir, "dev.json")));
@@ -66,7 +67,7 @@ test("a port that is taken is an error when it was requested", async () => {
   const port = typeof address === "object" ? (address?.port ?? 0) : 0;
   try {
     const env = yardEnvironment(join(root, "state"));
-    const { code, stderr } = await yard(["dev", "--nats-port", String(port)], env);
+    const { code, stderr } = await yard(["dev", "--demo", "--nats-port", String(port)], env);
     assert.equal(code, 1);
     assert.match(stderr, new RegExp(`port ${port} for NATS is taken`));
   } finally {
@@ -91,7 +92,10 @@ test("a configured bus that is down is 6, for commands and for dev: nothing is s
     ...yardEnvironment(join(tempDirectory(), "state")),
     YARD_NATS_URL: "nats://127.0.0.1:1",
   };
-  for (const args of [["runs", "list"], ["dev"]]) {
+  for (const args of [
+    ["runs", "list"],
+    ["dev", "--demo"],
+  ]) {
     const { code, stderr } = await yard(args, env);
     assert.equal(code, 6, stderr);
     assert.match(stderr, /127\.0\.0\.1:1/);

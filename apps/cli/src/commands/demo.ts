@@ -9,7 +9,7 @@ import { judgeDemo } from "../demo-verdict.ts";
 import { httpAccess } from "../dev/http-access.ts";
 import { natsCommand, serverText } from "../dev/ready-block.ts";
 import { readableLog } from "../dev/merged-log.ts";
-import { stackOptions } from "../dev/stack-options.ts";
+import { chosenProject, stackOptions } from "../dev/stack-options.ts";
 import { Stack } from "../dev/stack.ts";
 import type { StackReport } from "../dev/stack-report.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
@@ -34,7 +34,7 @@ export async function demo(
   terminal: Terminal,
   options: { json?: true; open?: true },
 ): Promise<ExitCode> {
-  const state = stateDirectory(process.env);
+  const state = stateDirectory(process.env, null);
   const running = await findRunningInstance(state.instanceFile);
   if (running !== null) {
     terminal.note(`Using the running instance (process ${running.owner.pid}).\n`);
@@ -42,7 +42,10 @@ export async function demo(
   }
 
   const log = quietLog(terminal);
-  const stack = new Stack(await stackOptions({}, process.env, log.report));
+  const project = await chosenProject({ demo: true });
+  const stack = new Stack(
+    await stackOptions({}, project, { env: process.env, report: log.report }),
+  );
   const stop = new AbortController();
   const signals = onStopSignals({
     stop: () => stop.abort(),
@@ -124,7 +127,7 @@ async function requireFiles(terminal: Terminal, bus: Bus, signal: AbortSignal): 
     files === undefined
       ? 'the demo needs the MCP server "files", which this instance does not have'
       : `the demo needs the MCP server files: ${serverText(files)}`,
-    { hint: "start an instance with the examples: ./yard dev" },
+    { hint: "start an instance with the examples: ./yard dev --demo" },
   );
 }
 
@@ -135,7 +138,7 @@ function targetOf(instance: InstanceRecord): BusTarget {
     });
   }
   const name = CLI_USER;
-  const { keys } = stateDirectory(process.env);
+  const { keys } = stateDirectory(process.env, null);
   return {
     servers: instance.natsUrl,
     user: name,
@@ -145,7 +148,9 @@ function targetOf(instance: InstanceRecord): BusTarget {
 }
 
 async function nextSteps(instance: InstanceRecord, staysOpen: boolean): Promise<string[]> {
-  const http = staysOpen ? await httpAccess(instance, stateDirectory(process.env).keys) : null;
+  const http = staysOpen
+    ? await httpAccess(instance, stateDirectory(process.env, null).keys)
+    : null;
   return [
     "",
     ...(http === null ? [] : [`The console: ${http.url}/#token=${http.token}`, ""]),
@@ -155,7 +160,7 @@ async function nextSteps(instance: InstanceRecord, staysOpen: boolean): Promise<
       : [
           "  npm start -- --open        leaves everything running after the demo, with the console",
         ]),
-    "  ./yard dev                 starts everything and shows one log; then, in another terminal,",
+    "  ./yard dev --demo          starts everything and shows one log; then, in another terminal,",
     `  ./yard run demo "${QUESTION}"`,
     "or with any NATS client, no library of ours:",
     `  ${natsCommand(instance.natsUrl ?? "", { agent: "demo", question: QUESTION })}`,

@@ -36,8 +36,8 @@ test("says once that its user may approve its own calls", () => {
   assert.equal(dev.output().split("YARD_APPROVE_OWN=all").length, 2);
 });
 
-test("a second start is refused, names the running one, and disturbs nothing", async () => {
-  const second = await yard(["dev"], env);
+test("a second start is refused, says who runs, and disturbs nothing", async () => {
+  const second = await yard(["dev", "--demo"], env);
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`already runs here: process ${dev.pid}, ready, nats://`));
   assert.deepEqual((await survivors(instanceProcesses(stateDir))).length, 3);
@@ -255,10 +255,10 @@ test("SIGTERM stops everything in order, no process remains, and other commands 
   assert.deepEqual(stopped, ["switchyard", "redis", "nats"]);
   const after = await yard(["runs", "list"], env);
   assert.equal(after.code, 6);
-  assert.match(after.stderr, /does not run here\n +→ start it with \.\/yard dev/);
+  assert.match(after.stderr, /nothing runs for the demo\n +→ .*\.\/yard dev --demo/);
 });
 
-test("after kill -9 the next start ends the left-overs and has the addresses and runs of before", async () => {
+test("after kill -9 the next start ends the left-overs and has the addresses, token and runs of before", async () => {
   const killed = yardDev([], env);
   await killed.printed("Ctrl-C stops everything");
   const natsUrl = /NATS +(nats:\/\/\S+)/.exec(killed.output())?.[1] ?? "";
@@ -277,6 +277,8 @@ test("after kill -9 the next start ends the left-overs and has the addresses and
     /stopping switchyard \(process \d+\), left over from an earlier start/,
   );
   assert.ok(next.output().includes(natsUrl));
+  const console = /console +(http:\/\/127\.0\.0\.1:\d+\/#token=yd_\S+)/.exec(killed.output())?.[1];
+  assert.ok(console !== undefined && next.output().includes(console), next.output());
   const listed = await yard(["runs", "list", "--json"], env);
   assert.ok(JSON.parse(listed.stdout).data.runs.length > 0);
 

@@ -8,7 +8,9 @@ import { isLogLevel, type LogLevel } from "../dev/log-line.ts";
 import { fromLevel, jsonLog, readableLog } from "../dev/merged-log.ts";
 import { httpAccess } from "../dev/http-access.ts";
 import { agentToTry, readyBlock, serverText } from "../dev/ready-block.ts";
-import { stackOptions, type StackFlags } from "../dev/stack-options.ts";
+import { checkProject } from "../dev/check-project.ts";
+import { makeStateDirectory } from "../dev/make-state-directory.ts";
+import { chosenProject, stackOptions, type StackFlags } from "../dev/stack-options.ts";
 import { Stack, type StackOptions } from "../dev/stack.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
 import { waitForMcpServers, waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
@@ -27,9 +29,12 @@ export async function dev(
   { json, ...flags }: StackFlags & { json?: true },
 ): Promise<ExitCode> {
   const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
-  const { logFile } = stateDirectory(process.env);
+  const project = await chosenProject(flags);
+  const { path, logFile } = stateDirectory(process.env, project.directory);
+  await makeStateDirectory(path);
   const report = fromLevel(logLevel(process.env), alsoInFile(logFile, everything));
-  const options = await stackOptions(flags, process.env, report);
+  await checkProject(project, report);
+  const options = await stackOptions(flags, project, { env: process.env, report });
   const stack = new Stack(options);
   const stop = new AbortController();
   const signals = onStopSignals({
@@ -92,7 +97,14 @@ async function announce(
   }
   if (!json) {
     const agent = agentToTry(agents);
-    for (const line of readyBlock({ record, servers, defaultModel, agent, http }))
+    for (const line of readyBlock({
+      record,
+      servers,
+      defaultModel,
+      agent,
+      http,
+      cwd: process.cwd(),
+    }))
       terminal.out(line);
     return;
   }

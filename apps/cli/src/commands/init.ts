@@ -2,7 +2,8 @@ import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { ModelName } from "@switchyard/contracts/ids";
 import { CliError } from "../cli-error.ts";
-import { HOME } from "../locations.ts";
+import { HOME, yardFrom } from "../locations.ts";
+import { shellWord } from "../shell-word.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 export const TEMPLATES = ["minimal", "team", "openclaw"] as const;
@@ -39,19 +40,19 @@ export async function init(
   for (const source of sources) await cp(source, root, { recursive: true });
   const shown = shownPath(root);
   const readme = join(root, "README.md");
-  await writeFile(readme, (await readFile(readme, "utf8")).replaceAll("PROJECT", shown));
+  await writeFile(readme, (await readFile(readme, "utf8")).replaceAll("YARD", yardFrom(root)));
   if (model !== undefined) await setModel(join(root, "models.json"), model);
-  const next = [
-    `./yard dev --project ${shown} --workspace ${shown}/files`,
-    './yard run helper "What is in the notes?"',
-  ];
+  const yard = yardFrom(root);
+  const next = [`cd ${shown}`, `${yard} dev`, `${yard} run helper "What is in the notes?"`];
   if (options.json)
     return writeJson(terminal, { directory: root, template, files: [...files].toSorted(), next });
   terminal.out(`Made ${shown} from the template ${template}:`);
   for (const file of [...files].toSorted()) terminal.out(`  ${file}`);
-  terminal.out(`\nStart it:\n\n  ${next[0]}\n\nThen, in another terminal:\n\n  ${next[1]}`);
-  if (template === "team") terminal.out('  ./yard run writer "Write the summary."');
-  terminal.out("  ./yard chat --agent helper");
+  terminal.out(
+    `\nStart it:\n\n  ${next[0]}\n  ${next[1]}\n\nThen, in another terminal and the same folder:\n\n  ${next[2]}`,
+  );
+  if (template === "team") terminal.out(`  ${yard} run writer "Write the summary."`);
+  terminal.out(`  ${yard} chat --agent helper`);
   for (const line of modelHints(model)) terminal.note(line);
 }
 
@@ -93,5 +94,5 @@ async function setModel(file: string, model: string): Promise<void> {
 function shownPath(root: string): string {
   const path = relative(process.cwd(), root) || ".";
   const shorter = path.startsWith("..") ? root : path;
-  return /^[\w./~-]+$/.test(shorter) ? shorter : `'${shorter.replaceAll("'", `'\\''`)}'`;
+  return shellWord(shorter);
 }

@@ -5,13 +5,13 @@ import { test } from "node:test";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { readChosenPorts, writeChosenPorts } from "./chosen-ports.ts";
 
-const NONE = { nats: null, redis: null };
+const NONE = { nats: null, redis: null, http: null };
 
 test("remembers the ports", async () => {
   const file = join(tempDirectory(), "ports.json");
   assert.deepEqual(await readChosenPorts(file), NONE);
-  await writeChosenPorts(file, { nats: 4222, redis: null });
-  assert.deepEqual(await readChosenPorts(file), { nats: 4222, redis: null });
+  await writeChosenPorts(file, { nats: 4222, redis: null, http: null });
+  assert.deepEqual(await readChosenPorts(file), { nats: 4222, redis: null, http: null });
 });
 
 test("a damaged file means no ports, not a failed start", async () => {

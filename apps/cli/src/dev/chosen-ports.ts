@@ -1,4 +1,5 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { isPortTaken, SERVER_TITLE, type LocalServer, type ServerName } from "./local-server.ts";
@@ -8,11 +9,13 @@ import { notRecorded, type StackReport } from "./stack-report.ts";
 const ChosenPorts = z.object({
   nats: z.int().min(1).max(65_535).nullable(),
   redis: z.int().min(1).max(65_535).nullable(),
+  /** The port of the gateway. */
+  http: z.int().min(1).max(65_535).nullable().default(null),
 });
 export type ChosenPorts = z.infer<typeof ChosenPorts>;
 
 export async function readChosenPorts(file: string): Promise<ChosenPorts> {
-  const none = { nats: null, redis: null };
+  const none = { nats: null, redis: null, http: null };
   const text = await readFile(file, "utf8").catch(() => null);
   if (text === null) return none;
   try {
@@ -57,4 +60,23 @@ export async function launchOnChosenPort(
       notRecorded(report, `${name}'s port`, error),
     );
   return server;
+}
+
+/** The gateway's port of the last time while it is free; null for any free one. */
+export async function rememberedHttpPort(portsFile: string): Promise<number | null> {
+  const { http } = await readChosenPorts(portsFile);
+  return http !== null && (await isFree(http)) ? http : null;
+}
+
+export async function rememberHttpPort(portsFile: string, port: number): Promise<void> {
+  const chosen = await readChosenPorts(portsFile);
+  if (chosen.http !== port) await writeChosenPorts(portsFile, { ...chosen, http: port });
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
+  });
 }

@@ -20,6 +20,8 @@ export interface PlannedOptions {
   readonly bubblewrap: string | null;
   /** The folder of the built console; null where it could not be built. */
   readonly console: string | null;
+  /** The port of HTTP at the last start; null for any free one. */
+  readonly httpPort: number | null;
   /** Our own environment: model keys and the variables that MCP servers refer to come from there. */
   readonly env: NodeJS.ProcessEnv;
 }
@@ -165,6 +167,7 @@ const SERVICES: readonly ServiceRow[] = [
       const { state, project, env } = options;
       return {
         ...hooksFor(project, env),
+        ...(options.httpPort !== null && { YARD_HTTP_PORT: String(options.httpPort) }),
         ...pick(env, GATEWAY_SETTINGS),
         YARD_WEBHOOKS_KEY_FILE: cipherKeyFile(state.keys, "webhooks"),
         // Webhooks about events go to this machine.

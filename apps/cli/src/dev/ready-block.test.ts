@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DEMO_PROJECT, HOME } from "../locations.ts";
 import { agentToTry, natsCommand, readyBlock, serverText } from "./ready-block.ts";
 
 const server = {
@@ -19,7 +20,7 @@ const facts = {
   record: {
     owner: { name: "yard", pid: 1, identity: "x" },
     phase: "ready" as const,
-    project: "/p",
+    project: DEMO_PROJECT,
     workspace: "/w",
     natsUrl: "nats://127.0.0.1:4222",
     natsMonitorUrl: "http://127.0.0.1:8222",
@@ -29,11 +30,14 @@ const facts = {
   servers: [server],
   defaultModel: "scripted/plan",
   http: { url: "http://127.0.0.1:8321", token: "yd_secret", tokenFile: "/s/laptop.token" },
+  cwd: HOME,
 };
 
 test("says where everything is, which model answers, and what to type next", () => {
   const text = readyBlock({ ...facts, agent: "reviewer" }).join("\n");
   for (const part of [
+    DEMO_PROJECT,
+    "/w",
     "nats://127.0.0.1:4222  (monitoring http://127.0.0.1:8222)",
     "redis://127.0.0.1:6379",
     "http://127.0.0.1:9000/readyz",
@@ -61,6 +65,13 @@ test("recommends an agent of the project, and none where there is none", () => {
   assert.equal(agentToTry([builtIn]), null);
   const text = readyBlock({ ...facts, agent: null }).join("\n");
   assert.ok(!text.includes("yard run ") && text.includes("./yard agents list"), text);
+});
+
+test("commands are shown with the path to yard from the project, and where to go first", () => {
+  const record = { ...facts.record, project: "/srv/their project" };
+  const text = readyBlock({ ...facts, record, agent: "reviewer", cwd: "/" }).join("\n");
+  assert.match(text, /^ {2}cd '\/srv\/their project'$/m);
+  assert.match(text, /^ {2}\S*yard run reviewer /m);
 });
 
 test("a server that is not connected says why", () => {

@@ -6,9 +6,11 @@ import { subjectOf } from "@switchyard/contracts/define";
 import { fieldLines } from "../field-lines.ts";
 import type { InstanceRecord } from "../instance-record.ts";
 import type { HttpAccess } from "./http-access.ts";
+import { DEMO_PROJECT, HOME, projectAt, yardFrom } from "../locations.ts";
 import { modelLabel } from "../model-label.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
+import { shellWord } from "../shell-word.ts";
 import { isSettled, waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
 
 const QUESTION = "What is in this repository?";
@@ -21,8 +23,12 @@ export function readyBlock(facts: {
   /** The agent to try, or null when there is none. */
   agent: string | null;
   http: HttpAccess | null;
+  /** Where the person is: commands find the project that they are in. */
+  cwd: string;
 }): string[] {
-  const { record, servers, defaultModel, agent, http } = facts;
+  const { record, servers, defaultModel, agent, http, cwd } = facts;
+  const at = record.project === DEMO_PROJECT ? HOME : record.project;
+  const yard = yardFrom(at);
   const services = record.processes.filter((process) => process.healthUrl !== null);
   const monitor = record.natsMonitorUrl === null ? "" : `  (monitoring ${record.natsMonitorUrl})`;
   return [
@@ -30,6 +36,8 @@ export function readyBlock(facts: {
     "Switchyard is ready.",
     "",
     ...fieldLines([
+      ["  project", record.project],
+      ["  workspace", record.workspace],
       ["  NATS", `${record.natsUrl ?? ""}${monitor}`],
       ["  Redis", record.redisUrl ?? ""],
       // A browser does not send the part after the #.
@@ -47,17 +55,18 @@ export function readyBlock(facts: {
     "",
     "Next, in another terminal:",
     "",
+    ...((projectAt(cwd, {}) ?? HOME) === at ? [] : [`  cd ${shellWord(at)}`]),
     ...(agent === null
-      ? ["  ./yard agents list    # empty until the project has an agent in agents/NAME.md"]
+      ? [`  ${yard} agents list    # empty until the project has an agent in agents/NAME.md`]
       : [
-          `  ./yard run ${agent} "${QUESTION}"`,
+          `  ${yard} run ${agent} "${QUESTION}"`,
           `  ${natsCommand(record.natsUrl ?? "", { agent, question: QUESTION })}`,
         ]),
-    "  ./yard mcp tools",
+    `  ${yard} mcp tools`,
     ...(http === null
       ? []
       : [`  curl -H 'Authorization: Bearer ${http.token}' ${http.url}/api/v1/agents`]),
-    ...stillConnecting(servers),
+    ...stillConnecting(servers, yard),
     "",
     "Ctrl-C stops everything; the data stays for the next start.",
     "",
@@ -65,9 +74,11 @@ export function readyBlock(facts: {
 }
 
 /** A machine under load is ready before its servers are. */
-function stillConnecting(servers: readonly ServerInfo[]): string[] {
+function stillConnecting(servers: readonly ServerInfo[], yard: string): string[] {
   const many = servers.filter((server) => !isSettled(server)).length;
-  return many === 0 ? [] : [`  ./yard mcp list    # ${count(many, "MCP server")} still connecting`];
+  return many === 0
+    ? []
+    : [`  ${yard} mcp list    # ${count(many, "MCP server")} still connecting`];
 }
 
 /** The agent that is recommended: one of the project before one of the person, the demo before others. */

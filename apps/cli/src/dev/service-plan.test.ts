@@ -30,6 +30,7 @@ function options(env: NodeJS.ProcessEnv): ServicePlanOptions {
     loginKey: "made-here",
     bubblewrap: "/cache/bwrap",
     console: "/console/dist",
+    httpPort: null,
     env,
   };
 }

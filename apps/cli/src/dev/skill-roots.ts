@@ -1,5 +1,6 @@
 import { realpath, stat } from "node:fs/promises";
-import { delimiter, dirname, isAbsolute, join, sep } from "node:path";
+import { delimiter, isAbsolute, join, sep } from "node:path";
+import { projectAt } from "../locations.ts";
 
 export interface SkillRootsOptions {
   /** The project that the person named. */
@@ -21,14 +22,14 @@ const DIRECTORIES = [".switchyard", ".clawft"] as const;
  * importer waits for it. What lies in a root before it is left out.
  */
 export async function findSkillRoots(options: SkillRootsOptions): Promise<string> {
-  const { project, home } = options;
-  const found = await findMarkedProject(options);
+  const { project, home, cwd, env, trustFound } = options;
+  const around = projectAt(cwd, { ...env, HOME: home });
+  const isNamed = isAbsolute(env["YARD_PROJECT"] ?? env["CLAWFT_PROJECT"] ?? "");
+  const trust = isNamed || trustFound ? "project" : "found";
   const candidates = [
     ["project", project] as const,
-    ...(found === null ? [] : below(found.directory, found.kind)),
-    ...(found === null && options.cwd !== home
-      ? below(options.cwd, options.trustFound ? ("project" as const) : ("found" as const))
-      : []),
+    // Without one around, the working directory may become one.
+    ...(around === null && cwd === home ? [] : below(around ?? cwd, trust)),
     ...below(home, "user"),
     ...DIRECTORIES.map((name) => ["workspace", join(home, name, "workspace", "skills")] as const),
   ];
@@ -46,28 +47,6 @@ export async function findSkillRoots(options: SkillRootsOptions): Promise<string
     else roots.push(kind === "project" ? path : `${kind}=${path}`);
   }
   return roots.join(delimiter);
-}
-
-/**
- * `$YARD_PROJECT` or `$CLAWFT_PROJECT`, else the nearest directory upwards with one of our directories
- * [D43]. The search ends below the home directory: the person's own directory would make the whole home a
- * project [X33]. A `.git` alone makes nothing a project.
- */
-async function findMarkedProject({
-  cwd,
-  home,
-  env,
-  trustFound,
-}: SkillRootsOptions): Promise<{ directory: string; kind: "project" | "found" } | null> {
-  const named = env["YARD_PROJECT"] ?? env["CLAWFT_PROJECT"];
-  if (named !== undefined && isAbsolute(named)) return { directory: named, kind: "project" };
-  for (let at = cwd; at !== home && at !== dirname(at); at = dirname(at)) {
-    for (const name of DIRECTORIES) {
-      if ((await directoryAt(join(at, name))) === null) continue;
-      return { directory: at, kind: trustFound ? "project" : "found" };
-    }
-  }
-  return null;
 }
 
 function below<K extends string>(directory: string, kind: K): (readonly [K, string])[] {

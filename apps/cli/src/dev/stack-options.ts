@@ -2,15 +2,16 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { CliError } from "../cli-error.ts";
-import { HOME, stateDirectory } from "../locations.ts";
-import { findProject } from "./project.ts";
+import { DEMO_PROJECT, HOME, projectAt, stateDirectory } from "../locations.ts";
+import { findProject, type Project } from "./project.ts";
 import { findSkillRoots } from "./skill-roots.ts";
-import type { StackReport } from "./stack-report.ts";
 import type { StackOptions } from "./stack.ts";
 
 /** The options of a stack on the command line; everything has a default. */
 export interface StackFlags {
   readonly project?: string;
+  /** The project of this repository, for a first look. */
+  readonly demo?: true;
   readonly workspace?: string;
   readonly runners?: number;
   readonly processes?: true;
@@ -19,21 +20,20 @@ export interface StackFlags {
   readonly trustProjectSkills?: true;
 }
 
-/** Completes the flags. Throws an error that names a missing directory or file. */
+/** Completes the flags. The workspace of a project is its `files/`, if it has that. Throws an error that names a missing directory. */
 export async function stackOptions(
   flags: StackFlags,
-  env: NodeJS.ProcessEnv,
-  report: StackReport,
+  project: Project,
+  { env, report }: Pick<StackOptions, "env" | "report">,
 ): Promise<StackOptions> {
-  const workspace = resolve(flags.workspace ?? HOME);
-  if ((await stat(workspace).catch(() => null))?.isDirectory() !== true) {
+  const workspace = resolve(flags.workspace ?? (await defaultWorkspace(project.directory)));
+  if (!(await isDirectory(workspace))) {
     throw new CliError("directory_missing", `there is no workspace directory ${workspace}`, {
       hint: "name one with --workspace DIR",
     });
   }
-  const project = await findProject(flags.project ?? join(HOME, "examples"));
   return {
-    state: stateDirectory(env),
+    state: stateDirectory(env, project.directory),
     project,
     skillRoots: await findSkillRoots({
       project: project.directory,
@@ -50,4 +50,25 @@ export async function stackOptions(
     env,
     report,
   };
+}
+
+/** The project to start: the one that is named, or the one around the working directory. Throws an error that names a missing file. */
+export async function chosenProject({ project, demo }: StackFlags): Promise<Project> {
+  if (project !== undefined) return findProject(project);
+  if (demo === true) return findProject(DEMO_PROJECT);
+  const found = projectAt(process.cwd(), process.env);
+  if (found !== null) return findProject(found);
+  throw new CliError("no_project", `${process.cwd()} is in no project`, {
+    hint: "make one with: yard init my-project && cd my-project && yard dev; or start the demo: yard dev --demo",
+  });
+}
+
+async function defaultWorkspace(project: string): Promise<string> {
+  if (project === DEMO_PROJECT) return HOME;
+  const files = join(project, "files");
+  return (await isDirectory(files)) ? files : project;
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() === true;
 }

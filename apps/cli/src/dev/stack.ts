@@ -15,7 +15,7 @@ import { ensureKeys, type KeyDirectory } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
 import { count, formatDuration } from "../quantities.ts";
 import { hasOwnRedis } from "../redis-login.ts";
-import { launchOnChosenPort } from "./chosen-ports.ts";
+import { launchOnChosenPort, rememberHttpPort, rememberedHttpPort } from "./chosen-ports.ts";
 import {
   launchServer,
   resolveLocalServer,
@@ -23,10 +23,11 @@ import {
   type LocalServer,
   type ServerName,
 } from "./local-server.ts";
-import { makeLaptopToken } from "../laptop-token.ts";
+import { ensureLaptopToken } from "../laptop-token.ts";
 import { ensureCipherKey } from "../cipher-keys.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
 import { localConsole } from "./local-console.ts";
+import { httpAccess } from "./http-access.ts";
 import { killDescendants } from "./kill-descendants.ts";
 import { OwnInstance } from "./own-instance.ts";
 import { prepareStreams } from "./prepare-streams.ts";
@@ -95,9 +96,10 @@ export class Stack {
         redisIsOurs: hasOwnRedis(this.record),
         runTokenKeyFile: keys.runTokenKeyFile,
         loginKey: (await ensureCipherKey(state.keys, "mcp-logins")).key,
-        laptopTokenFile: await makeLaptopToken(state.keys),
+        laptopTokenFile: await ensureLaptopToken(state.keys),
         bubblewrap: await localBubblewrap(env, report),
         console: await localConsole(report),
+        httpPort: await rememberedHttpPort(state.portsFile),
       });
       await Promise.race([
         Promise.all(specs.map((spec) => this.#startService(spec))),
@@ -108,6 +110,7 @@ export class Stack {
         report.step(
           `you may approve ${own === "all" ? "your own calls" : "calls of your own runs"} on this machine (YARD_APPROVE_OWN=${own}); elsewhere the default is none`,
         );
+      await this.#rememberAddress();
       await this.#instance.update({ phase: "ready" });
     } catch (error) {
       await this.stop();
@@ -186,6 +189,16 @@ export class Stack {
     const origin = describeServer(resolved);
     report.step(`${SERVER_TITLE[name]} ${first.version} at ${first.url}${monitor}, from ${origin}`);
     return first.url;
+  }
+
+  /** The address of the console and of HTTP is the same at the next start. */
+  async #rememberAddress(): Promise<void> {
+    const { state, report } = this.#options;
+    const http = await httpAccess(this.record, state.keys);
+    if (http === null) return;
+    await rememberHttpPort(state.portsFile, Number(new URL(http.url).port)).catch(
+      (error: unknown) => notRecorded(report, "the port of HTTP", error),
+    );
   }
 
   async #startService(spec: ServiceSpec): Promise<void> {

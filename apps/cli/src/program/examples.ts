@@ -3,6 +3,7 @@ import type { Command } from "commander";
 /** Example command lines, at least one for each command; shown at the end of its help. */
 const EXAMPLES: readonly string[] = [
   `dev`,
+  `dev --demo`,
   `dev --project my-project --workspace ~/documents`,
   `dev --nats-port 4222`,
   `init my-project`,

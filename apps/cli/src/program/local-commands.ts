@@ -6,8 +6,15 @@ export function addLocalCommands(program: Command, perform: Perform): void {
   program
     .command("dev")
     .description("start everything on this machine and show one log; Ctrl-C stops it")
-    .option("--project <dir>", "directory with policies, MCP servers, skills, agents (examples/)")
-    .option("--workspace <dir>", "directory that file tools work in (the repository)")
+    .option(
+      "--project <dir>",
+      "directory with policies, MCP servers, skills, agents (the one around the working directory)",
+    )
+    .option("--demo", "start the project of the demo, on this repository's files")
+    .option(
+      "--workspace <dir>",
+      "directory that file tools work in (files/ of the project, or the project)",
+    )
     .option("--runners <n>", "number of agent runners", wholeNumber(1, 32))
     .option("--processes", "run each service as a process of its own, not all in one")
     .option("--nats-port <n>", "port of NATS (a free one, kept for the next start)", port)
