@@ -18,6 +18,7 @@ const Reason = z
   .trim()
   .min(1)
   .max(MAX_REASON)
+  // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
   .regex(/^[^\x00-\x1f\x7f-\x9f]+$/u, "must be one line");
 
 const UnknownApproval = { data: z.object({ id: z.string() }) } as const;

@@ -410,8 +410,8 @@ export const listChannelHooks = rpc({
 /** The value of one `${VAR}` of channels.json. */
 const SecretValue = z
   .string()
-  // oxlint-disable-next-line no-control-regex -- a line of a file
   .max(4_096)
+  // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
   .regex(/^[^\x00-\x1f\x7f]+$/, "must be one line of 1-4096 characters");
 
 /**

@@ -25,6 +25,7 @@ export const QuestionState = z.enum([
 ]);
 export type QuestionState = z.infer<typeof QuestionState>;
 
+// oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 const NAME = /^[^\x00-\x1f\x7f-\x9f]{1,128}$/u;
 const described = {
   title: z.string().max(500).optional(),

@@ -62,6 +62,7 @@ export const stopCalls = rpc({
       .string()
       .min(1)
       .max(300)
+      // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
       .regex(/^[^\x00-\x1f\x7f-\x9f]+$/u, "must be one line of text"),
   }),
   reply: z.object({ stop: Stop }),

@@ -29,6 +29,7 @@ export const MAX_REFUSED_LINES = 20;
 const Note = z
   .string()
   .max(300)
+  // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
   .regex(/^[^\x00-\x1f\x7f-\x9f]*$/u, "must be one line of text")
   .optional();
 /** Allowed only for the users that the policy service's setting names. */

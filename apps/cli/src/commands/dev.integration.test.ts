@@ -36,7 +36,7 @@ test("says once that its user may approve its own calls", () => {
   assert.equal(dev.output().split("YARD_APPROVE_OWN=all").length, 2);
 });
 
-test("a second start is refused, says who runs, and disturbs nothing", async () => {
+test("a second start is refused, names the process that runs, and disturbs nothing", async () => {
   const second = await yard(["dev", "--demo"], env);
   assert.equal(second.code, 1);
   assert.match(second.stderr, new RegExp(`already runs here: process ${dev.pid}, ready, nats://`));
