@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { matchesGlob } from "@switchyard/contracts/glob";
+import { FILES_LEDGER } from "@switchyard/contracts/owner-storage";
 import { serviceRedisUsers, type RedisUser } from "@switchyard/contracts/redis-access";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -43,7 +44,9 @@ test("every command in a service's scripts is one that its user may run", () => 
 test("no pattern is left over from a key that no code spells any more", () => {
   const folders = [...services.map(({ folder }) => folder), "libs/service/src"];
   for (const { name, keys } of serviceRedisUsers) {
-    const spelt = folders.flatMap((folder) => keysIn(folder, name));
+    // The runner has a second ledger, for files.
+    const ledgers = name === "runner" ? [name, FILES_LEDGER] : [name];
+    const spelt = folders.flatMap((folder) => ledgers.flatMap((ledger) => keysIn(folder, ledger)));
     for (const pattern of keys)
       assert.ok(
         spelt.some((key) => matchesGlob(pattern, key)),

@@ -31,6 +31,8 @@ const TEXTS = [
   `policy-${"0".repeat(16)}:1`,
   `ses-${"0".repeat(16)}`,
   `snd-${"0".repeat(32)}`,
+  `in-${"0".repeat(32)}`,
+  `q-${"0".repeat(16)}`,
   `ses-${"0".repeat(26)}-0`,
   "text/plain",
   `job-${"0".repeat(16)}`,

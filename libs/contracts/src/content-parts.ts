@@ -38,7 +38,7 @@ export const FileName = z
   .min(1)
   .max(255)
   // oxlint-disable-next-line no-control-regex -- control characters are what it refuses
-  .regex(/^[^\u0000-\u001f\u007f/\\]+$/, "must have no slash and no control character");
+  .regex(/^[^\x00-\x1f\x7f/\\]+$/, "must have no slash and no control character");
 
 export const MediaType = z
   .string()
