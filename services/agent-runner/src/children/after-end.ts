@@ -2,9 +2,9 @@ import type { RunState } from "../core/run-state.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 
 /**
- * What the end of a run means to others: its parent is told what came of it, and the runs that worked
- * for one that did not succeed are ended. It is done before the run's message leaves the queue, so it
- * happens at least once; the parent takes it once.
+ * Applies the end of a run to the runs that it concerns: its parent receives the result, and if the run did not succeed, its
+ * children are ended. The runner does it before it acknowledges the run's message, so it happens at least once; the parent
+ * records it once.
  */
 export async function tellOthersOfEnd(
   { started, end, children, cancellation, length, updatedAt }: RunState,
@@ -30,13 +30,13 @@ export async function tellOthersOfEnd(
       by,
       at: updatedAt,
       reason: `the run that it worked for, ${runId}, has ${end.status}`,
-      // A retry of this run begins another life; what it starts then is not meant.
+      // A retry of this run begins another life; the command does not cancel children that it starts then.
       command: `end:${runId}:${length}`,
     });
   }
 }
 
-/** Tells a parent how a run ended that it had started, or that could not be started. */
+/** Delivers to the parent the end of a child that it started, or of one that could not be started. */
 export async function tellParent(
   controls: RunControls,
   news: {

@@ -24,9 +24,9 @@ type GateContext = Pick<RunContext, "bus" | "tokens" | "executions" | "signal"> 
 };
 
 /**
- * Asks the policy about a call of the tool `agent`, as every tool provider asks about its calls, and starts the child with
- * the decision that allows it; else says what becomes of the call: denied, or parked until a person has decided.
- * Rejects with Suspended when the policy cannot tell now, or when the start cannot be recorded.
+ * Checks the policy for a call of the tool `agent`, as every tool provider does for its calls, and starts the child with the
+ * decision that allows it; else returns the outcome of the call: denied, or parked until a person has decided. Rejects with
+ * Suspended when the policy is unavailable, or when the start cannot be recorded.
  */
 export async function passAgentGate(
   call: CallState,
@@ -50,7 +50,8 @@ export async function passAgentGate(
   try {
     const checked = await policy.checkPolicy({ onBehalfOf, token, tool, args }, limits);
     const { decision, principal, reservation } = checked;
-    // A place in a limit of calls at a time is for the call, and what it does is to start a run; it lapses by itself.
+    // A slot in a limit of concurrent calls is needed only for the call itself, which starts a run; if the release fails, the slot
+    // expires.
     if (reservation !== undefined)
       policy.releaseCall({ reservation }, { correlationId: runId }).catch(() => undefined);
     if (decision.effect === "deny") return deniedStep(callId, decision);
@@ -68,7 +69,7 @@ export async function passAgentGate(
     const { approvalId } = reply;
     return await settling(
       () => begin(verdict),
-      // Else the record of the approval says that nobody knows; the journal does.
+      // Without this the record of the approval would state an unknown outcome, although the journal has the outcome.
       async (outcome) => {
         const end = { approvalId, attempt, outcome };
         await policy.settleCall(end, { correlationId: runId }).catch(() => undefined);
@@ -86,7 +87,7 @@ export async function passAgentGate(
   }
 }
 
-/** Says of an approval that was used whether the call was made. */
+/** Reports for an approval that was used whether the call was made. */
 async function settling(
   make: () => Promise<CallStep>,
   settle: (outcome: "executed" | "not_sent") => Promise<void>,
@@ -101,7 +102,7 @@ async function settling(
   }
 }
 
-/** What another attempt, with a new token or after a pause, may come to another answer for; besides outages. */
+/** Errors besides outages that a later attempt, with a new token or after a pause, may not get. */
 const PASSING: ReadonlySet<string> = new Set([
   "invalid_token",
   "audit_unavailable",
@@ -110,7 +111,7 @@ const PASSING: ReadonlySet<string> = new Set([
   "policy_changed",
 ]);
 
-/** Throws RunStopped when an administrator stopped the run: a stop is no decision about the call. */
+/** Throws RunStopped when an administrator stopped the run, because a stop does not decide about the call. */
 function deniedStep(callId: string, decision: Decision): CallStep {
   const stop = stopOfRun(decision);
   if (stop !== null) throw new RunStopped(stop);
@@ -129,7 +130,7 @@ function verdictOf(
     };
   }
   const question = wait?.reason === "approval" ? wait.approvalId : null;
-  // A runner that died between the approval's use and the start used it for this very call, whose child has one id.
+  // A runner that died between the approval's use and the start used it for the same call, whose child has one id.
   const isOwnUse =
     reply.outcome === "refused" && reply.state === "consumed" && reply.approvalId === question;
   if (reply.outcome === "passed" || isOwnUse) {

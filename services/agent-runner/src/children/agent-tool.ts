@@ -2,7 +2,7 @@ import { AgentName, ModelName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 
-/** Gives work to a run of its own, of the same agent or another one. */
+/** Delegates work to a run of its own, of the same agent or another one. */
 export const agentTool: OfferedTool = {
   name: "agent",
   description:

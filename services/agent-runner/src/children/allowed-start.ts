@@ -6,7 +6,7 @@ import { agentTool } from "./agent-tool.ts";
 
 /** A child that may be started. */
 export interface AllowedStart {
-  /** What allows it: the policy, or a person that it asked. */
+  /** The decision that allows it: made by the policy, or by a person whom the policy required. */
   readonly decision: Decision;
   /**
    * Makes the start, with its record in the audit stored before; resolves when it is made. Rejects with
@@ -15,13 +15,13 @@ export interface AllowedStart {
   readonly recorded: (start: () => Promise<void>) => Promise<void>;
 }
 
-/** What allows a start, and by what a person let it pass where the policy asked. */
+/** The decision that allows a start, and the approval by a person when the policy required one. */
 export interface Verdict {
   readonly decision: Decision;
   readonly passed: ExecutedCall["passed"];
 }
 
-/** A call of `agent` as it is recorded: the one that the policy was asked about. */
+/** A call of `agent` as the audit records it: the same call that the policy checked. */
 export interface StartToRecord {
   readonly caller: string;
   readonly runId: string;

@@ -30,7 +30,7 @@ const ARGS = { agent: "helper", task: "it", wait: false };
 peers.agents.set("helper", answering("helper", "helped"));
 peers.agents.set("boss", agent("boss", { plan: { steps: [{ calls: [task] }], answer: "done" } }));
 
-test("the start of a child is recorded with its call, its decision and the approval that let it pass; a denied one is not", async () => {
+test("the start of a child is recorded with its call, its decision and the approval that allowed it; a denied one is not", async () => {
   await lab.command("boss", { runId: "allowed", input: "x" });
   await lab.eventsUntil("allowed", "finished");
   peers.hooks.check = () => DENIED;
@@ -56,7 +56,7 @@ test("the start of a child is recorded with its call, its decision and the appro
     argsDigest: canonicalDigest(ARGS),
     rule: ALLOWED.rule,
     policyDigest: ALLOWED.policyDigest,
-    decision: null, // the peer names none
+    decision: null, // the service names none
   };
   const about = [
     { ...common, callId: "cli~allowed:1:0", correlationId: "cli~allowed", effect: "allow" },
@@ -76,7 +76,7 @@ test("the start of a child is recorded with its call, its decision and the appro
   assert.deepEqual(peers.settled, [approvalId]);
 });
 
-test("while the start cannot be recorded no child is started, the approval is given back, and the run goes on by itself", async () => {
+test("while the start cannot be recorded no child is started, the approval is released, and the run resumes by itself", async () => {
   const approvalId = `apr-${"b".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
   peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
@@ -110,7 +110,7 @@ test("while the start cannot be recorded no child is started, the approval is gi
   assert.deepEqual(verifier.finish().breaks, []);
 });
 
-test("a start is recorded before it is made and told as started once, wherever its runner dies", async () => {
+test("a start is recorded before it is made and reported as started once, wherever its runner dies", async () => {
   const blocks: AuditBlock[] = [];
   const writer = createAuditWriter({
     service: "runner",
@@ -147,7 +147,7 @@ test("a start is recorded before it is made and told as started once, wherever i
     const journal = await store.load(`cli~dies-${point}`);
     assert.equal(journal.filter(({ kind }) => kind === "child-started").length, 1, callId);
     const starts = startsIn(records).filter((start) => start.startsWith(`${callId} `));
-    // What died before the journal had the start has not started it; what died with it in the journal cannot tell.
+    // A runner that died before its journal entry has not started the child; one that died afterwards leaves the outcome unknown.
     const told = starts.map((start) => start.slice(callId.length + 1)).join(" then ");
     assert.ok(["started", "unknown", "unknown then started"].includes(told), `${callId}: ${told}`);
     if (starts.length > 1) repeated += 1;
@@ -155,7 +155,7 @@ test("a start is recorded before it is made and told as started once, wherever i
   assert.ok(repeated >= 1, "a runner died between the record and the start");
 });
 
-/** Of each execution whose end is told the call, and how it ended, in their order. */
+/** The call and the outcome of each recorded execution, in order. */
 function startsIn(records: readonly ChainedRecord[]): string[] {
   return records.flatMap((record) => {
     if (record.kind !== "execution") return [];
@@ -187,7 +187,7 @@ async function stored(): Promise<ChainedRecord[]> {
   return found;
 }
 
-/** Takes all the room that is left in the audit's stream, until it is given back. */
+/** Fills the audit's stream until the returned function frees the space. */
 async function takeRoom(): Promise<{ giveBack(): Promise<void> }> {
   const plain = await connect({ servers: lab.nats.url });
   after(() => plain.close());

@@ -16,7 +16,7 @@ peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 peers.agents.set("helper", answering("helper", "helped", { tools: ["mcp__lab__count"] }));
 peers.agents.set("broken", agent("broken", { model: "nowhere/model" }));
 
-test("works through runs of its own, waits for them without a runner and takes each result once [complaint-3]", async () => {
+test("delegates to runs of its own, waits for them without a runner and receives each result once [complaint-3]", async () => {
   peers.agents.set("boss", planned("boss", [task("helper", "a"), task("helper", "b")]));
   await lab.command("boss", { runId: "boss", input: "x", labels: { team: "t" } });
   const events = await lab.eventsUntil("boss", "finished");
@@ -42,7 +42,7 @@ test("works through runs of its own, waits for them without a runner and takes e
   );
 });
 
-test("tells the model when a child cannot be started, and how deep is too deep", async () => {
+test("reports to the model that a child cannot be started, and that a start would nest too deep", async () => {
   peers.agents.set("unlucky", planned("unlucky", [task("nobody", "a"), task("broken", "b")]));
   await lab.command("unlucky", { runId: "unlucky", input: "x" });
   const output = String((await lab.eventsUntil("unlucky", "finished")).at(-1)?.payload["output"]);
@@ -60,7 +60,7 @@ test("tells the model when a child cannot be started, and how deep is too deep",
   );
 });
 
-test("starts a child only when the policy allows it, and keeps what it said [ER1]", async () => {
+test("starts a child only when the policy allows it, and stores the decision [ER1]", async () => {
   peers.hooks.check = (args) => (args["agent"] === "helper" ? ALLOWED : DENIED);
   peers.agents.set("asker", planned("asker", [task("helper", "a"), task("broken", "b")]));
   await lab.command("asker", { runId: "asker", input: "x" });
@@ -79,7 +79,7 @@ test("starts a child only when the policy allows it, and keeps what it said [ER1
   delete peers.hooks.check;
 });
 
-test("waits for a person where the policy asks, and then starts the child once [ER1]", async () => {
+test("waits for a person where the policy requires approval, and then starts the child once [ER1]", async () => {
   const approvalId = `apr-${"a".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
   const replies = {
@@ -92,7 +92,7 @@ test("waits for a person where the policy asks, and then starts the child once [
   peers.agents.set("careful", planned("careful", [task("helper", "a")]));
   for (const [runId, later] of [
     ["approved", replies.passed],
-    // As it is when the runner that used the approval died before it started the child.
+    // The reply when the runner that used the approval died before it started the child.
     ["used", replies.used],
     ["refused", replies.denied],
   ] as const) {
@@ -116,7 +116,7 @@ test("waits for a person where the policy asks, and then starts the child once [
   delete peers.hooks.admit;
 });
 
-test("an approval that somebody else used up starts nothing", async () => {
+test("an approval that another call used up starts nothing", async () => {
   const approvalId = `apr-${"b".repeat(32)}`;
   peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
   const reason = "it was used";
@@ -129,7 +129,7 @@ test("an approval that somebody else used up starts nothing", async () => {
   delete peers.hooks.admit;
 });
 
-test("goes on beside a child that it does not wait for, and hears of its end before it ends itself", async () => {
+test("continues while a child runs that it does not wait for, and receives the child's end before it ends itself", async () => {
   const gate = Promise.withResolvers<string>();
   peers.tools.set("gate", () => gate.promise);
   peers.agents.set(
@@ -190,7 +190,7 @@ test("runs a skill with context: fork as a run of its own [D28]", async () => {
   assert.deepEqual([run.agent, run.skills.map(({ name }) => name)], ["helper", ["deep-work"]]);
 });
 
-test("a skill with context: fork starts its run only when the policy allows it, and says once why not [D28] [ER1]", async () => {
+test("a skill with context: fork starts its run only when the policy allows it, and reports a denial once [D28] [ER1]", async () => {
   const asked: Record<string, unknown>[] = [];
   peers.hooks.check = (args) => {
     asked.push(args);
@@ -208,7 +208,7 @@ test("a skill with context: fork starts its run only when the policy allows it, 
   delete peers.hooks.check;
 });
 
-test("a skill with context: fork waits for the person that the policy asks, and then starts one run [D28] [ER1]", async () => {
+test("a skill with context: fork waits for the approval that the policy requires, and then starts one run [D28] [ER1]", async () => {
   const approvalId = `apr-${"c".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
   peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
@@ -231,7 +231,7 @@ test("a skill with context: fork waits for the person that the policy asks, and 
   delete peers.hooks.admit;
 });
 
-test("makes the call of a skill that stands for a tool, and asks no model", async () => {
+test("makes the call of a skill that dispatches to a tool, and calls no model", async () => {
   peers.tools.set("say", ({ command }) => `said ${String(command)}`);
   peers.skills.set("say", skill("say", { dispatch: labTool("say") }));
   peers.agents.set(

@@ -28,7 +28,7 @@ export async function forkOf(
     const agent = named.success ? named.data : started.agent;
     return { callId, agent, input: line, wait: true, skill: pinned };
   } catch (error) {
-    // Rendering it tells the model that it is gone.
+    // The step that renders the skill reports to the model that it no longer exists.
     if (isError(error, getSkill, "unknown_skill")) return null;
     throw error;
   }

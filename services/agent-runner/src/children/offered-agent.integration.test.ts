@@ -16,7 +16,7 @@ await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { lo
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
 peers.agents.set("boss", agent("boss", { model: null }));
 
-test("a run is not offered the tool agent when the policy denies all its calls, and a call of it is denied on the record", async () => {
+test("a run is not offered the tool agent when the policy denies all its calls, and a call of it is recorded as denied", async () => {
   peers.hooks.mayEver = () => false;
   peers.hooks.check = () => DENIED;
   const asking = { id: "a", name: "agent", args: '{"task":"x"}' };

@@ -11,20 +11,20 @@ import { passAgentGate } from "./agent-gate.ts";
 import type { AllowedStart } from "./allowed-start.ts";
 import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
 
-/** A run that is to work for this one. */
+/** A request for a run that works for this one. */
 export interface ChildRequest {
   readonly callId: string;
   readonly agent: string;
   readonly input: RunInput;
   readonly wait: boolean;
   readonly model?: string;
-  /** A skill to begin with, as this run is pinned to it. */
+  /** A skill to begin with, in the version that this run is pinned to. */
   readonly skill?: SkillRef;
 }
 
 /**
- * Starts a child run when the policy allows it, whether the tool `agent` or a skill asks for it: the question is
- * about `agent`, with the arguments as they will be used. A child that has been started was decided about.
+ * Starts a child run when the policy allows it, whether the tool `agent` or a skill requests it: the policy checks a call of
+ * `agent`, with the arguments as they will be used. A child that has been started was checked already.
  */
 export async function startAllowedChild(
   call: CallState,
@@ -43,8 +43,8 @@ export async function startAllowedChild(
 }
 
 /**
- * The start itself, which the audit records: from here on whoever holds this run sends the command, and the child's
- * id makes that one run. Gives back why the child cannot be started; null when it is.
+ * Records the start in the audit and in the journal. From then on any runner that holds this run sends the command, and the
+ * child's id makes repeated commands one run. Returns why the child cannot be started, or null when the start is recorded.
  */
 async function writeDown(
   { callId, agent }: ChildRequest,
@@ -66,7 +66,7 @@ async function writeDown(
   }
 }
 
-/** Sends the command of a child that is written down, once more when this run was taken over. The call waits only once it is stored. */
+/** Sends the command of a recorded child, once more when this run was taken over. The call waits only once the command is stored. */
 async function sendChild(
   { callId, agent, input, wait, model, skill }: ChildRequest,
   { run, bus }: RunContext,
@@ -91,7 +91,7 @@ async function sendChild(
   return { kind: "tool-parked", callId, wait: { reason: "child", childRunId, until: null } };
 }
 
-/** Children that are being written down: the calls of one step are made side by side. */
+/** Children whose start is being recorded: the calls of one step are made concurrently. */
 const BEGINNING = new WeakMap<ActiveRun, Set<string>>();
 
 function beginningOf(run: ActiveRun): Set<string> {

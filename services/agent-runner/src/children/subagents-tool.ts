@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { ChildState } from "../core/run-state.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 
-/** Looks after the runs that a run has started. */
+/** Lists, steers and ends the runs that a run has started. */
 export const subagentsTool: OfferedTool = {
   name: "subagents",
   description:

@@ -67,7 +67,7 @@ test("starts no more runs than a run may have", async () => {
   );
 });
 
-test("a policy that denies by now denies a call that a person approved while the run waited [ER1]", async () => {
+test("a policy that meanwhile denies a call denies it even after a person approved it while the run waited [ER1]", async () => {
   const approvalId = `apr-${"d".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
   const calls = [{ tool: "agent", with: { agent: "helper", task: "x" }, as: "it" }];
