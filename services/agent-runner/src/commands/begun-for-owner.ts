@@ -4,8 +4,8 @@ import { startRun } from "@switchyard/contracts/runs";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 
 /**
- * A `run.begin` is a `run.start` of the owner that it names, when the scheduler sent it; from anybody else it is refused. Any other
- * message is what it was.
+ * Turns a `run.begin` that the scheduler sent into a `run.start` of the owner that it names; rejects a `run.begin` from any
+ * other sender. Returns any other message unchanged.
  */
 export function asOwnersStart(delivery: Delivery): Delivery {
   if (delivery.kind === "rejected" || delivery.contract.name !== beginRun.name) return delivery;

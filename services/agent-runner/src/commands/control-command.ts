@@ -35,12 +35,12 @@ export const RUN_COMMANDS = [
   proceedSession,
 ] as const;
 
-/** What a command about an existing run comes to. */
+/** The result of a command about an existing run. */
 export type ControlResult =
   | { readonly next: "done" }
-  /** The run wants a runner: to end it, or to go on with it. */
+  /** A runner must work on the run: to end it, or to continue it. */
   | { readonly next: "work"; readonly runId: string; readonly isHint: boolean }
-  /** The run has news; if it is in work in this process, it may know at once. */
+  /** The run has a new control; if this process works on the run, it can apply it at once. */
   | { readonly next: "look"; readonly runId: string }
   | { readonly next: "reject"; readonly rejection: Rejection; readonly runId: string | null };
 
@@ -53,7 +53,7 @@ interface ControlParts {
   readonly now: () => number;
 }
 
-/** Carries out the commands about an existing run; null for those that start one. */
+/** Executes the commands about an existing run; null for those that start one. */
 export async function applyControl(
   delivery: Received,
   parts: ControlParts,
@@ -80,7 +80,10 @@ export async function applyControl(
   }
 }
 
-/** Rejects with `storage_full` for what would make a run grow whose owner may keep no more. A run that exists can be cancelled all the same. */
+/**
+ * Rejects with `storage_full` when the command would make a run grow whose owner may store no more. A cancel request is
+ * accepted nevertheless.
+ */
 async function carryOut(
   { contract, streamSequence, publishedAt, payload }: Received,
   { runId, by }: Asked,
@@ -88,7 +91,7 @@ async function carryOut(
 ): Promise<ControlResult> {
   const at = new Date(now()).toISOString();
   const control = { runId, by, at };
-  // A stream that was made anew counts from 1 again, so the time belongs to a message's name.
+  // A recreated stream counts from 1 again, so the time is part of a command's id.
   const command = `${streamSequence}:${publishedAt.getTime()}`;
   const news = { runId, by, expected: null, command };
   if (contract.name === cancelRun.name) {

@@ -30,8 +30,8 @@ peers.tools.set("bomb", async (_args, { fail }) => {
 const plan = { steps: [{ calls: [{ tool: labTool("bomb"), with: {} }] }], answer: "survived" };
 peers.agents.set("bomber", agent("bomber", { plan }));
 
-test("takes runs and commands of which runner processes die off the queue, with the reason", async () => {
-  // The agent's definition is asked for before there is a run that could count its runners.
+test("removes from the queue the runs and commands that kill runner processes, with the reason", async () => {
+  // The runner requests the agent's definition before the run exists, so no run counts these deaths.
   peers.hooks.getAgent = async (name) => {
     if (name === "deadly" && bombs.armed) await kill();
   };
@@ -39,14 +39,14 @@ test("takes runs and commands of which runner processes die off the queue, with 
   runner = lab.runner(env);
   await runner;
   await lab.command("bomber", { runId: "bombed", input: "x" });
-  // The next runner gets the run when the hold of its predecessor is over.
+  // The next runner gets the run when its predecessor's claim has expired.
   let deaths = 0;
   while ((await ending()) === "killed") {
     deaths += 1;
     assert.ok(deaths <= 10, "the run is given up after a few deaths");
     runner = lab.runner(env);
     await runner;
-    // The run was begun twice: the runner that this command kills does not count against it.
+    // The run was begun twice: the runner that this command kills does not count against the run.
     if (deaths === 2) await lab.command("deadly", { runId: "unborn", input: "x" });
   }
 
@@ -65,7 +65,7 @@ test("takes runs and commands of which runner processes die off the queue, with 
     [["cli~unborn", "yard.cmd.cli.run.start.deadly", "cli", "too_many_attempts"]],
   );
 
-  // What killed them is fixed: the run goes on by a retry, the command is sent again.
+  // The cause of the deaths is fixed: a retry continues the run, and the command is sent again.
   bombs.armed = false;
   await lab.publish("yard.cmd.cli.run.retry.bombed", "{}");
   const finished = await lab.eventsUntil("bombed", "finished");
@@ -100,7 +100,7 @@ async function recordedAccess() {
   return found;
 }
 
-/** Two at once and one later; a stranger learns nothing of it. */
+/** Two concurrent requests and a later one send the command once; another user learns nothing of it. */
 async function redrivesOnce(letterId: string): Promise<void> {
   const stranger = await connectBus({ servers: lab.nats.url, user: "team-b" });
   try {
@@ -123,7 +123,7 @@ function refusal(bus: Bus, letterId: string): Promise<string> {
   );
 }
 
-/** Whether the runner was killed or the queue is empty, whichever comes first. */
+/** Resolves when the runner was killed or the queue is empty, whichever comes first. */
 async function ending(): Promise<"killed" | "done"> {
   const gone = new AbortController();
   const { exited } = await runner;

@@ -8,61 +8,64 @@ import { KeptCommand } from "../journal/kept-commands.ts";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import type { MessageFacts } from "./run-command.ts";
 
-/** What a command asks for, with which it can be sent again, and the digest of that. */
+/** The command with which it can be sent again, and the digest of the command. */
 const DeadText = z.object({ digest: z.string(), command: KeptCommand });
 export type DeadText = z.infer<typeof DeadText>;
 
-/** A command that was given up, or was and has been sent again since. */
+/** A command that was given up, or one that has been sent again since. */
 export type FoundLetter =
   | { readonly isSent: false; readonly letter: DeadLetter; readonly text: DeadText | null }
   | { readonly isSent: true; readonly runId: string; readonly caller: string };
 
 /**
- * Commands that never became a run because runners died of them. Each runner that begins a message leaves a mark, which it
- * takes away when it leaves the message in order: what is left are deaths. A run that exists counts by itself.
+ * Commands that never became a run because runners died of them. Each runner that begins a message adds a mark, which it
+ * removes when it releases the message in order: the remaining marks are deaths. An existing run counts its deaths itself.
  * Methods reject with StoreError.
  */
 export interface DeadLetters {
-  /** Marks the message as begun by this runner; gives how many others died of it or failed at it. */
+  /** Marks the message as begun by this runner; returns how many others died of it or failed at it. */
   begin(message: MessageFacts): Promise<number>;
-  /** This runner has left the message in order, whatever kept it from going on. */
+  /** This runner has released the message in order, for whatever reason it could not complete it. */
   leave(message: MessageFacts): Promise<void>;
-  /** It failed at it by a fault of the program, which counts like a death. */
+  /** The runner failed on the message because of a program fault, which counts like a death. */
   fail(message: MessageFacts, deliveryCount: number): Promise<void>;
-  /** The message is done with, or its run counts from now on. */
+  /** The message is acknowledged, or its run counts the deaths from now on. */
   forget(message: MessageFacts): Promise<void>;
   /**
-   * True for the one runner that may take the message before its turn: its deaths are counted only then. It is remembered for
-   * ten minutes.
+   * True for the one runner that may begin the message before its turn: only then its deaths are counted. The mark expires
+   * after ten minutes.
    */
   beginEarly(message: MessageFacts): Promise<boolean>;
-  /** It came to nothing, for a reason that is not the message's. */
+  /** The early attempt failed for a reason that is independent of the message. */
   forgetEarly(message: MessageFacts): Promise<void>;
-  /** Keeps what is known of a message that is given up, and its text where there is one; repeating it changes nothing. */
+  /** Stores the facts of a message that is given up, and its text if there is one; idempotent. */
   add(letter: DeadLetter, text: DeadText | null): Promise<void>;
-  /** All that are kept, latest first; those that one user sent, or everybody's. */
+  /** All stored letters, latest first; with `caller` only those that this user sent. */
   list(caller?: string): Promise<DeadLetter[]>;
   /** Null when there is none of this id. */
   find(id: string): Promise<FoundLetter | null>;
-  /** It has been sent again: it is on the list no more, and its text is gone. */
+  /** The command has been sent again: removes it from the list and deletes its text. */
   takeOff(letter: DeadLetter): Promise<void>;
 }
 
 const LETTERS_KEY = "yard:runs:letters";
 /** The texts, by the ids of the letters. */
 const TEXTS_KEY = "yard:runs:letters:texts";
-/** With the size of a text the most is 64 MiB. */
+/** With the size limit of a text the maximum is 64 MiB. */
 const MAX_LETTERS = 1_000;
-/** Of one text as JSON, in characters; what is larger is listed without it. */
+/** The limit for one text as JSON, in characters; a larger one is listed without its text. */
 const MAX_TEXT = 64 * 1024;
-/** As long as a command may wait in the queue. */
+/** The same time that a command may wait in the queue. */
 const KEEP_SECONDS = 30 * 24 * 3_600;
-/** Between two deliveries of a message lie minutes at most. */
+/** Deliveries of a message are minutes apart at most. */
 const MARK_SECONDS = 86_400;
 /** One runner in ten minutes may die of a command whose turn has not come. */
 const EARLY_SECONDS = 600;
 
-/** One request for each command that comes. KEYS marks · ARGV runner, seconds that they are kept · gives how many marks others left */
+/**
+ * One request for each command that comes. KEYS marks · ARGV runner, lifetime of the marks in seconds · returns how many marks
+ * others left
+ */
 const BEGIN = `${ESSENTIAL}
 redis.call('SADD', KEYS[1], ARGV[1])
 redis.call('EXPIRE', KEYS[1], ARGV[2])
@@ -103,7 +106,7 @@ export function openDeadLetters(redis: Redis): DeadLetters {
     async add(letter, text) {
       const id = letterId(letter);
       const json = text === null ? null : JSON.stringify(text);
-      // First, so that what is listed with a text has one.
+      // Stored first, so that a letter that is listed with a text has one.
       if (json !== null && json.length <= MAX_TEXT)
         await fromRedis(redis.hset(TEXTS_KEY, id, json));
       await fromRedis(redis.zadd(LETTERS_KEY, Date.parse(letter.sentAt), JSON.stringify(letter)));
@@ -156,7 +159,7 @@ async function stored(redis: Redis): Promise<DeadLetter[]> {
   return (await membersOf(redis)).map(letterIn);
 }
 
-/** Those that are too many or too old, with their texts. */
+/** Removes letters beyond the limit of number or age, with their texts. */
 async function removeOld(redis: Redis): Promise<void> {
   const oldest = Date.now() - KEEP_SECONDS * 1_000;
   const [many, late] = await Promise.all([
@@ -184,7 +187,7 @@ function sentKey(id: string): string {
   return `yard:runs:letters:sent:${id}`;
 }
 
-/** Each user's stream counts from 1, and again when it was made anew: both belong to a message's name. */
+/** Each user's stream counts from 1, and again after it was recreated: user and time are parts of the key. */
 function keyOf({ subject, streamSequence, publishedAt }: MessageFacts): string {
   const user = subject.split(".")[2] ?? "";
   return `yard:command:${user}:${streamSequence}:${publishedAt.getTime()}:runners`;

@@ -55,7 +55,7 @@ test("pages of any size hold each dead run and command once, latest first", () =
   }
 });
 
-test("a command older than where the search for runs ended waits for its page", () => {
+test("a command older than the end of the search for runs waits for its page", () => {
   const dead = { rows: rows.slice(0, 2), next: "7000:z" };
   const page = deadPage({ dead, letters }, { limit: 50, cursor: null });
   assert.deepEqual(

@@ -9,8 +9,8 @@ export interface DeadPage {
 }
 
 /**
- * One page of what was given up, latest first: runs by when, commands by when they were sent. `dead` is what lies behind the
- * cursor, `letters` are all of them.
+ * Returns one page of the runs and commands that were given up, latest first: runs by the time of that, commands by when they
+ * were sent. `dead` has the runs after the cursor, `letters` all commands.
  */
 export function deadPage(
   { dead, letters }: { readonly dead: DeadRows; readonly letters: readonly DeadLetter[] },
@@ -21,7 +21,7 @@ export function deadPage(
     ...letters.map((letter) => ({ at: cursorOf(letter), runs: [], letters: [letter] })),
   ]
     .filter(({ at }) => cursor === null || compare(at, cursor) < 0)
-    // Where the search for runs ended, older commands wait for the runs between.
+    // When the search for runs stopped early, older commands belong to a later page, after the runs in between.
     .filter(({ at }) => dead.next === null || compare(at, dead.next) >= 0)
     .toSorted((one, other) => compare(other.at, one.at));
   const page = entries.slice(0, limit);
@@ -36,7 +36,7 @@ function cursorOf({ sentAt, streamSequence }: DeadLetter): string {
   return `${Date.parse(sentAt)}:letter/${streamSequence}`;
 }
 
-/** By time, and by name within a millisecond, as the lists in Redis are. */
+/** Orders by time, and by name within a millisecond, like the lists in Redis. */
 function compare(one: string, other: string): number {
   const [[oneAt, oneName], [otherAt, otherName]] = [partsOf(one), partsOf(other)];
   if (oneAt !== otherAt) return oneAt - otherAt;

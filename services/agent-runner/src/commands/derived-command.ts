@@ -20,10 +20,10 @@ import {
 
 type Read = { readonly command: RunCommand } | { readonly rejection: Rejection };
 
-/** The user that runners publish as: only its word about a parent is believed. */
+/** The NATS user of the runners: a parent is accepted from this user alone. */
 const RUNNER = "runner";
 
-/** Reads `run.spawn`, given the journal of the parent: it says for whom the child works and how deep it is. */
+/** Reads `run.spawn`, given the journal of the parent, which determines the child's owner and depth. */
 export function readSpawn(
   message: MessageFacts,
   agentToken: string,
@@ -99,7 +99,7 @@ export function readFork(
         ...(started.invoked === undefined ? {} : { skill: started.invoked }),
         ...(started.output === undefined ? {} : { output: started.output }),
         ...readersOf(started),
-        // Another user would not be believed about it, and of what a service brought nobody but that service.
+        // The origin is not accepted from another user, and an origin that a service supplied is accepted from that service alone.
         ...(started.origin !== undefined &&
         started.broughtBy === undefined &&
         requester.data === started.requester
@@ -130,12 +130,12 @@ function readersOf({ readers }: RunState["started"]) {
   return readers === undefined ? {} : { readers };
 }
 
-/** A copy may use up no more than the run that it is of, unless its command says so. */
+/** A copy may use up no more than the run that it copies, unless its command sets other limits. */
 function withoutNone({ maxToolCalls, ...limits }: RunState["limits"]): RunLimits {
   return { ...limits, ...(maxToolCalls === null ? {} : { maxToolCalls }) };
 }
 
-/** What the journal said when the model was about to make that step. */
+/** The entries of the journal before the model's answer of that step. */
 function entriesBefore(journal: readonly JournalEntry[], step: number): readonly JournalEntry[] {
   const at = journal.findIndex((entry) => entry.kind === "model-responded" && entry.step === step);
   return at < 1 ? journal : journal.slice(0, at);

@@ -8,7 +8,7 @@ import { readCommand, wholeRunId, type Rejection, type RunCommand } from "./run-
 
 type Received = Extract<Delivery, { kind: "command" }>;
 
-/** Reads a command that starts a run: by itself, for another run, or as another one began. */
+/** Reads a command that starts a run: a new one, a child, or a copy. */
 export async function readStart(
   delivery: Received,
   { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
@@ -28,7 +28,7 @@ export async function readStart(
     const named = tokens["runId"] ?? "";
     const runId = wantedRunId(delivery, payload.newRunId);
     const source = names.controlled(delivery.caller, named);
-    // Whether there is such a run is nothing that its sender may know.
+    // The reply does not reveal to its sender whether such a run exists.
     if (source === null) return { rejection: notYoursToCopy(named, delivery.caller), runId };
     const sourceJournal = await store.load(source);
     return { ...readFork(delivery, source, { payload, sourceJournal, names }), runId };

@@ -6,17 +6,20 @@ import type { Audit } from "@switchyard/service/audit/start-audit";
 
 type AccessFact = Extract<AuditFact, { kind: "access" }>;
 
-/** Who has which dead command sent again. */
+/** A user's request to send a dead command again. */
 export interface Redriving {
   readonly caller: string;
   readonly letterId: string;
   readonly correlationId: string;
 }
 
-/** Does it between two records. Rejects with AuditUnavailableError, and does not do it, while nothing can be recorded. */
+/**
+ * Records the request, performs `act` and records its result. Rejects with AuditUnavailableError, without calling `act`, while
+ * nothing can be recorded.
+ */
 export type RecordRedrive = <T>(redriving: Redriving, act: () => Promise<T>) => Promise<T>;
 
-/** Null records nothing. */
+/** Null disables the records. */
 export function createRedriveAudit(audit: Audit | null): RecordRedrive {
   if (audit === null) return (_redriving, act) => act();
   const { writer, isStrict } = audit;

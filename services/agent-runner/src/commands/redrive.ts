@@ -10,7 +10,7 @@ export interface RedriveParts {
   readonly now: () => number;
 }
 
-/** A command that its reader may have sent again; null where there is none for it. */
+/** Finds a command that the caller may send again; null when there is none. */
 export async function findLetter(
   { letters }: Pick<RedriveParts, "letters">,
   { letterId, caller }: { readonly letterId: string; readonly caller: string },
@@ -22,9 +22,9 @@ export async function findLetter(
 }
 
 /**
- * Puts a dead command where commands lie that could not become runs when they came, and tells the sweeper, which brings it back in the name
- * of its sender. Done twice, at once or after a crash half-way, it is the same command twice, which is the same run. Gives why it cannot be kept
- * there; null when it is on its way.
+ * Stores a dead command among the deferred commands and schedules it for the sweeper, which sends it again in the name of its
+ * sender. Doing it twice, at once or after a crash half-way, sends the same command twice, which makes one run. Returns why the
+ * command cannot be stored, or null when it will be sent.
  */
 export async function redrive(
   { letters, kept, parked, now }: RedriveParts,

@@ -11,15 +11,15 @@ import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 const MAX_PROBLEMS = 20;
 
 /**
- * Publishes why a command was refused, under the run id that the command names or a made one. The
- * message id is the command's place in its stream, so a repeat after a crash is stored once, however late it comes.
+ * Publishes why a command was refused, under the run id that the command names or a generated one. The message id is derived
+ * from the command's position in its stream, so a repeat after a crash is stored once, however late it comes.
  */
 export async function publishRejection(
   message: MessageFacts,
   facts: {
     readonly rejection: Rejection;
     readonly runId: string | null;
-    /** True when an earlier delivery of the command may have said it. */
+    /** True when an earlier delivery of the command may have published it. */
     readonly isRepeat: boolean;
   },
   parts: NotedParts,
@@ -27,8 +27,8 @@ export async function publishRejection(
   const { subject, caller, streamSequence, messageId, publishedAt, redrivenAt } = message;
   const { code, problems } = facts.rejection;
   const runId = facts.runId ?? madeRunId(message);
-  // Who sent the command hears of it, and nobody whose run it names.
-  // What runners send to each other is about the run of somebody else.
+  // The rejection goes to the sender of the command, never to the owner of the run whose id it names. A command that a runner or the
+  // scheduler sent concerns another user's run, so it goes to that run's owner.
   const tokens = runTokens(
     runId,
     caller === RUNNER || caller === SCHEDULER_USER ? (ownerOfRun(runId) ?? caller) : caller,

@@ -12,7 +12,7 @@ const message = {
   messageId: null,
 };
 
-test("gives every delivery of one message the same made run id, and another message another one", () => {
+test("gives every delivery of one message the same generated run id, and another message another one", () => {
   assert.equal(
     madeRunId(message),
     madeRunId({ ...message, publishedAt: new Date(message.publishedAt) }),
@@ -22,7 +22,7 @@ test("gives every delivery of one message the same made run id, and another mess
   assert.match(madeRunId(message), /^cli~run-[0-9a-f]{26}$/);
 });
 
-test("knows the run that a version without owners in ids made of the same message", () => {
+test("recognises the run that a version without owners in ids made of the same message", () => {
   const idOf = (old: [string, string][]): string => {
     const known = runNames(new Map(old));
     const read = readCommand(message, "demo", { payload: { input: "x" }, names: known });
@@ -33,7 +33,7 @@ test("knows the run that a version without owners in ids made of the same messag
   assert.equal(idOf([[madeName(message), "team-a"]]), madeRunId(message), "of somebody else");
 });
 
-test("tells commands under one run id apart by everything that they ask for", () => {
+test("distinguishes commands under one run id by everything that they request", () => {
   const digest = (change: Partial<typeof message>, agent: string, payload: object): string => {
     const start = { runId: "r", input: "x", ...payload };
     const read = readCommand({ ...message, ...change }, agent, { payload: start, names });
@@ -52,7 +52,7 @@ test("tells commands under one run id apart by everything that they ask for", ()
   }
 });
 
-test("finds the run that a refused payload is about, of a copy the new one", () => {
+test("finds the run that a refused payload names, and for a copy the new run", () => {
   const cases: [unknown, string | null][] = [
     [{ runId: "r1" }, "r1"],
     [{ newRunId: "r2", fromStep: 0 }, "r2"],
@@ -75,7 +75,7 @@ test("refuses a model beside a recording, which would have no effect", () => {
   assert.ok("command" in readCommand(message, "demo", { payload: { input: "x", replay }, names }));
 });
 
-test("refuses onBusy without a session, of which it says what happens there", () => {
+test("rejects onBusy without a session, and explains what happens there", () => {
   const payload = { input: "x", onBusy: "steer" as const };
   const read = readCommand(message, "demo", { payload, names });
   assert.ok("rejection" in read);

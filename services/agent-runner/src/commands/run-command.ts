@@ -12,11 +12,11 @@ export interface RunCommand {
   readonly agent: string;
   readonly requester: string;
   readonly payload: StartRun;
-  /** Digest of everything that the command asks for: the same run id with another digest is another command. */
+  /** Digest of everything that the command requests: the same run id with another digest is another command. */
   readonly digest: string;
-  /** The service that brought it for its requester; what it says of its origin is believed. */
+  /** The service that delivered it for its requester; the origin that it states is trusted. */
   readonly broughtBy?: string | undefined;
-  /** What is done in another session when it has ended. */
+  /** The message sent to another session when the run has ended. */
   readonly followUp?: RunFollowUp | undefined;
   /** Set for a run that works for another one. */
   readonly parent?: {
@@ -25,32 +25,32 @@ export interface RunCommand {
     readonly depthLeft: number;
     readonly skillDigest: string | undefined;
   };
-  /** Set for a run that has its turn in a session, and for a copy of one what was said before it. */
+  /** Set for a run that has its turn in a session, and for a copy of such a run the earlier messages. */
   readonly session?: NonNullable<StartedEntry["session"]>;
   readonly before?: NonNullable<StartedEntry["before"]>;
-  /** Skills that its session does without; a child and a copy of a run do without the same. */
+  /** The skills that are off in its session; a child and a copy of a run leave out the same skills. */
   readonly skillsOff?: readonly string[] | undefined;
-  /** Set for a run that goes on from a step of another one. */
+  /** Set for a run that continues from a step of another one. */
   readonly fork?: NonNullable<StartedEntry["fork"]>;
   /** Set for a child and for a copy: the marks of the other run. */
   readonly dictation?: Dictation;
 }
 
-/** Why a command cannot become a run. */
+/** The reason why a command cannot become a run. */
 export interface Rejection {
   readonly code: string;
   readonly message: string;
   readonly problems: readonly string[];
 }
 
-/** What is known of a message, whatever its body holds. */
+/** The facts of a message that do not depend on its body. */
 export interface MessageFacts {
   readonly subject: string;
   readonly streamSequence: number;
   readonly publishedAt: Date;
   readonly caller: string;
   readonly messageId: string | null;
-  /** When it was sent again after it had been given up: what is said of it then has not been said before. */
+  /** The time when it was sent again after it had been given up; a rejection after that is a new event. */
   readonly redrivenAt?: string | undefined;
 }
 
@@ -94,7 +94,7 @@ export function readCommand(
   };
 }
 
-/** Everybody starts runs of its own only. */
+/** Rejects a run id of another owner: a caller starts only runs of its own. */
 export function foreignRunId(runId: string | undefined, caller: string): Rejection {
   const message = `run ${runId} would be another owner's; leave the part up to ~ out, or say ${caller}~`;
   return { code: "invalid_command", message, problems: ["runId: names another owner"] };
@@ -109,14 +109,14 @@ export function namedRunId(payload: unknown): string | null {
 }
 
 /**
- * The id of a run whose command names none. It depends on the stored message alone, so every
- * delivery of one message makes the same id, and a stream that was made anew makes other ones.
+ * Generates the id of a run whose command names none. It depends on the stored message alone, so every delivery of one message
+ * makes the same id, and a recreated stream makes other ones.
  */
 export function madeRunId(message: Omit<MessageFacts, "messageId">): string {
   return wholeRunId(message.caller, madeName(message));
 }
 
-/** The same without an owner, as it was the whole id in versions before 0.2: their messages may come again. */
+/** The generated id without an owner. Versions before 0.2 used it as the whole id, and their messages may come again. */
 export function madeName({
   subject,
   streamSequence,
@@ -128,7 +128,7 @@ export function madeName({
   return `run-${digest.slice(0, 26)}`;
 }
 
-/** The run that a message speaks of by a name. Runners say whole ids, and a sender that is not a caller owns nothing. */
+/** Resolves the run id that a message names. Runners send whole ids, and a sender that is not a caller owns no runs. */
 export function wholeRunId(caller: string, runId: string): string {
   const isOwner = caller !== RUNNER && CallerName.safeParse(caller).success;
   return isOwner ? fullRunId(caller, runId) : runId;

@@ -2,7 +2,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { StorageFull } from "@switchyard/contracts/store-errors";
 import type { Rejection } from "./run-command.ts";
 
-/** The refusal of something new because there is no room for it, and whose room it is; null for any other error. */
+/** The rejection of a command for lack of storage, and whose limit is reached; null for any other error. */
 export function storageRefusalOf(
   error: unknown,
 ): { readonly rejection: Rejection; readonly scope: StorageFull["scope"] } | null {
