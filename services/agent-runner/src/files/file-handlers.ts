@@ -41,7 +41,7 @@ async function bytesOf({ base64 }: Put, context: CallContext<typeof putFile>): P
   return (await context.attachment()) ?? Buffer.from(base64 ?? "", "base64");
 }
 
-/** The contract's own error where the file or its owner is the reason. */
+/** The contract's error when the file or its owner is the reason. */
 function refusalOf(
   error: unknown,
   { name, mediaType }: Put,

@@ -10,11 +10,11 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { fileTypeOf } from "./file-type.ts";
 
-/** What is stored of a file beside its bytes. */
+/** The metadata stored beside the bytes of a file. */
 const StoredFile = z.object({ owner: CallerName, file: FilePart, endsAt: z.string() });
 export type StoredFile = z.infer<typeof StoredFile>;
 
-/** Why a file is not stored. */
+/** The reason why a file is not stored. */
 export class FileRefused extends Error {
   override readonly name = "FileRefused";
 }
@@ -33,13 +33,14 @@ export interface FileStore {
 }
 
 /**
- * A file that is stored again with the same name is the stored one for so long: clients send a conversation with all its files each time, and a repeated
- * request has to be the same run. What is left of its lifetime is as long as a run may be retried after its end.
+ * For this time a file that is stored again with the same name is the one that is stored already: clients send a conversation
+ * with all its files each time, and a repeated request has to be the same run. The rest of its lifetime is as long as a run may
+ * be retried after its end.
  */
 const REUSED_FOR_MS = inputFiles.ttlMs / 2;
-/** However small it is, a file counts as much, since its facts take room, too. */
+/** The smallest size that a file is counted with, since its facts take space, too. */
 const LEAST_BYTES = 16 * 1_024;
-/** Bytes of files that this process has in memory, since each step of a run sends them again. */
+/** The limit in bytes for files in the memory of this process, which caches them because each step of a run sends them again. */
 const CACHED_BYTES = 64 * 1024 ** 2;
 
 export function openFileStore(
@@ -97,7 +98,7 @@ export function openFileStore(
   };
 }
 
-/** The bytes that were read last, up to a size. */
+/** A cache of the bytes that were read last, up to a size. */
 class RecentBytes {
   readonly #most: number;
   readonly #known = new Map<string, Buffer>();
@@ -110,7 +111,7 @@ class RecentBytes {
   get(name: string): Buffer | undefined {
     const bytes = this.#known.get(name);
     if (bytes === undefined) return undefined;
-    // The one that was used last is the last to leave.
+    // The file that was used last is evicted last.
     this.#known.delete(name);
     this.#known.set(name, bytes);
     return bytes;

@@ -45,7 +45,7 @@ test("a text is of the text type that was declared, and plain otherwise", () => 
   assert.equal(typeOf(text, "application/octet-stream"), "text/plain");
 });
 
-test("text in place of an image, sound or archive is refused, as are other bytes and no bytes", () => {
+test("text declared as an image, sound or archive is refused, as are other bytes and no bytes", () => {
   const page = Buffer.from("<html>404</html>");
   for (const declared of ["image/png", "audio/wav", "application/pdf", "application/zip"])
     assert.match(typeOf(page, declared), /^refused: its bytes are not those of/);
@@ -59,7 +59,7 @@ test("text in place of an image, sound or archive is refused, as are other bytes
   assert.equal(typeOf(Buffer.alloc(0), "text/plain"), "refused: it is empty");
 });
 
-test("an image of too many pixels, and one whose header does not say how many, are refused by the header alone", () => {
+test("an image of too many pixels, and one whose header does not state how many, are refused by the header alone", () => {
   const side = Math.sqrt(MAX_PIXELS);
   assert.equal(typeOf(png(side, side)), "image/png");
   assert.match(typeOf(png(side, side + 1)), /^refused: it has \d+ pixels/);

@@ -25,7 +25,7 @@ export function fileTypeOf(bytes: Uint8Array, declared: string | undefined): Fil
   return { problem: `it has ${pixels} pixels, and an image may have ${MAX_PIXELS}` };
 }
 
-/** By the first bytes alone, so that a file is of one type only. https://mimesniff.spec.whatwg.org/ */
+/** Decides by the first bytes alone, so that a file is of one type only. https://mimesniff.spec.whatwg.org/ */
 function binaryTypeOf(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16));
   const text = head.toString("latin1");
@@ -58,7 +58,7 @@ function textTypeOf(bytes: Uint8Array, declared: string | undefined): FileType {
     const text = utf8.decode(bytes);
     if (!BINARY.test(text)) return { mediaType: isTextType(type) ? type : "text/plain" };
   } catch {
-    // It is not text in UTF-8, as the sentence below says.
+    // The bytes are not text in UTF-8, which the problem below reports.
   }
   return { problem: `its bytes are of no accepted type; accepted are ${ACCEPTED}` };
 }

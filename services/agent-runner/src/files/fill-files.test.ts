@@ -59,14 +59,14 @@ test("a text file is text for every model, and its end is marked", async () => {
   assert.equal(part?.text, "[file n.md, text/markdown, 5 bytes]\nplugh\n[end of file n.md]");
 });
 
-test("a file that is no longer stored becomes a text that says so", async () => {
+test("a file that is no longer stored becomes a text that reports its absence", async () => {
   const gone = fileOf("gone.png", "image/png", Buffer.from("x"));
   stored.delete(gone.ref);
   const [, note] = await filled([gone], ["image/*"]);
   assert.match(note?.text ?? "", /it is no longer stored/);
 });
 
-test("where a request has too many bytes of files, the earliest are left out", async () => {
+test("when the files of a request exceed the limit in bytes, the earliest are left out", async () => {
   const large = (name: string) => fileOf(name, "image/png", Buffer.from(name), 9 * 1024 ** 2);
   const messages = ["1", "2", "3"].map((name) => ({
     role: "user" as const,

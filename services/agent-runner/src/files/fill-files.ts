@@ -8,12 +8,13 @@ import { isTextType } from "@switchyard/contracts/content-parts";
 
 type UserPart = Exclude<UserContent, string>[number];
 
-/** The most of a text file that is part of a request. */
+/** The limit for the part of a text file that a request contains. */
 const MAX_TEXT_BYTES = 256 * 1_024;
 
 /**
- * The messages with the bytes of their files, for one model. A text file becomes text. A file that the model does not accept, that is no
- * longer stored, or for which the request has no room, becomes a text that says so. Rejects with a ServiceError while files cannot be read.
+ * Returns the messages with the bytes of their files, for one model. A text file becomes text. A file that the model does not
+ * accept, that is no longer stored, or for which the request has no room, becomes a text that states the reason. Rejects with a
+ * ServiceError while files cannot be read.
  */
 export async function fillFiles(
   messages: readonly ModelMessage[],
@@ -45,7 +46,7 @@ export async function fillFiles(
   };
 
   const filled: ModelMessage[] = [];
-  // From the last one on, since the latest files matter most.
+  // Begins with the last message, since the latest files matter most.
   for (const message of messages.toReversed()) {
     if (message.role !== "user" || typeof message.content === "string") {
       filled.push(message);

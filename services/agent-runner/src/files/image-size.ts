@@ -1,4 +1,4 @@
-/** The size of an image in pixels, from its header alone: nothing is decoded. Null: the header is damaged. */
+/** Reads the size of an image in pixels from its header alone; nothing is decoded. Null: the header is damaged. */
 export function imagePixels(mediaType: string, bytes: Uint8Array): number | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   try {
