@@ -1,9 +1,9 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 /**
- * The buckets of one provider and credential, shared by all runners: requests and tokens that are
- * left (they fill up again within a minute), and a time before which nobody may ask. One hash, so
- * one slot: `requests`, `tokens`, `at` (ms, by Redis' clock), `pausedUntil`.
+ * The buckets of one provider and credential, shared by all runners: requests and tokens that are left (refilled within a
+ * minute), and a time before which no runner may send a request. One hash, so one slot: `requests`, `tokens`, `at` (ms, by
+ * Redis' clock), `pausedUntil`.
  */
 
 const BUCKETS = `
@@ -25,8 +25,8 @@ end
 `;
 
 /**
- * Takes one request and some tokens, or says how long to wait. More tokens than a minute has are
- * taken as a whole minute. KEYS buckets · ARGV requests and tokens a minute (0: no limit), tokens
+ * Takes one request and some tokens, or returns how long to wait. More tokens than a minute has are taken as a whole minute.
+ * KEYS buckets · ARGV requests and tokens a minute (0: no limit), tokens
  */
 export const TAKE = `${BUCKETS}
 local want = math.min(tonumber(ARGV[3]), tpm)
@@ -42,8 +42,8 @@ return {string.format('%.0f', wait), string.format('%.0f', want)}
 `;
 
 /**
- * Corrects what was taken by what was used. Nobody owes more than fills up again within an hour, whatever a
- * provider says was used. KEYS buckets · ARGV requests, tokens a minute, tokens taken, used
+ * Replaces the reserved tokens by the used ones. The debt is limited to what refills within an hour, however much a provider
+ * reports as used. KEYS buckets · ARGV requests, tokens a minute, tokens taken, used
  */
 export const SETTLE = `${ESSENTIAL}${BUCKETS}
 if tpm > 0 then
@@ -53,7 +53,7 @@ end
 return {'ok'}
 `;
 
-/** Lets nobody ask for a while, as the provider said. KEYS buckets · ARGV requests, tokens a minute, ms */
+/** Blocks all requests for a while, as the provider demanded. KEYS buckets · ARGV requests, tokens a minute, ms */
 export const PAUSE = `${ESSENTIAL}${BUCKETS}
 pausedUntil = math.max(pausedUntil, now + tonumber(ARGV[3]))
 keep()

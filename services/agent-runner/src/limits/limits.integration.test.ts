@@ -32,7 +32,7 @@ peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 const steps = [1, 2, 3].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
 peers.agents.set("walker", agent("walker", { plan: { steps, answer: "{{/results/2/text}}" } }));
 
-test("waits at a limit, and goes on with a raised one without repeating a call", async () => {
+test("waits at a limit, and continues with a raised one without repeating a call", async () => {
   const runId = "paused";
   await lab.command("walker", { runId, input: "x", limits: { maxSteps: 2 } });
   const waiting = await lab.eventsUntil(runId, "waiting");
@@ -50,7 +50,7 @@ test("waits at a limit, and goes on with a raised one without repeating a call",
     runs.map((run) => run.runId),
     [`cli~${runId}`],
   );
-  // A resume without limits is a hint, and there is nothing new.
+  // A resume without limits is only a hint, and changes nothing.
   await resume(runId, {});
   // The same limit again: it waits again.
   await resume(runId, { limits: {} });
@@ -73,7 +73,7 @@ test("waits at a limit, and goes on with a raised one without repeating a call",
   for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`cli~${runId}:${step}:0`), 1);
 });
 
-test("makes the calls of an answer that asked for too many once they are allowed", async () => {
+test("makes the calls of an answer that had too many once they are allowed", async () => {
   await lab.command("walker", { runId: "many", input: "x", limits: { maxToolCalls: 0 } });
   await lab.eventsUntil("many", "waiting");
   assert.equal(peers.requested.get("cli~many:1:0"), undefined);
@@ -82,7 +82,7 @@ test("makes the calls of an answer that asked for too many once they are allowed
   assert.equal(peers.requested.get("cli~many:1:0"), 1);
 });
 
-test("waits when its time is over in the middle of a call, which goes on and is asked for later", async () => {
+test("waits when its time is over in the middle of a call, which continues and whose result is fetched later", async () => {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
   peers.tools.set("gate", () => {
@@ -106,14 +106,14 @@ test("waits when its time is over in the middle of a call, which goes on and is 
   assert.equal(peers.executed.get("cli~late:1:0"), 1);
 });
 
-test("fails at a limit when the command says so", async () => {
+test("fails at a limit when the command requires it", async () => {
   const limits = { maxSteps: 1, onLimit: "fail" };
   await lab.command("walker", { runId: "failing", input: "x", limits });
   const events = await lab.eventsUntil("failing", "failed");
   assert.match(JSON.stringify(events.at(-1)?.payload), /limit_exceeded.*maxSteps \(1\)/);
 });
 
-test("lets only those change limits who may cancel, and only of runs that have not ended", async () => {
+test("lets only callers change limits who may cancel, and only of runs that have not ended", async () => {
   await lab.command("walker", { runId: "guarded", input: "x", limits: { maxSteps: 1 } });
   await lab.eventsUntil("guarded", "waiting");
   await lab.publish("yard.cmd.mallory.run.resume.cli~guarded", '{"limits":{"maxSteps":9}}');
@@ -128,7 +128,7 @@ test("lets only those change limits who may cancel, and only of runs that have n
   await lab.eventsUntil("guarded", "cancelled");
 });
 
-test("asks no model for a team that has used up its share, and goes on when it gets more", async () => {
+test("calls no model for a team that has used up its share, and continues when the share is raised", async () => {
   await startAs("team-a", { runId: "shared", input: "x" });
   const waiting = await lab.eventsUntil("team-a~shared", "waiting");
   const { waits, until: nextMonth } = waiting.at(-1)?.payload ?? {};
@@ -140,7 +140,7 @@ test("asks no model for a team that has used up its share, and goes on when it g
     "team-a": { per: "month", tokens: 100_000_000 },
     "team-b": { per: "month", tokens: 1 },
   });
-  // The file is looked at now and then; until it is, the run comes to the old limit again.
+  // The runner polls the file; until it has read the change, the run reaches the old limit again.
   for (let seen = 1; !(await isFinishedAfter("team-a~shared", seen)); seen += 1);
   await runner.logged("team limits read again");
   const { run } = await call(lab.bus, getRun, { runId: "team-a~shared" });
@@ -152,7 +152,7 @@ test("asks no model for a team that has used up its share, and goes on when it g
   assert.equal(await redis.hget("yard:team:{team-a}:amounts", "tokens"), "0");
 });
 
-test("fails a run of such a team when it is to fail, and lets other teams alone", async () => {
+test("fails a run of such a team when its limits require that, and does not affect other teams", async () => {
   await startAs("team-b", { runId: "refused", input: "x", limits: { onLimit: "fail" } });
   const events = await lab.eventsUntil("team-b~refused", "failed");
   assert.match(
@@ -163,7 +163,7 @@ test("fails a run of such a team when it is to fail, and lets other teams alone"
   await lab.eventsUntil("team-c~free", "finished");
 });
 
-/** Lets a run go on that has waited so often; false when it waits once more. */
+/** Resumes a run that has waited so often; false when it waits once more. */
 async function isFinishedAfter(runId: string, waits: number): Promise<boolean> {
   await resume(runId, { limits: {} });
   let seen = 0;
@@ -195,5 +195,5 @@ function seqOf(payload: Record<string, unknown>): number {
 }
 
 function maxStepsOf(payload: Record<string, unknown>): unknown {
-  return (payload["limits"] as { maxSteps?: unknown }).maxSteps; // the contract says so
+  return (payload["limits"] as { maxSteps?: unknown }).maxSteps; // the contract defines it
 }

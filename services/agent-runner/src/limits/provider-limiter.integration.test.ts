@@ -34,7 +34,7 @@ test("grants all runners together no more requests than a minute has", async () 
   assert.equal((await two.take(scope("few:2", { requestsPerMinute: 3 }), 1)).granted, true);
 });
 
-test("counts tokens by what was used, and lets a request of more than a minute's worth pass alone", async () => {
+test("counts the tokens that were used, and grants a request of more than a minute's worth alone", async () => {
   const tokens = scope("tokens:1", { tokensPerMinute: 1_000 });
   const first = await one.take(tokens, 800);
   assert.deepEqual(first, { granted: true, tokens: 800 });
@@ -49,7 +49,7 @@ test("counts tokens by what was used, and lets a request of more than a minute's
   assert.ok(!next.granted && next.waitMs > 50_000, "what was used too much is owed");
 });
 
-test("nobody owes more than an hour's worth, whatever a provider says was used", async () => {
+test("no provider's bucket owes more than an hour's worth, however much the provider reports as used", async () => {
   const odd = scope("tokens:3", { tokensPerMinute: 1_000 });
   assert.equal((await one.take(odd, 1)).granted, true);
   await one.settle(odd, 1, 1e12);
@@ -57,7 +57,7 @@ test("nobody owes more than an hour's worth, whatever a provider says was used",
   assert.ok(!next.granted && next.waitMs <= 61 * 60_000, JSON.stringify(next));
 });
 
-test("holds every runner back for as long as a provider said, also without limits of its own", async () => {
+test("delays every runner for as long as a provider demanded, also without limits of its own", async () => {
   const open = scope("open:1");
   assert.equal((await one.take(open, 10_000)).granted, true);
   await one.pause(open, 30_000);

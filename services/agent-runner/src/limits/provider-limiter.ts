@@ -2,9 +2,9 @@ import type { Redis } from "@switchyard/service/redis";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import { PAUSE, SETTLE, TAKE } from "./limiter-scripts.ts";
 
-/** What one credential of one provider may use up, for all runners together. */
+/** The limits of one credential of one provider, for all runners together. */
 export interface ProviderScope {
-  /** Provider and a digest of its credential. */
+  /** The provider and a digest of its credential. */
   readonly key: string;
   /** Null: the file names no limit; a provider's Retry-After is honoured all the same. */
   readonly requestsPerMinute: number | null;
@@ -17,15 +17,15 @@ export type Permit =
 
 /** Keeps all runners together within a provider's limits. Its methods reject with StoreError. */
 export interface ProviderLimiter {
-  /** Asks for one request of about so many tokens. */
+  /** Requests a permit for one call of about so many tokens. */
   take(scope: ProviderScope, tokens: number): Promise<Permit>;
-  /** Says what the request used in the end; 0 for one that failed. */
+  /** Reports how much the request used in the end; 0 for one that failed. */
   settle(scope: ProviderScope, taken: number, used: number): Promise<void>;
-  /** Lets nobody ask before the time that the provider named. */
+  /** Blocks all requests until the time that the provider named. */
   pause(scope: ProviderScope, ms: number): Promise<void>;
 }
 
-/** A provider that wants a longer pause is asked again after this one. */
+/** A provider that demands a longer pause is called again after this time. */
 const LONGEST_PAUSE_MS = 3_600_000;
 
 export function openProviderLimiter(redis: Redis): ProviderLimiter {

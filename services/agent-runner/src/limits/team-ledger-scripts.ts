@@ -1,14 +1,14 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 /**
- * What the runs of one team have used up and hold. All keys of a team are in one slot:
- * - `spend:{window}` (hash `tokens`, `cost`): what was used in an hour, day or month
- * - `run:{runId}` (hash `tokens`, `cost`): how much of a run's use is counted already
- * - `held` (sorted set of run ids by the time at which what they hold is forgotten) and `amounts` (hash: `tokens` and
- *   `cost` of all, and `epoch tokens cost` by run)
+ * The tokens and costs that the runs of one team have used and reserved. All keys of a team are in one slot:
+ * - `spend:{window}` (hash `tokens`, `cost`): used in an hour, day or month
+ * - `run:{runId}` (hash `tokens`, `cost`): the part of a run's use that is counted already
+ * - `held` (sorted set of run ids by the time at which their reservation expires) and `amounts` (hash: `tokens` and `cost` of
+ * all, and `epoch tokens cost` by run)
  *
- * A run says what it has used in all, as its journal has it, so saying it twice counts once, and what a dead
- * runner did not say its successor does. Costs are whole billionths of a dollar.
+ * A run reports its total use from its journal, so a repeated report counts once, and the next runner reports what a dead
+ * runner did not. Costs are whole billionths of a dollar.
  */
 
 const LEDGER = `
@@ -45,10 +45,10 @@ end
 `;
 
 /**
- * Counts what the run has used and holds what its next model call is expected to use; or says that the team has
- * not so much left (`exceeded`), or would have it if no other run held any (`busy`).
- * KEYS spend, run, held, amounts · ARGV runId, epoch, tokens and cost used in all, seconds to keep run and spend,
- * tokens and cost expected, tokens and cost allowed (0: no limit), milliseconds to hold
+ * Counts the run's use and reserves the expected use of its next model call; or returns that the team has not enough left
+ * (`exceeded`), or would have enough without the reservations of other runs (`busy`). KEYS spend, run, held, amounts · ARGV
+ * runId, epoch, tokens and cost used in all, seconds to keep run and spend, tokens and cost expected, tokens and cost allowed
+ * (0: no limit), milliseconds to hold
  */
 export const HOLD = `${LEDGER}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 100)) do letGo(id) end
@@ -78,10 +78,7 @@ redis.call('PEXPIRE', amounts, 2 * tonumber(ARGV[11]))
 return {'held', ''}
 `;
 
-/**
- * Counts what the run has used, and lets go what it holds unless a later holder of the run holds it.
- * KEYS and ARGV 1 to 6 as above
- */
+/** Counts the run's use, and releases its reservation unless a later holder of the run made it. KEYS and ARGV 1 to 6 as above */
 export const COUNT = `${ESSENTIAL}${LEDGER}
 count()
 local hold = redis.call('HGET', amounts, 'run:' .. runId)

@@ -43,7 +43,7 @@ async function held(team: string): Promise<number> {
   return Number((await redis?.hget(`yard:team:{${team}}:amounts`, "tokens")) ?? 0);
 }
 
-test("keeps all runs of a team on all runners together within its limit", async () => {
+test("limits all runs of a team on all runners together", async () => {
   limits.set("team-a", { per: "day", tokens: 1_000 });
   assert.equal((await one.hold(run("team-a", "a1"), hold("a1"), need(600))).outcome, "held");
   assert.equal((await two.hold(run("team-a", "a2"), hold("a2"), need(600))).outcome, "busy");
@@ -75,7 +75,7 @@ test("counts money to the billionth", async () => {
   assert.equal(refused.outcome === "exceeded" && refused.reached.limit, "costUsd");
 });
 
-test("a run that is taken over holds once, and its former holder lets nothing go", async () => {
+test("a run that is taken over has one reservation, and its former holder releases nothing", async () => {
   limits.set("taken", { per: "day", tokens: 1_000 });
   await one.hold(run("taken", "t1"), hold("t1", 1), need(600));
   await two.hold(run("taken", "t1"), hold("t1", 2), need(500));
@@ -87,7 +87,7 @@ test("a run that is taken over holds once, and its former holder lets nothing go
   assert.equal(await held("taken"), 0);
 });
 
-test("forgets what a run held that nobody took up again", async () => {
+test("forgets what a run held that no runner took over", async () => {
   limits.set("lost", { per: "day", tokens: 1_000 });
   await one.hold(run("lost", "l1"), hold("l1"), need(900));
   assert.equal((await two.hold(run("lost", "l2"), hold("l2"), need(900))).outcome, "busy");
@@ -96,12 +96,12 @@ test("forgets what a run held that nobody took up again", async () => {
   assert.equal(await held("lost"), 900);
 });
 
-test("counts each token once, whatever is said twice, late or never, and holds no more than the limit", async () => {
+test("counts each token once, whether reports are repeated, late or missing, and reserves no more than the limit", async () => {
   const act = fc.record({
     by: fc.constantFrom(one, two),
     run: fc.integer({ min: 0, max: 2 }),
     tokens: fc.nat(400),
-    // A crash: the call was made and nobody counted it.
+    // A crash: the call was made and no runner counted it.
     isCounted: fc.boolean(),
     isRepeated: fc.boolean(),
   });

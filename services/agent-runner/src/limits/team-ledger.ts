@@ -7,7 +7,7 @@ import { COUNT, HOLD } from "./team-ledger-scripts.ts";
 import type { TeamLimit, TeamLimitBook } from "./team-limits-file.ts";
 import { windowOf } from "./team-window.ts";
 
-/** What a model call is expected to use up; the cost is that of the known price, else 0. */
+/** The expected use of a model call; the cost is computed from the price, and 0 when the models file has no price. */
 export interface StepNeed {
   readonly tokens: number;
   readonly costUsd: number;
@@ -15,23 +15,23 @@ export interface StepNeed {
 
 export type TeamAnswer =
   | { readonly outcome: "held" }
-  /** Other runs of the team hold what is left, and may give some of it back. */
+  /** Other runs of the team have reserved the rest, and may release some of it. */
   | { readonly outcome: "busy" }
   | { readonly outcome: "exceeded"; readonly reached: ReachedLimit; readonly until: string };
 
-/** What the runs of each team use up, for all runners together. Its methods reject with StoreError. */
+/** The use of the runs of each team, for all runners together. Its methods reject with StoreError. */
 export interface TeamLedger {
-  /** True when what a run of this user uses is counted. */
+  /** True when the use of this user's runs is counted. */
   isLimited(team: string): Promise<boolean>;
-  /** Holds what the next model call needs, in place of what the run held before. */
+  /** Reserves the expected use of the next model call, replacing the run's earlier reservation. */
   hold(state: RunState, hold: Hold, need: StepNeed): Promise<TeamAnswer>;
-  /** Counts what the run has used by now, and lets go what it held. Repeating it changes nothing. */
+  /** Counts the run's use so far, and releases its reservation. Idempotent. */
   count(state: RunState, hold: Hold): Promise<void>;
 }
 
-/** A run whose runner died holds nothing after this time, even if nobody takes it up again. */
+/** The reservation of a run whose runner died expires after this time, even if no runner takes the run over. */
 const HOLD_MS = 30 * 60_000;
-/** Longer than a month, and longer than anybody keeps a run that waits at the limit of one. */
+/** Longer than a month, and longer than a run is retained that waits at a monthly limit. */
 const KEEP_SECONDS = 45 * 86_400;
 
 export function openTeamLedger(

@@ -3,13 +3,13 @@ import { openSettingsFile } from "@switchyard/service/settings-file";
 import type { Log } from "@switchyard/service/log";
 import { z } from "zod";
 
-/** What all runs of one NATS user may use up together in an hour, a day or a month (UTC). */
+/** The limits of all runs of one NATS user together in an hour, a day or a month (UTC). */
 const TeamLimit = z
   .strictObject({
     per: z.enum(["hour", "day", "month"]),
     /** Input and output tokens. */
     tokens: z.int().min(1).max(1_000_000_000_000).optional(),
-    /** Of model calls whose price is known. */
+    /** Counts the model calls whose price is in the models file. */
     costUsd: z.number().positive().max(1_000_000).optional(),
   })
   .refine(({ tokens, costUsd }) => tokens !== undefined || costUsd !== undefined, {
@@ -17,20 +17,20 @@ const TeamLimit = z
   });
 export type TeamLimit = z.infer<typeof TeamLimit>;
 
-/** `*` is for each user that is not named, each for itself. */
+/** `*` applies to each user that is not named, separately. */
 const TeamLimitsFile = z.strictObject({
   teams: z.record(z.union([CallerName, z.literal("*")]), TeamLimit),
 });
 
 /** The limits of teams at this moment. */
 export interface TeamLimitBook {
-  /** Null: the team may use up what it wants. */
+  /** Null: the team has no limit. */
   limitOf(team: string): Promise<TeamLimit | null>;
 }
 
 export const NO_TEAM_LIMITS: TeamLimitBook = { limitOf: () => Promise.resolve(null) };
 
-/** Reads the file, and again when it has changed: a raised limit needs no restart. Rejects with a StartError when it cannot be used. */
+/** Reads the file, and again when it has changed, so a raised limit needs no restart. Rejects with a StartError when it cannot be used. */
 export async function openTeamLimits(
   path: string,
   clock: { readonly log: Log; readonly now: () => number },

@@ -1,6 +1,6 @@
 import type { TeamLimit } from "./team-limits-file.ts";
 
-/** The hour, day or month (UTC) that a time lies in: its name, and when the next one begins. */
+/** The hour, day or month (UTC) of a time: its name, and when the next one begins. */
 export function windowOf(
   per: TeamLimit["per"],
   nowMs: number,
