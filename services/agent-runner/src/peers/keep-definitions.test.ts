@@ -8,7 +8,7 @@ import { keepDefinitions } from "./keep-definitions.ts";
 
 const clock = { now: 0 };
 
-/** What the importer is asked, one line each. */
+/** An importer that records its requests, one line each. */
 function importer(promise: { keepForMs?: number; fails?: number }) {
   const asked: string[] = [];
   const whole = { text: "", budgetTokens: 1, tokens: 0, wholeTokens: 0, listed: [], dropped: [] };
@@ -67,7 +67,7 @@ const agent = {
   sharesMemory: false,
 };
 
-test("an agent is asked for again when the promise is over, counted from before it was asked for", async () => {
+test("an agent is requested again when its cache lifetime is over, counted from before the request", async () => {
   clock.now = 0;
   const { asked, kept } = importer({ keepForMs: 500 });
   for (const now of [0, 499, 500, 501]) {
@@ -78,7 +78,7 @@ test("an agent is asked for again when the promise is over, counted from before 
   assert.deepEqual(asked, ["one", "one"]);
 });
 
-test("another agent, or a version of one, is another question", async () => {
+test("another agent, or a version of one, is requested separately", async () => {
   const { asked, kept } = importer({ keepForMs: 500 });
   const digest = `sha256:${"1".repeat(64)}`;
   await kept.getAgent({ name: "one" });
@@ -87,7 +87,7 @@ test("another agent, or a version of one, is another question", async () => {
   assert.deepEqual(asked, ["one", "two", digest]);
 });
 
-test("without a promise every run asks", async () => {
+test("without a cache lifetime every run sends a request", async () => {
   const { asked, kept } = importer({});
   await kept.getAgent({ name: "one" });
   await kept.getAgent({ name: "one" });
@@ -96,7 +96,7 @@ test("without a promise every run asks", async () => {
   assert.equal(asked.length, 4);
 });
 
-test("when a promise ends, of all who need it at that moment one asks", async () => {
+test("when a cache lifetime ends, concurrent callers share one request", async () => {
   clock.now = 0;
   const { asked, kept } = importer({ keepForMs: 500 });
   await kept.getAgent({ name: "one" });
@@ -106,7 +106,7 @@ test("when a promise ends, of all who need it at that moment one asks", async ()
   assert.deepEqual(asked, ["one", "one"]);
 });
 
-test("an answer that may not be kept is only for who asked, and a failure fails nobody else", async () => {
+test("an answer that may not be cached is returned to its caller alone, and a failed request fails no other caller", async () => {
   clock.now = 0;
   const promise: { keepForMs?: number; fails?: number } = { keepForMs: 500 };
   const { asked, kept } = importer(promise);
@@ -127,14 +127,14 @@ test("an answer that may not be kept is only for who asked, and a failure fails 
   );
 });
 
-test("a failure is not kept", async () => {
+test("a failure is not cached", async () => {
   const { asked, kept } = importer({ keepForMs: 500 });
   await assert.rejects(kept.getAgent({ name: "nobody" }), /unknown/);
   await assert.rejects(kept.getAgent({ name: "nobody" }), /unknown/);
   assert.equal(asked.length, 2);
 });
 
-test("a list of skills that may be kept serves every run of the same window", async () => {
+test("a list of skills that may be cached serves every run of the same window", async () => {
   const { asked, kept } = importer({ keepForMs: 500 });
   await kept.skillCatalogue({ about: "birds" });
   await kept.skillCatalogue({ about: "fish" });

@@ -10,18 +10,18 @@ interface Kept<T> {
 
 type Keepable = { readonly keepForMs?: number | undefined };
 
-/** Agents and lists of skills that runs are begun with; many more than are in use within half a second. */
+/** The number of cached agents and lists of skills; many more than are in use within half a second. */
 const MAX_KEPT = 1_000;
 
 /**
- * Calls the importer for an agent or the list of skills only when its promise of an earlier reply is over: under
- * load, each of them would cost a run two messages for what has not changed. `now` in milliseconds, of a clock that
- * does not go back and that no pause of the process stops.
+ * Calls the importer for an agent or the list of skills only when the cache lifetime of an earlier reply is over: under load,
+ * each of them would cost a run two messages for unchanged data. `now` in milliseconds, of a monotonic clock that counts pauses
+ * of the process.
  */
 export function keepDefinitions(now: () => number = () => performance.now()): ClientInterceptor {
   const kept = createKept<Keepable>(now);
   return (next) => (call) => {
-    // Both contracts have the promise in their replies.
+    // Both contracts have the cache lifetime in their replies.
     const ask = () => next(call) as Promise<Keepable>;
     const { contract, request } = call;
     if (contract === getAgent) return kept(`agent ${JSON.stringify(request)}`, ask);
@@ -52,7 +52,7 @@ function createKept<T extends Keepable>(now: () => number) {
     return reply;
   };
   return async (key: string, ask: () => Promise<T>): Promise<T> => {
-    // Where the last answer could be kept, so can the next: of many that need it when a promise ends one asks.
+    // If the last reply could be cached, so can the next: concurrent callers share one request when its lifetime ends.
     const other = kept.has(key) ? underWay.find(key) : null;
     if (other !== null) await other;
     return find(key)?.reply ?? underWay.ask(key, () => askAnew(key, ask));

@@ -1,7 +1,7 @@
 import { isOutage } from "./peers.ts";
 import { Suspended } from "../signals/interruption.ts";
 
-/** Asks a service; when it is down the run is left and comes again after a pause. */
+/** Calls a service; when the service is down the run is suspended and comes again after a pause. */
 export async function orSuspend<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -36,14 +36,14 @@ interface Asking {
 
 /** The services that a runner calls. */
 export interface Peers extends Client<typeof questions>, Client<typeof toolCalls> {
-  /** Those of the runner's own tools that the policy lets this token call with at least some arguments. */
+  /** Returns those of the runner's own tools that the policy lets this token call with at least some arguments. */
   filterOwn(
     question: { token: string; names: readonly string[] },
     options: Asking,
   ): Promise<string[]>;
 }
 
-/** `instance` is the secret of this process, which only the policy receives. The interceptors are around the idempotent calls. */
+/** `instance` is the secret of this process, which only the policy receives. The interceptors apply to the idempotent calls. */
 export function createPeers(
   bus: Bus,
   instance: string,
@@ -64,7 +64,7 @@ export function createPeers(
   };
 }
 
-/** True when a service did not do its work, but may do it later: it is down, full or out of reach. */
+/** True when a service could not handle a request now, but may do so later: it is down, full or out of reach. */
 export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && OUTAGES.has(error.code);
 }
@@ -77,9 +77,9 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "deadline_exceeded",
   "internal",
   "policy_unavailable",
-  // The claim is over or has just changed hands: whoever looks again sees whose the run is.
+  // The claim is over or has just changed hands: the next attempt finds which runner holds the run.
   "not_held",
-  // Every key was revoked, until there is another one.
+  // Every key was revoked, and the next one is not stored yet.
   "no_key",
   "store_unavailable",
 ]);

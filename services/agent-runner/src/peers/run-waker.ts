@@ -4,10 +4,10 @@ import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { Log } from "@switchyard/service/log";
 import { isOutage } from "./peers.ts";
 
-/** Says in the queue that a run may have work; one too many changes nothing. False when it could not be said. */
+/** Publishes to the queue that a run may have work; a superfluous wake-up changes nothing. False when it could not be published. */
 export type WakeRun = (runId: string) => Promise<boolean>;
 
-/** A wake-up that cannot be sent is not a failure: the sweeper sends it again. */
+/** A wake-up that cannot be published is not a failure: the sweeper sends it again. */
 export function createRunWaker(bus: Bus, log: Log): WakeRun {
   return async (runId) => {
     try {
