@@ -41,7 +41,7 @@ export type AskContext = Pick<
   | "now"
 >;
 
-/** A model that was to answer and could not. */
+/** A model that was called and could not answer. */
 export interface PassedOver {
   readonly model: string;
   readonly message: string;
@@ -50,7 +50,7 @@ export interface PassedOver {
 export interface StepAnswer extends Omit<ModelAnswer, "startedInReasoning"> {
   /** The model that was called, by its name in the configuration. */
   readonly model: string;
-  /** In US dollars; null when its price is not known. */
+  /** In US dollars; null when its price is unknown. */
   readonly costUsd: number | null;
   readonly passedOver?: PassedOver[];
 }
@@ -208,7 +208,10 @@ export class CandidateCaller {
     }
   }
 
-  /** True when the request had files, and the next one has texts in their place. It is not noted beyond the run: one damaged image says nothing about others. */
+  /**
+   * True when the request had files, and the next one has texts instead of them. It is stored for this run alone: one damaged
+   * image proves nothing about other images.
+   */
   #leaveFilesOut(name: string, { messagesFor }: Question): boolean {
     if (this.#withoutFiles.has(name) || filesIn(messagesFor(undefined)).length === 0) return false;
     this.#withoutFiles.add(name);
@@ -232,7 +235,7 @@ export class CandidateCaller {
     const accepts = this.#withoutFiles.has(name) ? [] : facts.accepts;
     const windowTokens = windowOf(started, facts);
     const provider = name.slice(0, name.indexOf("/"));
-    // A CLI knows its calls by its own ids.
+    // A CLI uses its own ids for calls.
     const hasCacheMarks = promptCache === "marks";
     const reader = isExact ? undefined : { provider, windowTokens, reasoningField, hasCacheMarks };
     const messages = [
@@ -388,7 +391,7 @@ function isReplaceable(
   return error.code !== "plan_error" && error.code !== "replay_mismatch";
 }
 
-/** The same for all requests of a run, and for the runs of a session, in a form that says nothing about either. */
+/** The cache key of all requests of a run, and of the runs of a session, hashed so that it reveals neither id. */
 function promptCacheKeyOf({ runId, session }: StartedEntry): string {
   const name = session?.sessionId ?? runId;
   return createHash("sha256").update(name).digest("base64url").slice(0, 32);

@@ -74,7 +74,7 @@ test("falls back to the next model that can answer, and stays with it", async ()
   assert.equal(server.requests.at(-1)?.protocol, "chat");
 });
 
-test("marks what Anthropic and OpenRouter are to cache, and gives OpenAI a key of the session", async () => {
+test("marks the parts that Anthropic and OpenRouter are to cache, and gives OpenAI a key of the session", async () => {
   const secondRequest = async (model: string, more: Partial<StartedEntry> = {}) => {
     const before = [
       { role: "user" as const, text: "hi" },
@@ -109,7 +109,7 @@ test("marks what Anthropic and OpenRouter are to cache, and gives OpenAI a key o
   assert.match(String(keys[0]), /^[\w-]{32}$/);
 });
 
-test("has a provider keep its model to the form of the answer, unless it cannot or refuses", async () => {
+test("makes a provider enforce the form of the answer, unless it cannot or refuses", async () => {
   const output = {
     type: "object",
     properties: { next: { anyOf: [{ $ref: "#" }, { type: "null" }] } },
@@ -136,7 +136,7 @@ test("has a provider keep its model to the form of the answer, unless it cannot 
   assert.equal(await formOf("third/gpt-old"), undefined);
 });
 
-test("makes a call again that broke off, and says that the text so far is void", async () => {
+test("makes a call again that broke off, and reports that the text so far is void", async () => {
   const heard: string[] = [];
   const discarded: Spent[] = [];
   const asker = askerWith({
@@ -149,7 +149,7 @@ test("makes a call again that broke off, and says that the text so far is void",
   assert.deepEqual(answer.content, [{ type: "text", text: "whole" }]);
   assert.ok(heard.indexOf("RESET") > 0);
   assert.deepEqual(heard.slice(heard.indexOf("RESET")), ["RESET", "whole"]);
-  // What it wrote was paid for, and the provider did not come to say how much.
+  // The text of the broken answer was paid for, and the stream ended before the provider reported its usage.
   assert.equal(discarded.length, 1);
   const { usage, costUsd } = discarded[0] ?? { usage: { inputTokens: 0, outputTokens: 0 } };
   assert.ok(usage.inputTokens > 0 && usage.outputTokens >= 3, JSON.stringify(usage));
@@ -157,7 +157,7 @@ test("makes a call again that broke off, and says that the text so far is void",
   assert.ok(costUsd !== null && costUsd !== undefined && costUsd > 0);
 });
 
-test("without a fallback the failure of the model stands", async () => {
+test("without a fallback the run fails with the model's failure", async () => {
   server.answer({ status: 400, message: "bad question" });
   await assert.rejects(
     askerWith().ask(startOf(startedEntry({ model: "second/small" })), 1, []),
@@ -165,7 +165,7 @@ test("without a fallback the failure of the model stands", async () => {
   );
 });
 
-test("a provider's long pause holds its other callers back, and sends a run without a fallback away", async () => {
+test("a provider's long pause delays its other callers, and returns a run without a fallback to the queue", async () => {
   const scope = await models.scopeOf("first/other");
   assert.ok(scope !== null);
   await limiter.pause(scope, 600_000);
@@ -181,9 +181,9 @@ test("a provider's long pause holds its other callers back, and sends a run with
   await redis.flushall();
 });
 
-test("leaves a model at once whose provider wants a longer pause than a run waits for", async () => {
+test("calls the next model at once when a provider requires a longer pause than a run waits for", async () => {
   const longPause = { status: 429, headers: { "retry-after": "600" }, message: "come tomorrow" };
-  const waiting = AbortSignal.timeout(5_000); // nobody pauses so long
+  const waiting = AbortSignal.timeout(5_000); // shorter than the pause
   server.answer(longPause, { text: ["meanwhile"] });
   const large = startOf(startedEntry({ model: "first/large" }));
   assert.equal((await askerWith({ waiting }).ask(large, 1, [])).model, "second/small");
@@ -208,7 +208,7 @@ test("waits while its only model is unavailable, and returns to the queue when t
   assert.equal((await askerWith().ask(state, 1, [])).model, "first/other");
 });
 
-test("says that a cost is unknown when the models file has no price", async () => {
+test("reports a cost as unknown when the models file has no price", async () => {
   server.answer({ text: ["x"] });
   const state = startOf(startedEntry({ model: "first/other" }));
   const answer = await askerWith().ask(state, 1, []);

@@ -30,8 +30,8 @@ import {
 export type AskListener = StepListener & CandidateListener;
 
 /**
- * Asks the models of one run. A model that cannot answer is replaced by the next of the models file's
- * fallbacks, and the run stays with the one that did: the journal says which.
+ * Calls the models of one run. A model that cannot answer is replaced by the next of the models file's fallbacks, and the run
+ * stays with the one that answered: the journal records which.
  */
 export class ModelCaller {
   readonly #context: AskContext;
@@ -105,7 +105,7 @@ export class ModelCaller {
     return { summary, usage, model, costUsd };
   }
 
-  /** What the next model call is expected to use up. A price that is not known counts as nothing. */
+  /** The expected use of the next model call. A model without a price counts as free of charge. */
   needOf(state: RunState, tools: readonly OfferedTool[]): CallNeed {
     const { price } = this.#context.models.factsOf(state.model);
     const { instructions } = state.started;
@@ -134,12 +134,12 @@ export class ModelCaller {
   }
 }
 
-/** The model that answered last, else the run's; then what may replace it. */
+/** The model that answered last, else the run's model; then its fallbacks. */
 function candidatesOf({ model, started }: RunState, models: ModelRegistry): string[] {
   return [...new Set([model, started.model, ...models.factsOf(started.model).fallbacks])];
 }
 
-/** What a script has to know of the run: the results of each answer, in the order of its calls. */
+/** The facts about the run for a scripted model: the results of each answer, in the order of its calls. */
 function playedTurns({ turns }: RunState) {
   return turns.map(({ calls }) => ({
     results: calls.map(({ result }) => ({

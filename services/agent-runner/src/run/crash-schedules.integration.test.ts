@@ -22,8 +22,8 @@ import { openRunStore } from "../journal/run-store.ts";
 import type { CancelOutcome } from "../journal/run-controls.ts";
 
 /**
- * Runs that die at drawn points: before or after any request to Redis or to a service. Whatever the
- * points are, the run must end, once, with every tool call executed once and every event stored once.
+ * Runs that die at drawn points: before or after any request to Redis or to a service. Wherever they die, the run must end,
+ * once, with every tool call executed once and every event stored once.
  */
 
 const lab = await startLab();
@@ -76,7 +76,7 @@ lab.peers.agents.set(
 
 let runs = 0;
 
-test("comes to one end and repeats nothing, wherever its runners die [run-goal-1]", async () => {
+test("ends once and repeats nothing, wherever its runners die [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 70 }), { maxLength: 6 });
   await fc.assert(
     fc.asyncProperty(points, async (schedule) => {
@@ -99,7 +99,7 @@ test("comes to one end and repeats nothing, wherever its runners die [run-goal-1
   );
 });
 
-test("comes to one end and repeats nothing when two runners have the run at once [run-goal-1]", async () => {
+test("ends once and repeats nothing when two runners have the run at once [run-goal-1]", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 40 }), async (start) => {
       const run = newRun();
@@ -123,7 +123,7 @@ test("comes to one end and repeats nothing when two runners have the run at once
   );
 });
 
-test("ends once, and begins nothing after the cancel, wherever it is cancelled and its runners die [run-goal-1]", async () => {
+test("ends once, and begins nothing after the cancel request, wherever it arrives and its runners die [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 4 });
   const cancelPoints = fc.integer({ min: 1, max: 90 });
   await fc.assert(
@@ -156,7 +156,7 @@ test("ends once, and begins nothing after the cancel, wherever it is cancelled a
   );
 });
 
-test("comes to one end when it waits, wherever its runners die and however its wake-ups come [run-goal-1]", async () => {
+test("ends once when it waits, wherever its runners die and however its wake-ups come [run-goal-1]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 45 }), { maxLength: 4 });
   const messages = fc.array(fc.constantFrom("start", "hint", "answer"), { maxLength: 8 });
   await fc.assert(
@@ -172,7 +172,7 @@ test("comes to one end when it waits, wherever its runners die and however its w
           assert.ok(error instanceof Crash, String(error));
         });
       }
-      // Whatever was lost comes once more: the queue and the sweeper see to it.
+      // Lost messages come once more: the queue and the sweeper send them again.
       await mortal.worker(dyingAt(null)).handle(run.delivery(98).delivery);
       await answerFirst(controls, run.runId);
       assert.equal((await mortal.worker(dyingAt(null)).handle(run.hint(99))).outcome, "done");
@@ -203,11 +203,11 @@ test("a schedule that is played again writes the same journal, byte for byte [ru
   );
 });
 
-/** The journal of a run whose calls are made one after the other, as it is stored; its id is left out. */
+/** The stored journal of a run whose calls are made one after the other, without the run's id. */
 async function playedBy(schedule: readonly number[], begunAt: number): Promise<string> {
   const run = newRun("sequential");
   for (const [attempt, point] of [...schedule, null].entries()) {
-    // It stands still in an attempt: how often it is read beside the run's work is chance.
+    // The clock is fixed within an attempt, because the number of times that it is read beside the run's work varies.
     const worker = mortal.worker(dyingAt(point), () => begunAt + attempt * 1_000);
     const { delivery } = run.delivery(attempt + 1);
     await worker.handle(delivery).catch((error: unknown) => {
@@ -231,7 +231,7 @@ function newRun(agentName = "walker") {
       const delivery = startDelivery(agentName, { runId, input: "x" }, place);
       return { delivery, takeAway: () => controller.abort() };
     },
-    /** The same place in the queue, as if the hold of whoever died had run out. */
+    /** A wake-up with the same sequence number, as if the dead runner's claim had expired. */
     hint: (deliveryCount: number) =>
       hintDelivery(resumeRun, { runId }, { streamSequence, deliveryCount }),
   };
@@ -241,7 +241,7 @@ function assertOneRun(runId: string, crashes: number): Promise<void> {
   return assertRanOnce({ lab, redis }, { runId, crashes, output: "counted 4", calls: CALLS });
 }
 
-/** Replaying refuses a journal in which anything begins after the request to cancel. */
+/** Replaying rejects a journal in which anything begins after the cancel request. */
 async function assertCancelled(runId: string, outcome: CancelOutcome): Promise<void> {
   const entries = await openRunStore(redis, { holdMs: 0 }).load(runId);
   const { end, events: count } = replay(entries);

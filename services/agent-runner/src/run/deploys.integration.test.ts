@@ -15,11 +15,11 @@ import { journalKey } from "../journal/run-keys.ts";
 
 const lab = await startLab();
 const { peers } = lab;
-/** Each is a process that starts and one that ends; by hand as many as YARD_DEPLOYS says. */
+/** In each deploy one process starts and one ends; a run by hand can set YARD_DEPLOYS. */
 const DEPLOYS = Number(process.env["YARD_DEPLOYS"] ?? 4);
 const WEEK_MS = 7 * 24 * 3_600_000;
 
-test("a run comes to its end through one deploy after the other, and none uses up an attempt [run-goal-6]", async () => {
+test("a run ends after one deploy after the other, and none uses up an attempt [run-goal-6]", async () => {
   const reached = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<void>());
   const opened = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<string>());
   peers.tools.set("gate", ({ n }) => {
@@ -31,7 +31,7 @@ test("a run comes to its end through one deploy after the other, and none uses u
     "walker",
     agent("walker", { plan: { steps, answer: `{{/results/${DEPLOYS - 1}/text}}` } }),
   );
-  // A second pick-up without progress would be the end of the run.
+  // A second pick-up without progress would end the run.
   const oneAttempt = { YARD_RUN_MAX_ATTEMPTS: "1" };
   let old = await lab.runner(oneAttempt);
   let next = lab.runner(oneAttempt);
@@ -118,7 +118,7 @@ for (const version of ["older", "newer"] as const) {
   });
 }
 
-/** The journal as a runner writes it that knows less, or more, than this one. */
+/** Rewrites a journal as an older or a newer version of the runner writes it. */
 async function rewritten(
   redis: Awaited<ReturnType<typeof mortalRunners>>["redis"],
   runId: string,
@@ -135,6 +135,6 @@ async function rewritten(
   }
 }
 
-/** What journals did not have from the beginning. */
+/** The fields that journals of older versions do not have. */
 const OF_STARTS = ["roles", "onUnknownOutcome", "contextWindow", "depthLeft", "memory"] as const;
 const OF_ANSWERS = ["heard", "shown", "model", "costUsd", "passedOver"] as const;

@@ -16,8 +16,8 @@ type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
 type EventParts = Pick<RunnerParts, "bus" | "relay" | "store" | "unwritten" | "now">;
 
 /**
- * Does what is missing for a run that has ended or was let go: its runner may have died before the last
- * event was in the stream, or before others knew.
+ * Completes a run that has ended or was released: its runner may have died before the stream had the last event, or before the
+ * run's parent and session were updated.
  */
 export async function finishEnd(
   { hold, published, signal }: { hold: Hold; published: number; signal: AbortSignal },
@@ -33,17 +33,17 @@ export async function finishEnd(
   publisher.push(eventsOf(entries));
   await publisher.verify();
   await publisher.drain();
-  // Before the journal says that all are published: else a process that dies in between leaves nothing that names the run.
+  // This comes before the journal records that all are published: otherwise a process that dies in between leaves no trace of the run.
   await unwritten.addRun(runId, now());
   await store.markPublished(hold, publisher.published).catch(ignoreLoss);
 }
 
-/** Another runner has the run by now, and publishes what is missing. */
+/** Another runner holds the run now, and publishes what is missing. */
 function ignoreLoss(error: unknown): void {
   if (!(error instanceof FenceLost)) throw error;
 }
 
-/** Brings the end of a run to where others look for it; nothing for a run that has not ended. */
+/** Applies the end of a run to its team's use, its parent and its session. */
 export async function spreadEnd(
   state: RunState,
   hold: Hold,
@@ -56,7 +56,7 @@ export async function spreadEnd(
   await followEnd(sessions, state);
 }
 
-/** Counts and logs that a run has ended, or was let go. */
+/** Counts and logs that a run has ended, or was released. */
 export function reportEnd(
   { hold, state }: ActiveRun,
   { metrics, log }: { readonly metrics: RunnerMetrics; readonly log: Log },

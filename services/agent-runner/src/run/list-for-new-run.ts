@@ -4,7 +4,7 @@ import { policedTools } from "./own-tools.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import type { Created } from "./work-on-run.ts";
 
-/** Asks for the tools of a run that is about to be made. */
+/** Requests the list of tools of a run that is about to be made. */
 export function listForNewRun(
   { started, token: { token } }: Omit<Created, "listing">,
   { peers }: Pick<RunnerParts, "peers">,
@@ -13,6 +13,6 @@ export function listForNewRun(
   const state = startOf(started);
   const asking = { token, layers: state.toolLayers, policed: policedTools(state) };
   const listing = listProviderTools(peers, asking, { signal, correlationId: started.runId });
-  listing.catch(() => {}); // for whoever needs it, if anybody does
+  listing.catch(() => {}); // the run may end before it needs the list, so a failure is handled where the list is read
   return listing;
 }

@@ -17,7 +17,7 @@ const mortal = await mortalRunners(lab, { holdMs: 0, models });
 const limiter = openProviderLimiter(mortal.redis);
 const store = openRunStore(mortal.redis, { holdMs: 0 });
 
-test("a run that its provider keeps waiting comes back seldom, and its journal does not grow by it", async () => {
+test("a run that its provider keeps waiting is retried rarely, and its journal does not grow by it", async () => {
   for (let n = 0; n < 60; n += 1) lab.peers.tools.set(`tool${n}`, () => "x");
   lab.peers.agents.set("waiting", agent("waiting", { model: "local/m" }));
   const scope = await models.scopeOf("local/m");
@@ -45,7 +45,7 @@ test("a run that its provider keeps waiting comes back seldom, and its journal d
   assert.equal(server.requests.length, 1);
 });
 
-test("a run is not left for longer than it may last", async () => {
+test("a run is not suspended beyond its time limit", async () => {
   const scope = await models.scopeOf("local/m");
   assert.ok(scope !== null);
   await limiter.pause(scope, 3_600_000);
@@ -56,7 +56,7 @@ test("a run is not left for longer than it may last", async () => {
   assert.ok((await restOf("short")) < 1.25 * 70_000);
 });
 
-/** For how long the sweeper leaves a run alone. */
+/** The time in ms for which the sweeper leaves a run alone. */
 async function restOf(runId: string): Promise<number> {
   return Number(await mortal.redis.zscore("yard:runs:parked", runId)) - Date.now();
 }

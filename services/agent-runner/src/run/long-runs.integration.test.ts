@@ -30,7 +30,7 @@ function looping(name: string, times: number, contextWindow: number | null) {
   });
 }
 
-test("makes a conversation smaller before the window is full, and goes on as if nothing had been", async () => {
+test("makes a conversation smaller before the window is full, and continues without a difference", async () => {
   lab.peers.agents.set("narrow", looping("narrow", 30, 6_000));
   await lab.command("narrow", { runId: "compacted", input: "count" });
   const finished = (await lab.eventsUntil("compacted", "finished")).at(-1)?.payload;

@@ -37,7 +37,7 @@ peers.agents.set("quick", agent("quick", { plan: { steps: calling("count"), answ
 peers.agents.set("holding", agent("holding", { plan: { steps: calling("hold"), answer: "done" } }));
 peers.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
 
-/** Starts nats-server again with the events that it had when the copy was made, or with those that it has. */
+/** Restarts nats-server with its present events or, if `losing`, with those of the earlier copy. */
 async function restart({ losing }: { readonly losing: boolean }): Promise<void> {
   await nats.stop();
   if (losing) {
@@ -58,7 +58,7 @@ async function assertGapless(runId: string, last: string): Promise<void> {
   );
 }
 
-test("forgets what nats-server may lose only behind an event that the stream stored three minutes later, however long its disk is full", async () => {
+test("drops its note of an event only when the stream has stored one three minutes later, however long its disk is full", async () => {
   const log = createLog({ service: "test", level: "silent" });
   const client = await connectRedis({ url: (await testRedis()).url, name: "test", log });
   after(() => client.disconnect());
@@ -75,7 +75,7 @@ test("forgets what nats-server may lose only behind an event that the stream sto
   assert.deepEqual(await client.zrange("yard:runs:left", "0", "-1"), ["cli~in-memory"]);
 });
 
-test("what nats-server lost of the events of runs that have ended, wait, are in work and were refused is published again, in order [run-goal-8]", async () => {
+test("the events that nats-server lost of runs that have ended, wait, are in work and were refused are published again, in order [run-goal-8]", async () => {
   const runner = await lab.runner();
   await lab.command("quick", { runId: "before", input: "x" });
   await lab.eventsUntil("before", "finished");

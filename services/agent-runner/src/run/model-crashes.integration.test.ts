@@ -20,9 +20,9 @@ import { createModelRegistry } from "../model/model-registry.ts";
 import { ModelsConfig } from "../model/models-file.ts";
 
 /**
- * Runs whose conversations are summarised and whose model is replaced on the way, and whose runners die at drawn
- * points. A model here reads what to do next from the request alone, so a step that was lost, repeated or summarised
- * wrongly leads to other calls than 1, 2, 3, ….
+ * Runs whose conversations are summarised and whose model is replaced on the way, and whose runners die at drawn points. A
+ * model here derives its next call from the request alone, so a step that was lost, repeated or summarised wrongly leads to
+ * other calls than 1, 2, 3, ….
  */
 const COUNTS = 9;
 
@@ -55,10 +55,10 @@ interface ChatRequest {
   }[];
 }
 
-/** The number that was asked for last; 0 when there was none. */
+/** The number in the latest tool call; 0 when there was none. */
 function lastCount({ messages }: ChatRequest): number {
   const calls = messages.flatMap(({ tool_calls: asked = [] }) => asked);
-  // The arguments are those that this file's model wrote.
+  // This file's model wrote the arguments.
   const counts = calls.map((call) => (JSON.parse(call.function.arguments) as { n: number }).n);
   return Math.max(0, ...counts);
 }
@@ -82,7 +82,7 @@ server.answerBy((body) => {
 
 let runs = 0;
 
-/** Lets runners die one after the other until one is left that lives; gives the journal and what the models were asked. */
+/** Lets runners die one after the other until one survives; returns the journal and the requests to the models. */
 async function runThrough(agentName: string, schedule: readonly number[]) {
   runs += 1;
   const runId = `cli~models-${runs}`;
@@ -113,13 +113,13 @@ async function runThrough(agentName: string, schedule: readonly number[]) {
 }
 
 function ofKind<K extends JournalEntry["kind"]>(entries: readonly JournalEntry[], kind: K) {
-  // The filter is what the type says.
+  // The filter guarantees the type.
   return entries.filter((entry) => entry.kind === kind) as EntryOf<K>[];
 }
 
 const deaths = fc.array(fc.integer({ min: 1, max: 150 }), { maxLength: 5 });
 
-test("summarises each part of a conversation once and goes on with it, wherever its runners die [run-goal-1]", async () => {
+test("summarises each part of a conversation once and continues from the summary, wherever its runners die [run-goal-1]", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (schedule) => {
       const { entries, crashes, asked } = await runThrough("narrow", schedule);
@@ -129,11 +129,11 @@ test("summarises each part of a conversation once and goes on with it, wherever 
         points,
         [...new Set(points)].toSorted((a, b) => a - b),
       );
-      // A call that was under way is paid again, and nothing else.
+      // A call that was in progress is paid again, and nothing else.
       assert.ok(asked.filter(isSummary).length <= points.length + crashes);
       const steps = asked.filter((request) => !isSummary(request));
       assert.ok(steps.length <= COUNTS + 1 + crashes);
-      // The first summary was made after this many answers; no taker-over goes back behind it.
+      // The first summary was made after this many answers; no later runner repeats a step before it.
       const at = entries.findIndex(({ kind }) => kind === "compacted");
       const answered = ofKind(entries.slice(0, at), "model-responded").length;
       for (const request of steps) {
@@ -159,7 +159,7 @@ test("stays with the model that answered when another failed, wherever its runne
         answers.map(({ model }) => model),
         answers.map((_, step) => (step < from ? "local/first" : "local/second")),
       );
-      // The choice is made once and journaled with its reason; a taker-over does not make it again.
+      // The choice is made once and journaled with its reason; the next runner does not repeat it.
       const switched = answers.filter(({ passedOver }) => passedOver !== undefined);
       assert.deepEqual(
         switched.map(({ step, passedOver }) => [step, passedOver?.map(({ model }) => model)]),
@@ -178,10 +178,10 @@ test("stays with the model that answered when another failed, wherever its runne
   refuses = () => null;
 });
 
-test("summarises with the model that stepped in, wherever its runners die [run-goal-1]", async () => {
+test("summarises with the fallback model, wherever its runners die [run-goal-1]", async () => {
   await fc.assert(
     fc.asyncProperty(deaths, async (schedule) => {
-      // It is down for the first summary, and for everything after it.
+      // The first model fails for the first summary, and for everything after it.
       refuses = (request) => {
         const isDown = request.model === "first" && (isSummary(request) || lastCount(request) > 2);
         return isDown ? { status: 400, message: "first is down" } : null;
@@ -191,7 +191,7 @@ test("summarises with the model that stepped in, wherever its runners die [run-g
       assert.ok(summaries.length >= 2);
       assert.ok(summaries.every(({ model }) => model === "local/second"));
       const tried = asked.filter(({ model }) => model === "first");
-      // Three steps that it answered, and what it refused until a model was chosen.
+      // The three steps that it answered, and the requests that it refused until another model was chosen.
       assert.ok(tried.length <= 3 + 1 + crashes, `${tried.length} with ${crashes} crashes`);
       const count = ofKind(entries, "model-responded").length;
       assert.equal(count, COUNTS + 1);

@@ -18,13 +18,13 @@ import { liveSteps } from "../events/live-steps.ts";
 
 interface TurnParts {
   readonly tools: ToolLister;
-  /** How many calls of one answer are begun together. */
+  /** The number of calls of one answer that are begun together. */
   readonly atOnce: number;
-  /** Hears of each call that has ended by the answer alone. */
+  /** Called for each call that the answer alone has ended. */
   readonly noteOutcome: (outcome: CallOutcome) => void;
 }
 
-/** Answers that broke off used up what the run had left. */
+/** Thrown when broken answers have used up the rest of the run's limit. */
 class LimitReached extends Error {
   override readonly name = "LimitReached";
   readonly reached: ReachedLimit;
@@ -37,7 +37,7 @@ class LimitReached extends Error {
 
 const NOTHING_MORE = { tokens: 0, costUsd: 0 };
 
-/** The turns of a run in which its model is asked: within the limits, and with what follows from the answer at once. */
+/** Calls the model of a run within the run's limits, and applies what follows from each answer at once. */
 export class ModelTurn {
   readonly #context: RunContext;
   readonly #parts: TurnParts;
@@ -45,7 +45,7 @@ export class ModelTurn {
   readonly #budget: StepBudget;
   /** Tools of the last request that the model's provider does not accept. */
   #refused: readonly string[] = [];
-  /** The last step whose request was made smaller after a refusal, which happens once in a step. */
+  /** The last step whose request was made smaller after a refusal, which is allowed once in a step. */
   #compactedAt: number | null = null;
 
   constructor(context: RunContext, parts: TurnParts) {
@@ -60,7 +60,7 @@ export class ModelTurn {
     this.#budget = new StepBudget(context);
   }
 
-  /** Asks, or compacts what the model is shown before it is asked; returns the limit that forbids it, else null. */
+  /** Calls the model, or first compacts the conversation; returns the limit that forbids the call, else null. */
   async take(step: number): Promise<(ReachedLimit & { readonly until: string | null }) | null> {
     const { run } = this.#context;
     const tools = await this.#parts.tools.tools();
@@ -130,7 +130,7 @@ export class ModelTurn {
     } catch (error) {
       if (!(error instanceof ModelFailure) || error.code !== "context_too_long") throw error;
     }
-    // The registry has learned the window, so the results of tools are shown shorter, too.
+    // The registry has learned the window, so the results of tools are cut shorter, too.
     if (this.#compactedAt !== step && (await this.#compact(offered))) {
       this.#compactedAt = step;
       return null;
@@ -152,11 +152,11 @@ export class ModelTurn {
     return true;
   }
 
-  /** Writes the answer down with everything that follows from it alone. */
+  /** Records the answer with everything that follows from it alone. */
   async #follow(answer: EntryOf<"model-responded">, tools: ToolCatalogue): Promise<void> {
     const { run, stopping, now } = this.#context;
     const { tools: lister, atOnce, noteOutcome } = this.#parts;
-    // What is sent later goes by what the tools are then.
+    // A call that is sent later uses the list of tools of that time.
     const isSentNow = lister.isCurrent(tools) && !stopping.aborted;
     const circumstances = { tools, now: now(), atOnce: isSentNow ? atOnce : 0 };
     const { results, dispatched, end } = consequencesOf(run.state, answer, circumstances);
@@ -164,7 +164,7 @@ export class ModelTurn {
     for (const result of results) noteOutcome(result);
   }
 
-  /** An answer broke off. What it has used counts, also against the limits: else each further attempt could go beyond them. */
+  /** Counts the usage of an answer that broke off, also against the limits: else each further attempt could exceed them. */
   #discard(use: Spent): void {
     const { run } = this.#context;
     run.discarded.add(use);

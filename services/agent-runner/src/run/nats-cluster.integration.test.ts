@@ -40,7 +40,7 @@ test("three servers keep three copies, and one after the other is killed under l
   after(() => observer.close());
   const manager = await observer.jetstreamManager({ checkAPI: false });
   const killed = new Set<string>();
-  // The leader of the queue, that of the events, and whoever is left.
+  // Kills the leader of the queue, then that of the events, then the remaining server.
   for (const stream of [commandStream.name, eventStream.name, null]) {
     const round = killed.size;
     const victim = await nextVictim(manager, stream, killed);
@@ -77,7 +77,7 @@ async function nextVictim(
   return fresh.find(({ name }) => name === leader) ?? fresh[0] ?? assert.fail("nobody is left");
 }
 
-/** Each until the queue has acknowledged it: the same run id again is the same run. */
+/** Sends each command until the queue has acknowledged it: the same run id again is the same run. */
 async function startAll(runs: readonly string[]): Promise<void> {
   for (const runId of runs)
     await until(() =>
@@ -88,14 +88,14 @@ async function startAll(runs: readonly string[]): Promise<void> {
 async function makeStreams(): Promise<void> {
   const admin = await connectBus({ servers: cluster.url, user: "admin" });
   try {
-    // Servers that have just met may still be choosing leaders.
+    // Servers that have just connected may still be choosing leaders.
     await until(() => orNull(() => ensureStreams(admin, { replicas: 3 })));
   } finally {
     await admin.close();
   }
 }
 
-/** Null while the cluster cannot do it. */
+/** Null while the cluster is not ready. */
 async function orNull<T>(ask: () => Promise<T>): Promise<T | null> {
   try {
     return await ask();

@@ -81,7 +81,7 @@ after(() => redis.disconnect());
 
 const deep = (levels: number): string => `${'{"a":'.repeat(levels)}1${"}".repeat(levels)}`;
 
-test("makes no call whose arguments may have been cut off, and tells the model so", async () => {
+test("makes no call whose arguments may have been cut off, and reports that to the model", async () => {
   const [begun] = toolCallChunks({ id: "call_1", name: labTool("wipe"), args: "" });
   const cut = [begun, chunk({ delta: {}, finish_reason: "length" })];
   server.answer({ chunks: cut }, { chunks: textChunks("ok") });
@@ -108,7 +108,7 @@ test("a run survives a provider's impossible figures and arguments", async () =>
   assert.deepEqual(run.usage, { inputTokens: 1e9 + 11, outputTokens: 1e9 + 3 });
 });
 
-test("counts what answers used that broke off: asked for again, given up, or cancelled [run-goal-9]", async () => {
+test("counts the usage of broken answers: retried, given up, or cancelled [run-goal-9]", async () => {
   const { usage: whole } = await usageOf("unbroken", [{ chunks: textChunks("ok") }]);
   assert.equal(whole.estimatedTokens, undefined);
   const begun = [chunk({ delta: { content: "yes ".repeat(100) } })];
@@ -122,7 +122,7 @@ test("counts what answers used that broke off: asked for again, given up, or can
   const { inputTokens, outputTokens } = again.usage;
   assert.equal(inputTokens + outputTokens, whole.inputTokens + whole.outputTokens + estimated);
 
-  // Each further attempt would go further beyond.
+  // Each further attempt would exceed the limit further.
   const tight = { maxTokens: estimated + 10 };
   const broken = { chunks: begun, end: "cut" as const };
   const limited = await usageOf("limited", [broken, broken], tight);
@@ -143,7 +143,7 @@ test("counts what answers used that broke off: asked for again, given up, or can
   assert.equal(run.usage.estimatedTokens, estimated);
 });
 
-test("refuses at once what is nested too deeply, and a copy under the new run's id", async () => {
+test("refuses at once an input that is nested too deeply, and a copy under the new run's id", async () => {
   await lab.publish("yard.cmd.cli.run.start.odd", `{"runId":"deep","input":${deep(6_000)}}`);
   const [refused] = await lab.eventsUntil("deep", "rejected");
   assert.equal(refused?.payload["code"], "invalid_command");
@@ -164,7 +164,7 @@ const REASONED: Readonly<Record<string, readonly string[]>> = {
   said: ["The answer: write `<think>` and </think> around it."],
 };
 for (const [how, pieces] of Object.entries(REASONED))
-  test(`no face has the reasoning in a model's text: ${how}`, async () => {
+  test(`no interface shows the reasoning in a model's text: ${how}`, async () => {
     const said: { delta: string; kind?: string | undefined }[] = [];
     const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: how }, (told) =>
       said.push(told),
@@ -188,12 +188,12 @@ for (const [how, pieces] of Object.entries(REASONED))
       output,
     );
     if (how !== "unopened" && how !== "unclosed") assert.equal(from, 0);
-    // The journal keeps it for the model, except that of an answer that was none.
+    // The journal keeps the reasoning for the model, except that of an answer that was rejected.
     const { run } = await call(lab.bus, getRecording, { runId: `cli~${how}` });
     assert.equal(JSON.stringify(run).includes("secret"), how !== "said" && how !== "unclosed");
   });
 
-/** The live text of a run with such an agent, whose model answers with a closing tag alone. */
+/** The live text of a run of this agent, whose model answers with a closing tag alone. */
 async function liveTextOf(runId: string, name: string): Promise<string> {
   let text = "";
   const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId }, ({ delta }) => {
@@ -249,7 +249,7 @@ test("half of a character in an input, a stream, arguments or a result ends no r
   assert.doesNotMatch(JSON.stringify([events, more]), /\\ud[89a-f]/);
 });
 
-test("a journal of before that has half of a character is repaired when it is read", async () => {
+test("a journal of an older version that has half of a character is repaired when it is read", async () => {
   const ask = { id: "q", name: "ask_user", args: '{"question":"which?"}' };
   server.answer({ chunks: toolCallChunks(ask) }, { chunks: textChunks("done") });
   await lab.command("odd", { runId: "old-journal", input: "hi HALF" });
@@ -263,7 +263,7 @@ test("a journal of before that has half of a character is repaired when it is re
   assert.equal(events.at(-1)?.payload["output"], "done");
 });
 
-/** A run whose model answers so. */
+/** Returns the usage of a run whose model gives these answers. */
 async function usageOf(
   runId: string,
   answers: Parameters<typeof server.answer>,
@@ -293,7 +293,7 @@ const QUIRKS: readonly {
   readonly answers: FamilyAnswers;
   /** The run's answer, or the code that it fails with. */
   readonly ends: { readonly output: string } | { readonly code: string };
-  /** Missing: one more than usual, from a provider whose demand the runner does not know yet. */
+  /** Missing: one more than usual, from a provider whose requirement the runner has not learned yet. */
   readonly requests?: number | undefined;
 }[] = [
   ...Object.values(FAMILIES).flatMap((name) =>

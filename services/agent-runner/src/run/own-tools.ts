@@ -13,12 +13,12 @@ import { askUserTool, readQuestion } from "../waits/ask-user-tool.ts";
 import { ownResult } from "../waits/finish-wait.ts";
 import { readTimer, waitTool } from "../waits/wait-tool.ts";
 
-/** The tools that the runner itself answers, beside `skill`. */
+/** The tools that the runner itself executes, beside `skill`. */
 export function ownToolsOf({ depthLeft = 0 }: StartedEntry): OfferedTool[] {
   return [askUserTool, waitTool, ...(depthLeft > 0 ? [agentTool, subagentsTool] : [])];
 }
 
-/** Those that the policy decides about, as far as the run's layers allow them. */
+/** The runner's tools that the policy decides about, as far as the run's layers allow them. */
 export function policedTools({ started, toolLayers }: RunState): string[] {
   const { depthLeft = 0 } = started;
   const tools = toolLayers.map((layer) => [...layer]);
@@ -26,13 +26,13 @@ export function policedTools({ started, toolLayers }: RunState): string[] {
   return isPossible ? [agentTool.name] : [];
 }
 
-/** Who may start no run has none to look after, unless there is one already. */
+/** A run that may start no children gets no tool to look after them, unless it has a child already. */
 export function unusableTools({ children }: RunState, denied: readonly string[]): string[] {
   const isIdle = denied.includes(agentTool.name) && children.length === 0;
   return [...denied, ...(isIdle ? [subagentsTool.name] : [])];
 }
 
-/** Carries out a call of one of the runner's own tools. */
+/** Executes a call of one of the runner's own tools. */
 export async function callOwnTool(call: CallState, context: RunContext): Promise<CallStep> {
   const { callId, tool, input } = call.part;
   switch (tool) {

@@ -30,7 +30,7 @@ await lab.runner({ YARD_MODELS_FILE: modelsFile });
 const ask = { id: "q", name: "ask_user", args: '{"question":"?"}' };
 const NEW_DIGEST = `sha256:${"e".repeat(64)}`;
 
-test("a run that waits through a deploy goes on with the agent, skills and limits that it began with", async () => {
+test("a run that waits through a deploy continues with the agent, skills and limits that it began with", async () => {
   const whole = { model: null, systemPrompt: "You are the first.", maxSteps: 5 };
   peers.agents.set("pinned", agent("pinned", whole));
   peers.skills.set("notes", skill("notes"));
@@ -65,7 +65,7 @@ test("a run that waits through a deploy goes on with the agent, skills and limit
   assert.match(JSON.stringify(model.requests.at(-1)?.body), /You are the second/);
 });
 
-test("a tool that changed since the model was shown it is not called, and the model is told and shown the new one", async () => {
+test("a tool that changed since the model was shown it is not called, and the model gets an error and the new tool", async () => {
   peers.agents.set("caller", agent("caller", { model: null }));
   peers.tools.set("write", ({ path }) => `wrote ${String(path)}`);
   peers.schemas.set("write", { properties: { path: { type: "string" } } });
@@ -84,7 +84,7 @@ test("a tool that changed since the model was shown it is not called, and the mo
   await lab.command("caller", { runId: "changed", input: "x" });
   await lab.eventsUntil("changed", "waiting");
 
-  // The tool that waits for a person's yes becomes another one, and so does one that was called already.
+  // The definition of the tool that waits for approval changes, and that of a tool that was called already.
   for (const name of ["write", "guarded"]) peers.schemas.set(name, { properties: { target: {} } });
   model.answer({ text: ["done"] });
   await decideApproval(policy, { approvalId, callId: "cli~changed:1:1", tool: "guarded" });

@@ -26,7 +26,7 @@ lab.peers.agents.set("quick", agent("quick", { plan: { steps: [{ calls }], answe
 const asking = [{ calls: [{ tool: "ask_user", with: { question: "?" } }] }];
 lab.peers.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
 
-test("a run whose runner died behind the acknowledgement has all its events, by the sweeper [run-goal-8]", async () => {
+test("a run whose runner died after the acknowledgement gets all its events from the sweeper [run-goal-8]", async () => {
   const runId = "cli~silent";
   const acknowledged = await mortal
     .mute()
@@ -40,7 +40,7 @@ test("a run whose runner died behind the acknowledgement has all its events, by 
   assert.equal(await mortal.redis.zscore("yard:runs:parked", runId), null);
 });
 
-test("so has one that waits, and it goes on as if nothing had been [run-goal-8]", async () => {
+test("a waiting run whose runner died gets its events too, and continues without a difference [run-goal-8]", async () => {
   const runId = "cli~waiting";
   await mortal.mute().handle(startDelivery("asking", { runId, input: "x" }, { streamSequence: 3 }));
   assert.deepEqual(await sweepLater(), [runId]);
@@ -55,14 +55,14 @@ test("so has one that waits, and it goes on as if nothing had been [run-goal-8]"
   await assertGapless("waiting", 10);
 });
 
-test("a run whose events are in the stream is not kept on the sweeper's list", async () => {
+test("a run whose events are in the stream is removed from the sweeper's list", async () => {
   const runId = "cli~told";
   await living().handle(startDelivery("quick", { runId, input: "x" }, { streamSequence: 6 }));
   await assertGapless("told", 6);
   await until(async () => (await mortal.redis.zscore("yard:runs:parked", runId)) === null);
 });
 
-/** The runs that a sweep wakes when whoever was to publish has had the time for it. */
+/** The runs that a sweep wakes after the runner's time for publishing is over. */
 async function sweepLater(more = 0): Promise<string[]> {
   const woken: string[] = [];
   const wake = async (runId: string): Promise<boolean> => woken.push(runId) > 0;

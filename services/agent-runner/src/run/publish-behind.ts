@@ -6,17 +6,17 @@ import { FenceLost } from "../journal/run-store.ts";
 import type { Unwritten } from "../journal/unwritten.ts";
 import type { LinkedSignal } from "../signals/linked-signal.ts";
 
-/** When more runs than this have events on their way, a run waits for its own, and its runner takes no other. */
+/** When more runs than this have unpublished events, a run waits for its own, and its runner takes no other. */
 const MAX_BEHIND = 1_000;
-/** Events that are acknowledged so much later than their run was let go were held up. */
+/** Events that are acknowledged so much later than the release of their run were delayed. */
 const LATE_MS = 1_000;
-/** Runs are struck off the sweeper's list together. */
+/** Runs are removed from the sweeper's list in batches, at this interval. */
 const STRIKE_MS = 250;
 
 /**
- * Publishes what is left of the events of runs that have ended or wait, behind the acknowledgement of their messages: the
- * journal has the facts. The sweeper knows each of these runs until the stream has its last event, so when this
- * process dies another one publishes what is missing.
+ * Publishes the remaining events of runs that have ended or wait, after their messages were acknowledged: the journal has the
+ * facts. Each of these runs is on the sweeper's list until the stream has its last event, so when this process dies another one
+ * publishes the missing events.
  */
 export class PublishBehind {
   readonly #parked: Pick<ParkedRuns, "lookAgain" | "strike">;
@@ -39,7 +39,7 @@ export class PublishBehind {
     this.#now = options.now;
   }
 
-  /** Makes the run known to the sweeper, which knows a run that waits already. From here on the message may be acknowledged. */
+  /** Puts the run on the sweeper's list, where a waiting run is already. From here on the message may be acknowledged. */
   async announce(run: ActiveRun): Promise<NextLook | null> {
     const { runId } = run.hold;
     const nowMs = this.#now();
@@ -53,7 +53,10 @@ export class PublishBehind {
     return look;
   }
 
-  /** Takes a run over with its lifetime, which ends when its events are in the stream. Waits for that when too many are on their way. */
+  /**
+   * Becomes responsible for a run and its lifetime, which ends when its events are in the stream. Waits for that when too many
+   * runs have unpublished events.
+   */
   async follow(run: ActiveRun, lifetime: LinkedSignal, look: NextLook | null): Promise<void> {
     lifetime.release();
     const settled = this.#settle(run, look, this.#now());
@@ -67,7 +70,7 @@ export class PublishBehind {
     if (!mayFollow) await closed;
   }
 
-  /** Resolves when nothing is on its way any more, or after the time: the sweeper of another runner sees to the rest. */
+  /** Resolves when all events are published, or after the time: the sweeper of another runner publishes the rest. */
   async stop(withinMs: number): Promise<void> {
     const timer = setTimeout(() => {
       for (const lifetime of this.#open.values()) lifetime.abort(new Error("this runner stops"));
@@ -83,12 +86,12 @@ export class PublishBehind {
     const { runId } = run.hold;
     try {
       await run.drainEvents();
-      // From the acknowledgement on nats-server may lose them: the time that was noted is too early where they were late.
+      // From its acknowledgement on nats-server may lose an event: for late events the noted time is too early.
       const nowMs = this.#now();
       if (nowMs - announcedMs > LATE_MS) await this.#unwritten.addRun(runId, nowMs);
       await run.settle();
     } catch (err) {
-      // Another runner has the run by now, and publishes what is missing.
+      // Another runner holds the run now, and publishes what is missing.
       if (!(err instanceof FenceLost)) this.#log.warn({ runId, err }, "events not published yet");
       return;
     }
@@ -101,7 +104,7 @@ export class PublishBehind {
     const published = this.#published;
     this.#published = [];
     this.#striking = null;
-    // The sweeper finds out by itself.
+    // The sweeper removes published runs by itself.
     await this.#parked.strike(published).catch(() => {});
   }
 }

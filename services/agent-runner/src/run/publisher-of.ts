@@ -7,12 +7,12 @@ import type { RunnerParts } from "./runner-parts.ts";
 
 type Parts = Pick<RunnerParts, "bus" | "relay" | "store">;
 
-/** Publishes the events of a run of which so many are known to be in the stream. */
+/** Creates the publisher of a run's events, of which `published` are acknowledged already. */
 export function publisherOf(
   run: {
     readonly started: StartedEntry;
     readonly published: number;
-    /** True for a run that nobody can have published anything of. */
+    /** True for a run of which no runner can have published an event. */
     readonly isNew: boolean;
     readonly signal: AbortSignal;
   },
@@ -36,7 +36,7 @@ export function publisherOf(
   });
 }
 
-/** A stream that has older events has not forgotten those that were acknowledged: it lost them. */
+/** A stream that has older events has not expired the acknowledged ones: it lost them. */
 function lostOf(
   events: readonly RunEvent[],
   at: { readonly found: number; readonly acknowledged: number; readonly oldest: Date | null },

@@ -5,7 +5,7 @@ import { runsThroughDeath } from "../../test-fixtures/runs-through-death.ts";
 const cluster = await testRedisCluster({ replicas: 1, appendfsync: "always" });
 const runThrough = await runsThroughDeath(cluster);
 
-// The primary of the list of runs that wait, and the one of the first run's journal.
+// The primary that has the list of parked runs, and the one that has the first run's journal.
 for (const [round, key] of ["yard:runs:parked", "yard:run:{cli~1-0}:state"].entries())
   test(`a primary of Redis Cluster is killed under load (round ${round}): no run is lost, no call made twice`, async (t) => {
     await cluster.untilComplete();

@@ -5,7 +5,7 @@ import { runsThroughDeath } from "../../test-fixtures/runs-through-death.ts";
 const group = await testRedisGroup(2, { appendfsync: "always" });
 const runThrough = await runsThroughDeath(group);
 
-test("Redis' primary is killed under load, and then the one that took its place: no run is lost, no call made twice", async (t) => {
+test("Redis' primary is killed under load, and then its successor: no run is lost, no call made twice", async (t) => {
   for (const round of [0, 1]) {
     await group.untilComplete();
     const successor = () => group.primary();

@@ -15,7 +15,7 @@ import { isCutOff, isUnsent } from "../core/sendable-call.ts";
 import { routeOf, type ToolCatalogue } from "../core/tool-catalogue.ts";
 import { hasChanged } from "../core/tool-print.ts";
 
-/** Brings a call to whoever carries it out: the run itself, the runner, a skill's text, a provider. */
+/** Routes a call to the component that executes it: the run itself, the runner, a skill's text, a provider. */
 export async function routeCall(
   call: CallState,
   tools: ToolCatalogue,
@@ -82,7 +82,7 @@ async function callProvider(
     const step = await (isAgain ? callAgain(request, context) : callServerTool(request, context));
     return stillWaiting(call, step, context.now());
   } catch (error) {
-    // It is sent as a new one when the stop is lifted, and may be denied then like any other.
+    // The call is sent as a new one when the stop is lifted, and may be denied then like any other.
     if (error instanceof RunStopped && !error.mayHaveRun) context.run.noteNotMade(callId);
     throw error;
   }

@@ -96,7 +96,7 @@ test("runs a plan from the command to the answer, one event for each fact", asyn
   );
 });
 
-test("tells the model about calls that cannot be made, and goes on", async () => {
+test("reports to the model the calls that cannot be made, and continues", async () => {
   lab.peers.skills.set("known", skill("known"));
   lab.peers.agents.set(
     "clumsy",
@@ -130,7 +130,7 @@ test("tells the model about calls that cannot be made, and goes on", async () =>
   assert.equal(events.filter(({ name }) => name === "tool-failed").length, 3);
 });
 
-test("hands failures of tools to the model and cuts what is too long to read", async () => {
+test("passes failures of tools to the model and cuts results that are too long", async () => {
   const { tools, agents } = lab.peers;
   tools.set("down", (_args, { fail }) => {
     throw fail.server_down("lab is down", {
@@ -191,7 +191,7 @@ test("hands failures of tools to the model and cuts what is too long to read", a
   );
 });
 
-test("sends a call again under the same id while the policy is away", async () => {
+test("sends a call again under the same id while the policy is unavailable", async () => {
   const { tools, agents, requested } = lab.peers;
   let refusals = 2;
   tools.set("guarded", (_args, { fail }) => {
@@ -214,7 +214,7 @@ test("sends a call again under the same id while the policy is away", async () =
   assert.equal(requested.get("cli~patient:1:0"), 3);
 });
 
-test("leaves a run whose calls the policy cannot decide for a while, and tells the model nothing of it", async () => {
+test("releases a run for a while when the policy cannot decide about its calls, and does not report that to the model", async () => {
   const { tools, agents, requested } = lab.peers;
   let refusals = 7;
   tools.set("undecided", (_args, { fail }) => {
@@ -237,7 +237,7 @@ test("leaves a run whose calls the policy cannot decide for a while, and tells t
   assert.equal(requested.get("cli~held-up:1:0"), 8);
 });
 
-test("makes a call whose outcome nobody knows once more where the agent or a person says so", async () => {
+test("makes a call with an unknown outcome once more where the agent or a person requests it", async () => {
   const { tools, agents, requested } = lab.peers;
   let losses = 1;
   tools.set("forgetful", (_args, { fail }) => {
@@ -269,7 +269,7 @@ test("makes a call whose outcome nobody knows once more where the agent or a per
   }
 });
 
-test("keeps to the agent's own limits and asks for its roles", async () => {
+test("applies the agent's own limits and requests its roles", async () => {
   const { tools, agents, grants } = lab.peers;
   tools.set("echo", () => "echo");
   const plan = {
@@ -285,7 +285,7 @@ test("keeps to the agent's own limits and asks for its roles", async () => {
   assert.deepEqual(grants.find(({ runId }) => runId === "cli~bound")?.roles, ["reviewer"]);
 });
 
-test("keeps in the run what its list of skills had no room for", async () => {
+test("records in the run the skills for which its list had no room", async () => {
   const { agents, skills } = lab.peers;
   skills.set("zz-one", skill("zz-one"));
   skills.set("zz-two", skill("zz-two"));
@@ -301,7 +301,7 @@ test("keeps in the run what its list of skills had no room for", async () => {
   assert.equal(open.run.skillsCut, undefined);
 });
 
-test("fails a run at its limits and says which one", async () => {
+test("fails a run at its limits and names the limit", async () => {
   const { tools, agents } = lab.peers;
   tools.set("echo", () => "echo");
   const calls = [{ tool: labTool("echo"), with: {} }];
@@ -358,7 +358,7 @@ test("fails a run by its time limit when its provider gives a call up right befo
   }
 });
 
-test("fails a run whose plan asks for what is not there, naming the step and the pointer", async () => {
+test("fails a run whose plan refers to a missing result, naming the step and the pointer", async () => {
   lab.peers.agents.set("broken", answering("broken", "{{/results/missing/text}}"));
   await lab.command("broken", { runId: "broken", input: "x" });
   const events = await lab.eventsUntil("broken", "failed");
@@ -380,7 +380,7 @@ test("activates the command's skill first and lets it narrow the tools", async (
   assert.deepEqual(grant?.tools, [["mcp__lab__*"], ["mcp__lab__echo"]]);
 });
 
-test("takes away from a run what the skills in its prompt do without, also a preloaded one [D51]", async () => {
+test("removes from a run the tools that the skills in its prompt leave out, also for a preloaded one [D51]", async () => {
   const { skills, agents, grants } = lab.peers;
   skills.set("careful", skill("careful", { disallowedTools: ["execute_command"] }));
   skills.set("quiet", skill("quiet", { disallowedTools: ["web_fetch"], allowedTools: ["mcp__*"] }));
@@ -391,7 +391,7 @@ test("takes away from a run what the skills in its prompt do without, also a pre
   assert.deepEqual(grant?.tools, [["mcp__*"], ["*", "!execute_command", "!web_fetch"]]);
 });
 
-test("runs a real model's loop: a refusal is waited out, a tool result goes back, deltas are live", async () => {
+test("runs a real model's loop: a refusal is waited out, a tool result is returned, deltas are live", async () => {
   lab.peers.tools.set("echo", ({ text }) => `echo ${String(text)}`);
   lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: ["mcp__lab__echo"] }));
   chat.answer(
@@ -412,7 +412,7 @@ test("runs a real model's loop: a refusal is waited out, a tool result goes back
   assert.equal(events.at(-1)?.payload["output"], "All done.");
   assert.equal(events.at(-1)?.payload["model"], "local/m");
   const usage = Usage.parse(events.at(-1)?.payload["usage"]);
-  // "half" counts for one token, and its request for what is estimated beside it.
+  // "half" counts for one token, and its request for the estimate beside it.
   const { estimatedTokens = 0 } = usage;
   assert.ok(estimatedTokens > 1);
   assert.deepEqual(usage, {
@@ -437,7 +437,7 @@ test("runs a real model's loop: a refusal is waited out, a tool result goes back
   });
 });
 
-test("live text has no secrets, also one that comes in pieces, and is whole otherwise", async () => {
+test("live text has no secrets, also one that comes in pieces, and is otherwise complete", async () => {
   lab.peers.agents.set("talker", agent("talker", { model: null, tools: [] }));
   const key = ["sk", "proj", "q7Rw2Lx9Tb4Zk8Vm".repeat(3)].join("-");
   const text = `The key ${key} is the one that you want`;
@@ -456,7 +456,7 @@ test("live text has no secrets, also one that comes in pieces, and is whole othe
   assert.equal(run.output, text, "the journal has what the run needs");
 });
 
-test("fails a run whose provider refuses it, and says what the provider said", async () => {
+test("fails a run whose provider refuses it, and passes on the provider's message", async () => {
   lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: [] }));
   chat.answer({ status: 401, error: "no such key" });
   await lab.command("thinker", { runId: "refused", input: "x" });

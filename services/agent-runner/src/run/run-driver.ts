@@ -36,9 +36,9 @@ import { ToolLister } from "./tool-lister.ts";
 const PARALLEL_CALLS = 8;
 
 /**
- * Drives a run until it has ended or waits. Each turn of the loop asks the journal what is next, does it and
- * writes down what came of it, so the loop may be left and entered anywhere. A run that is stopped waits. Rejects with the
- * reason when the run must be left: HandOver, Suspended, FenceLost or the signal's reason.
+ * Drives a run until it has ended or waits. Each turn of the loop derives the next action from the journal, executes it and
+ * records the result, so the loop may be left and entered anywhere. A run that is stopped waits. Rejects with the reason when
+ * the runner must release the run: HandOver, Suspended, FenceLost or the signal's reason.
  */
 export async function driveRun(
   parts: Omit<RunContext, "signal" | "waiting">,
@@ -47,7 +47,7 @@ export async function driveRun(
   while (!(await driveTillTimeIsOver(parts, listing)));
 }
 
-/** False when the time was over and the run was given more of it. */
+/** False when the time was over and the run's limit was raised. */
 async function driveTillTimeIsOver(
   parts: Omit<RunContext, "signal" | "waiting">,
   listing: Promise<Listing> | undefined,
@@ -56,7 +56,7 @@ async function driveTillTimeIsOver(
   const { run, now, stopping } = parts;
   const left = (): number => Math.max(0, deadlineOf(run.state) - now());
   const look = (): void => {
-    // The limit may be another one by now.
+    // The limit may have been raised since the timer was set.
     if (left() > 0) return void (timer = setTimeout(look, left()));
     const endsRun = run.state.limits.onLimit !== "pause";
     timeLimit.abort(new TimeOver("the run's time is over", { endsRun }));
@@ -77,7 +77,7 @@ async function driveTillTimeIsOver(
   }
 }
 
-/** The steps of one owner's runs wait behind a share of those of another's. */
+/** Delays the steps of an owner's runs behind a share of those of other owners. */
 async function inTurn<T>(
   { run, turns }: Pick<RunContext, "run" | "turns">,
   work: () => Promise<T>,
@@ -109,7 +109,7 @@ class Driver {
     });
   }
 
-  /** Does the next thing; false when the run has ended. */
+  /** Executes the next action; false when the run has ended. */
   async step(): Promise<boolean> {
     this.#run.signal.throwIfAborted();
     const action = nextAction(this.#run.state, this.#context.now());
@@ -154,7 +154,7 @@ class Driver {
     }
   }
 
-  /** Writes down what follows from the error, so that the next turn of the loop goes by it. Rejects with any other. */
+  /** Records the consequence of the error, so that the next turn of the loop acts on it. Rejects with any other error. */
   async #settle(error: unknown): Promise<void> {
     try {
       if (error instanceof RunStopped) {
@@ -164,12 +164,12 @@ class Driver {
         await this.#recordEnd({ kind: "failed", failure: error.failure });
       } else throw error;
     } catch (thrown) {
-      // The next turn of the loop finds the time over or the request to cancel, and writes it down.
+      // The next turn of the loop finds the time over or the cancel request, and records it.
       if (!(thrown instanceof TimeOver || thrown instanceof CancelRequested)) throw thrown;
     }
   }
 
-  /** The calls that are open get a result that says so. */
+  /** The open calls get a result that reports the cancellation. */
   async #cancel(): Promise<void> {
     await this.#run.noteUnsent();
     for (const call of openCalls(this.#run.state)) await this.#run.note(cancelledCall(call));
@@ -188,7 +188,7 @@ class Driver {
     }
   }
 
-  /** False when the run has failed, because its owner may keep no more. While Redis itself is nearly full the run rests. */
+  /** False when the run has failed, because its owner may store no more. While Redis itself is nearly full the run is suspended. */
   async #hasRoom(): Promise<boolean> {
     const { runId, requester } = this.#run.state.started;
     try {
@@ -204,7 +204,7 @@ class Driver {
     }
   }
 
-  /** A run is not left for longer than it may last. */
+  /** Limits the suspension to the time that the run has left. */
   #withinTime(suspended: Suspended): Suspended {
     const { message, waitMs } = suspended;
     if (waitMs === null) return suspended;
@@ -212,7 +212,7 @@ class Driver {
     return new Suspended(message, { cause: suspended, waitMs: Math.min(waitMs, leftMs) });
   }
 
-  /** The timer and the sweeper know of the wait before anybody may rely on them. */
+  /** The wait is registered with the timer and the sweeper before the run is released. */
   async #park(action: Extract<NextAction, { action: "park" }>): Promise<void> {
     const { until } = action;
     const { parked, bus, now } = this.#context;
@@ -228,7 +228,7 @@ class Driver {
     await this.#noteIfStill(action, { kind: "waiting", until });
   }
 
-  /** Others write news at any time. What came since the decision may be what the run would wait for, or have to answer. */
+  /** Controls may be recorded at any time. An entry since the decision may be the one that the run would wait for, or have to answer. */
   #noteIfStill(
     action: NextAction,
     entry: WithoutTime<EntryOf<"finished"> | EntryOf<"waiting">>,
@@ -241,7 +241,7 @@ class Driver {
   }
 
   #noteOutcome(step: CallOutcome): void {
-    // A stop ended it. Before the model is called, the list of tools says whether the run itself is stopped.
+    // A stop ended the call. Before the next model call, the new list of tools reveals whether the run itself is stopped.
     if (step.kind === "tool-failed" && step.code === "stopped") this.#tools.forget();
     this.#context.metrics.toolCalls.inc({ outcome: outcomeLabel(step) });
   }
@@ -255,7 +255,7 @@ class Driver {
 
   async #callTools(calls: readonly CallState[]): Promise<void> {
     const tools = await this.#tools.tools();
-    // A skill may take tools away from the calls beside it, so the others are made in the next turn.
+    // A skill may remove tools that the calls beside it need, so those calls are made in the next turn.
     const skills = calls.filter(({ part }) => routeOf(part.tool, tools).to === "skill");
     const [now, limit] = skills.length > 0 ? [skills, 1] : [calls, PARALLEL_CALLS];
     await boundedParallel(now, limit, async (call) => {
@@ -277,7 +277,7 @@ class Driver {
     });
   }
 
-  /** With what answers have used that broke off, if there is any. */
+  /** Adds the usage of broken answers, if there is any. */
   #recordEnd(
     entry: WithoutTime<EntryOf<"failed"> | EntryOf<"cancelled"> | EntryOf<"limit-reached">>,
   ): Promise<void> {

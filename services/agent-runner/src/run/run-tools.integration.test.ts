@@ -33,7 +33,7 @@ const answerSchema = {
   additionalProperties: false,
 };
 
-test("gives a structured answer: prose is asked for again, a wrong form is told, the right one ends the run", async () => {
+test("gives a structured answer: it repeats the request after prose, reports a wrong form, and ends the run with the right one", async () => {
   lab.peers.agents.set("counter", agent("counter", { model: null, tools: [] }));
   const final = (args: string) => ({ calls: [{ id: "f", name: "final_answer", args }] });
   server.answer({ text: ["It is 3."] }, final('{"total":"3"}'), final('{"total":3}'));
@@ -47,7 +47,7 @@ test("gives a structured answer: prose is asked for again, a wrong form is told,
   assert.match(bodies.at(-2) ?? "", /Your answer was not taken/);
 });
 
-test("fails a run whose model never gives the form, and refuses a schema that it cannot check", async () => {
+test("fails a run whose model never uses the form, and refuses a schema that it cannot check", async () => {
   server.answer({ text: ["no"] }, { text: ["no"] }, { text: ["no"] });
   await lab.command("counter", { runId: "formless", input: "count", output: answerSchema });
   const events = await lab.eventsUntil("formless", "failed");
@@ -70,7 +70,7 @@ test("fails a run whose model never gives the form, and refuses a schema that it
   assert.match(JSON.stringify(rejected?.["problems"]), /output: \/pattern: /);
 });
 
-test("takes a fitting answer in a text, too", async () => {
+test("accepts a fitting answer in a text, too", async () => {
   server.answer({ text: ['```json\n{"total": 4}\n```'] });
   await lab.command("counter", { runId: "in-text", input: "count", output: answerSchema });
   const events = await lab.eventsUntil("in-text", "finished");
@@ -160,7 +160,7 @@ test("long results of one answer fit into the model's window together, and the m
   }
 });
 
-test("stops a run that spent its money or goes round in circles", async () => {
+test("stops a run that spent its money or repeats the same calls", async () => {
   lab.peers.tools.set("same", () => "same");
   lab.peers.agents.set("circling", agent("circling", { model: null, tools: [labTool("same")] }));
   const again = { calls: [{ id: "a", name: labTool("same"), args: '{"x":1}' }] };

@@ -13,7 +13,7 @@ import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import type { SessionParts } from "../sessions/session-parts.ts";
 import type { RunDefaults } from "../start/run-limits.ts";
 
-/** What a runner is put together from: all that a delivery needs, from its command to the end of its run. */
+/** The parts of a runner: all that a delivery needs, from its command to the end of its run. */
 export interface RunnerParts extends DriverParts, RunDefaults {
   readonly relay: RunEventRelay;
   readonly store: RunStore;
@@ -27,6 +27,6 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly unwritten: Unwritten;
   readonly runtimes: RuntimeHosts;
   readonly log: Log;
-  /** Picks without progress after which a run has failed. */
+  /** The number of pick-ups without progress after which a run has failed. */
   readonly maxAttempts: number;
 }

@@ -79,7 +79,7 @@ test("a skill that the model activates takes tools away from the calls beside it
   assert.equal(tokens.get("cli~wide:3:0"), narrow);
 });
 
-test("a child run gets no more than its parent has after a skill took tools away [D51]", async () => {
+test("a child run gets no more tools than its parent has after a skill took some away [D51]", async () => {
   skills.set("strict", skill("strict", { allowedTools: ["agent", "mcp__lab__echo"] }));
   agents.set("helper", answering("helper", "helped"));
   agents.set(
@@ -96,14 +96,14 @@ test("a child run gets no more than its parent has after a skill took tools away
   );
   await lab.command("parent", { runId: "parent", input: "x" });
   await lab.eventsUntil("parent", "finished");
-  // The parent's token is asked for on the child's behalf, and the child's is made from it.
+  // The parent's token is requested on the child's behalf, and the child's is made from it.
   const child = grants.findIndex((grant) => grant.agent === "helper");
   const parents = grants.slice(0, child).filter(({ runId }) => runId === "cli~parent");
   assert.deepEqual(parents.at(-1)?.tools, [["agent", "mcp__lab__echo"]]);
   assert.ok(grants[child]?.parentToken !== undefined);
 });
 
-test("asks the policy for the agent's own least approval", async () => {
+test("requests from the policy the approval level that the agent's own file requires", async () => {
   agents.set("asking", answering("asking", "done", { approval: "always" }));
   agents.set("silent", answering("silent", "done"));
   await Promise.all(

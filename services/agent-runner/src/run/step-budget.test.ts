@@ -6,7 +6,7 @@ import { tooMuchForRun } from "./step-budget.ts";
 
 const limits = startedEntry().limits;
 
-test("makes no request that does not fit into what is left", () => {
+test("makes no request that does not fit into the rest of the limit", () => {
   const usage = { inputTokens: 60, outputTokens: 30 };
   const state = { limits: { ...limits, maxTokens: 100 }, usage, knownCostUsd: 0 };
   assert.equal(tooMuchForRun(state, { tokens: 10, costUsd: 0 }), null);
@@ -19,7 +19,7 @@ test("makes no request that does not fit into what is left", () => {
   assert.equal(tooMuchForRun(dear, { tokens: 10, costUsd: 0.6 })?.limit, "maxCostUsd");
 });
 
-test("goes beyond a limit by one answer at most [run-goal-9]", () => {
+test("exceeds a limit by one answer at most [run-goal-9]", () => {
   const calls = fc.array(fc.record({ request: fc.nat(500), answer: fc.nat(500) }), {
     minLength: 1,
   });

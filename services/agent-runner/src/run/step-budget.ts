@@ -4,7 +4,7 @@ import type { RunState } from "../core/run-state.ts";
 import { pause, Suspended } from "../signals/interruption.ts";
 import type { StepNeed } from "../limits/team-ledger.ts";
 
-/** What a model call is taken to need: its request, and room for an answer. */
+/** The expected use of a model call: by its request, and by the answer. */
 export interface CallNeed {
   readonly request: StepNeed;
   readonly answer: StepNeed;
@@ -12,11 +12,11 @@ export interface CallNeed {
 
 type BudgetContext = Pick<RunContext, "run" | "ledger" | "waiting" | "random">;
 
-/** As long as other runs of the team hold the rest, the run waits here; then it goes back to the queue. */
+/** While other runs of the team hold the rest, the run waits here for this time; then it returns to the queue. */
 const LONGEST_WAIT_MS = 30_000;
 const POLL_MS = 500;
 
-/** What one run may still use up: reserved before each model call, and settled by what the journal says. */
+/** The use that is left to one run: reserved before each model call, and settled from the journal. */
 export class StepBudget {
   readonly #context: BudgetContext;
 
@@ -25,8 +25,8 @@ export class StepBudget {
   }
 
   /**
-   * Reserves what the next model call needs. Resolves with the limit that leaves too little for it, or with null.
-   * `needOf` is asked only when there is a limit to compare with.
+   * Reserves the expected use of the next model call. Resolves with the limit that leaves too little for it, or with null.
+   * `needOf` is called only when there is a limit to compare with.
    */
   async reserve(
     needOf: () => CallNeed,
@@ -55,8 +55,8 @@ export class StepBudget {
   }
 
   /**
-   * Counts what the call has used. It may be left out: the next reservation or the end of the run counts
-   * the same, and what is held is forgotten after a while.
+   * Counts the usage of the call. It may be left out: the next reservation or the end of the run counts the same, and the
+   * reservation expires after a while.
    */
   async settle(): Promise<void> {
     const { run, ledger } = this.#context;
@@ -65,8 +65,8 @@ export class StepBudget {
 }
 
 /**
- * A request that does not fit any more is not made. How long the answer will be nobody knows, so a run goes
- * beyond a limit by one answer at most.
+ * Returns the limit that a request would exceed; such a request is not sent. The length of the answer cannot be predicted, so a
+ * run exceeds a limit by one answer at most.
  */
 export function tooMuchForRun(
   { limits, usage, knownCostUsd }: Pick<RunState, "limits" | "usage" | "knownCostUsd">,

@@ -74,7 +74,7 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
 
 test("stores each event once when the next runner comes later than the stream remembers message ids [run-goal-2]", async () => {
   const gate = newGate();
-  const short = await shortWindow(nats); // the run goes on after eight seconds
+  const short = await shortWindow(nats); // the next runner takes the run over after eight seconds
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   await lab.command("walker", { runId: "late", input: "x" });
   await gate.reached;
@@ -82,7 +82,7 @@ test("stores each event once when the next runner comes later than the stream re
   const [holder, other] = sortByHolder(runners);
   holder.kill("SIGKILL");
   await holder.exited;
-  // A word about the run that is not one of its own events.
+  // A message about the run that leads to an event not from its journal.
   await lab.publish("yard.cmd.cli.run.cancel.late", '{"colour":"red"}');
   await lab.eventsUntil("late", "rejected");
   gate.open("opened");
@@ -112,7 +112,7 @@ test("hands a run over at a step boundary when its runner is stopped, and counts
   await stop(second);
 });
 
-test("gives a run back unharmed when a call outlasts the time to stop", async () => {
+test("releases a run unharmed when a call outlasts the time to stop", async () => {
   const gate = newGate();
   const first = await lab.runner({ YARD_DRAIN_MS: "2000" });
   await lab.command("walker", { runId: "outlasted", input: "x" });
@@ -138,14 +138,14 @@ test("stops a runner that lost its run while it was frozen, and lets the other f
   gate.open("opened");
   const events = await lab.eventsUntil("frozen", "finished");
   holder.kill("SIGCONT");
-  // It depends on which it finds first: that its time to renew is over, or that another runner has the run.
+  // The log depends on what it finds first: that its time to renew is over, or that another runner has the run.
   await holder.logged("run lost to another runner", "run left: its claim could not be renewed");
   assertOneRun(events, "frozen");
   await Promise.all([stop(holder), stop(other)]);
   assertOneRun(await lab.eventsUntil("frozen", "finished"), "frozen");
 });
 
-test("a run whose calls are refused as those of an older claim keeps no slot from others, and goes on", async () => {
+test("a run whose calls are refused as those of an older claim keeps no slot from others, and continues", async () => {
   let refusals = 1;
   peers.tools.set("fenced", (_args, { fail, correlationId: runId }) => {
     if (refusals === 0) return "went on";
@@ -224,7 +224,7 @@ function assertOneRun(events: readonly RunEventRecord[], runId: string): void {
   }
 }
 
-/** A tool call that waits in the middle of a run until the test lets it go on. */
+/** A tool call that waits in the middle of a run until the test releases it. */
 function newGate(): { readonly reached: Promise<void>; readonly open: (text: string) => void } {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();

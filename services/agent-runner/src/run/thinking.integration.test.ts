@@ -24,7 +24,7 @@ lab.peers.agents.set("deep", agent("deep", { model: "local/m", thinking: "high" 
 
 const asked = (): unknown[] => model.requests.map(({ body }) => body["reasoning_effort"]);
 
-test("a run thinks as much as its command says, else as its agent says, in each of its steps [F9]", async () => {
+test("a run thinks at the level of its command, else at its agent's, in each of its steps [F9]", async () => {
   const echo = { id: "call_1", name: labTool("echo"), args: "{}" };
   model.answer({ calls: [echo] }, { text: ["done"] });
   await lab.command("deep", { runId: "own", input: "x" });
@@ -45,7 +45,7 @@ test("a run thinks as much as its command says, else as its agent says, in each 
   }
 });
 
-test("a copy of a run thinks as much as that one", async () => {
+test("a copy of a run thinks at the level of the original", async () => {
   model.answer({ text: ["done"] });
   const copy = { newRunId: "copied", fromStep: 1 };
   await publishCommand(lab.bus, forkRun, { runId: "less" }, copy);
@@ -53,7 +53,7 @@ test("a copy of a run thinks as much as that one", async () => {
   assert.equal(asked().at(-1), "low");
 });
 
-test("a run, and a copy of it, samples as its command says, before what its agent says", async () => {
+test("a run, and a copy of it, samples as its command says, before the agent's own setting", async () => {
   lab.peers.agents.set("warm", agent("warm", { model: "local/m", temperature: 1.5 }));
   const settings = ["temperature", "top_p", "seed", "stop", "max_tokens", "presence_penalty"];
   const sampled = () => settings.map((name) => model.requests.at(-1)?.body[name]);
@@ -78,7 +78,7 @@ test("a run, and a copy of it, samples as its command says, before what its agen
   assert.deepEqual(sampled(), [1.5, undefined, undefined, undefined, undefined, undefined]);
 });
 
-test("a level that there is not is refused with those that there are [F9]", async () => {
+test("an unknown level is refused with a list of the known ones [F9]", async () => {
   await lab.command("plain", { runId: "loud", input: "x", thinking: "loud" });
   const events = await lab.eventsUntil("loud", "rejected");
   assert.match(
@@ -87,7 +87,7 @@ test("a level that there is not is refused with those that there are [F9]", asyn
   );
 });
 
-test("a message of a session may say it for its own run, and the session shows what its last run had [F6] [F9]", async () => {
+test("a message of a session may set the level for its own run, and the session shows that of its last run [F6] [F9]", async () => {
   model.answer({ text: ["one"] }, { text: ["two"] });
   const say = (more: object) =>
     call(lab.bus, sendToSession, { session: "talk", message: "hi", timeoutSeconds: 20, ...more });

@@ -11,7 +11,7 @@ import { ToolLister } from "./tool-lister.ts";
 
 const NOW = Date.parse("2026-01-01T00:00:00.000Z");
 
-test("the first list is what was asked for ahead, and the next is asked for anew", async () => {
+test("the first list is the one requested in advance, and the next is requested anew", async () => {
   const { lister, asked } = listerWith({
     listing: Promise.resolve({ tools: [tool("ahead")], denied: [], unavailable: [] }),
   });
@@ -25,7 +25,7 @@ test("the first list is what was asked for ahead, and the next is asked for anew
   assert.equal(asked(), 1);
 });
 
-test("a list that does not come is not waited for longer than the run goes on", async () => {
+test("a list that does not come is not waited for after the run has ended", async () => {
   const leaving = new AbortController();
   const { lister } = listerWith({ listing: new Promise(() => {}), signal: leaving.signal });
   const listed = assert.rejects(lister.tools(), { message: "cancelled" });
@@ -33,7 +33,7 @@ test("a list that does not come is not waited for longer than the run goes on", 
   await listed;
 });
 
-test("a tool of the runner that the policy denies is not offered, unless the policy gives no answer", async () => {
+test("a tool of the runner that the policy denies is not offered, unless the policy is unavailable", async () => {
   const denying = listerWith({ filterOwn: async () => [] });
   const { offered, own } = await denying.lister.tools();
   assert.deepEqual(
@@ -76,7 +76,7 @@ test("a server that a run names and that is not connected is connected first, fo
   const asked: string[] = [];
   const failures = () => {
     const unconnected = ["files", "web", "slow"].filter((server) => !connected.has(server));
-    for (const server of ensured) connected.add(server); // the next list knows it
+    for (const server of ensured) connected.add(server); // the next list includes it
     return unconnected.map((server) => {
       return { server, status: "disconnected" as const, error: "not connected" };
     });
@@ -124,7 +124,7 @@ function listerWith({
     listBuiltins: async () => ({ tools: [] }),
     filterOwn,
   };
-  // Nobody else is asked for a list.
+  // The lister calls no other service.
   const peers = broker as unknown as Peers;
   const run = {
     state: startOf(startedEntry({ catalogue: [], depthLeft: 1, toolLayers: layers })),

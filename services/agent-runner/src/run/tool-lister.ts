@@ -11,7 +11,7 @@ import { ownToolsOf, policedTools, unusableTools } from "./own-tools.ts";
 import { listProviderTools, type Listing } from "../tools/listed-tool.ts";
 import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
 
-/** After so long the tools are asked for again at the next step: servers come and go. */
+/** After this time the next step lists the tools anew, since servers appear and disappear. */
 const CATALOGUE_AGE_MS = 30_000;
 
 type ListerContext = Pick<
@@ -32,13 +32,13 @@ interface Known {
   readonly toolLayers: RunState["toolLayers"];
 }
 
-/** The tools that one run may use at the moment; what a model is not shown is in the journal. */
+/** The tools that one run may use at the moment; the tools left out of a request are in the journal. */
 export class ToolLister {
   readonly #context: ListerContext;
   #known: Known | null = null;
   #ahead: Promise<Listing> | undefined;
 
-  /** `ahead` is what was asked for a new run before it was made; the first list of tools is of it. */
+  /** `ahead` is the list requested for a new run before the run was made; it is used as the first list. */
   constructor(context: ListerContext, ahead?: Promise<Listing>) {
     this.#context = context;
     this.#ahead = ahead;
@@ -53,25 +53,25 @@ export class ToolLister {
     const { offered, leftOut } = tools;
     if (leftOut.length > 0 && leftOut.join() !== before.join())
       await run.note({ kind: "tools-left-out", offered: offered.length, leftOut: [...leftOut] });
-    // The same server may say something else each time.
+    // The same server may report another reason each time.
     if (serversOf(unavailable) !== serversOf(missing))
       await run.note({ kind: "tools-unavailable", servers: [...unavailable] });
     return tools;
   }
 
-  /** True when a call that is made now goes by these. */
+  /** True when a call that is made now uses this list. */
   isCurrent(tools: ToolCatalogue): boolean {
     return this.#known?.tools === tools && this.#isGood(this.#known);
   }
 
-  /** What was listed is out of date: the next step asks again. */
+  /** Drops an outdated list: the next step lists the tools anew. */
   forget(): void {
     this.#known = null;
   }
 
   #isGood({ at, toolLayers }: Known): boolean {
     const { now, run } = this.#context;
-    // A skill that was activated since may have taken tools away.
+    // A skill that was activated since may have removed tools.
     return toolLayers === run.state.toolLayers && now() - at < CATALOGUE_AGE_MS;
   }
 
@@ -122,7 +122,10 @@ async function abortOf(signal: AbortSignal): Promise<never> {
   throw signal.reason;
 }
 
-/** What decides which tools are shown when there are too many: the same for the runs of a session, as long as it remembers its beginning. */
+/**
+ * The text that decides which tools are shown when there are too many. It is the same for the runs of a session, as long as the
+ * session has its first message.
+ */
 function aboutOf({ agent, roles = [], instructions, prompt, before = [] }: StartedEntry): string {
   const task = before[0]?.text ?? prompt;
   return [agent, ...roles, cutText(task, 2_000), cutText(instructions, 1_000)].join("\n");

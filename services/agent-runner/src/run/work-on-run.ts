@@ -23,12 +23,12 @@ import { Suspended } from "../signals/interruption.ts";
 import type { Listing } from "../tools/listed-tool.ts";
 import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 
-/** Share of the runs after whose end ten of the list are looked at: more than come. */
+/** The share of ended runs after which ten entries of the index are checked: more than are added. */
 const TRIM_SHARE = 0.2;
 
 export type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
 
-/** What was prepared for a run that did not exist a moment ago. */
+/** The parts prepared for a run that did not exist a moment ago. */
 export interface Created {
   readonly started: StartedEntry;
   readonly token: RunToken;
@@ -37,12 +37,12 @@ export interface Created {
 
 interface Work {
   readonly claimed: Claimed;
-  /** Null for a run that was there before. */
+  /** Null for a run that existed before. */
   readonly created: Created | null;
   readonly delivery: Delivery;
 }
 
-/** Drives a run that this runner holds until it has ended or waits. Rejects when it must be left before. */
+/** Drives a run that this runner holds until it has ended or waits. Rejects when the runner must release it before. */
 export async function workOnRun(work: Work, options: RunnerParts): Promise<Outcome> {
   const { claimed, created, delivery } = work;
   const { store, index, active, behind, peers, stopping, now, random } = options;
@@ -56,18 +56,18 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
   let isFollowed = false;
   try {
     const { started } = run.state;
-    // One that is only to be ended needs no turn.
+    // A run that is only to be ended needs no turn.
     const isWork = run.state.cancellation === null;
     if (isWork && (await beginInSession(options.sessions, started)) === "busy")
       throw new Suspended("another run of the session is under way");
-    // It lies elsewhere and nothing of the run depends on it, so the run goes on in the meantime.
+    // The run does not depend on the index, so it continues while the entry is written.
     const listed = index.add(started.runId, started.at);
-    listed.catch(() => {}); // told below, unless the run is left before
+    listed.catch(() => {}); // awaited below, unless the run is abandoned before
     const isTakeover = !isNew && entries.at(-1)?.kind !== "retried";
     const isWoken = isTakeover && hasWaitedLast(entries);
     const isReported = isTakeover && hasResumed(entries, run.state);
     await begun(run, { claimed, isTakeover, isWoken, isReported }, options);
-    // What was prepared for a run that exists is not what that run is pinned to.
+    // An existing run is pinned to its own versions, not to those that were prepared for this delivery.
     const initial = isNew ? created.token : null;
     const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
     const listing = isNew ? created.listing : undefined;
@@ -84,9 +84,9 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
     if (hasEnded && random() < TRIM_SHARE) await index.trim().catch(() => {}); // others trim it, too
     return { outcome: "done" };
   } catch (error) {
-    // Without it the successor takes them for sent, which does no harm.
+    // Without this entry the next runner assumes that the calls were sent, which does no harm.
     if (!run.signal.aborted) await run.noteUnsent().catch(() => {});
-    // The successor publishes what is missing; doing it here only spares it the work.
+    // The next runner would publish the missing events; publishing them here only saves it the work.
     if (stopping.aborted && !run.signal.aborted) await run.settle().catch(() => {});
     throw error;
   } finally {
@@ -97,7 +97,7 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
   }
 }
 
-/** A CLI whose run waits is kept for a while: most approvals come soon. */
+/** Releases the run's CLI. The CLI of a waiting run is kept for a while, since most approvals come soon. */
 async function leaveRuntime(
   { model, started, waiting, end }: RunState,
   { models, runtimes, log }: RunnerParts,
@@ -127,14 +127,14 @@ function openRun(
   return new ActiveRun({ hold, state, store, publisher, signal, lose: lifetime.abort, now });
 }
 
-/** Says that the run is in work here, and gives up one that was picked up too often for nothing. */
+/** Records that this runner works on the run, and ends a run that was picked up too often without progress. */
 async function begun(
   run: ActiveRun,
   how: {
     readonly claimed: Claimed;
     readonly isTakeover: boolean;
     readonly isWoken: boolean;
-    /** The journal says already that the run was taken over where it stands. */
+    /** The journal records already that the run was taken over at this point. */
     readonly isReported: boolean;
   },
   { bus, maxAttempts, log }: RunnerParts,
@@ -149,7 +149,7 @@ async function begun(
   if (isWoken) {
     await run.note({ kind: "woken", attempt: attempts });
   } else if (isTakeover && how.isReported) {
-    // Whoever reads along learns from it that what the model wrote so far is void, where an entry tells it else.
+    // Live readers learn from it that the model's text so far is void; in the other cases a journal entry announces it.
     const step = run.state.turns.length + 1;
     const to = runTokens(runId, requester);
     publishLive(bus, runLive, to, { runId, step, delta: "", kind: "reset-step" });
@@ -161,12 +161,12 @@ async function begun(
   await run.note({ kind: "dead", failure: { code: "too_many_attempts", message } });
 }
 
-/** However often a run comes back that something keeps from going on, its journal and its events do not grow. */
+/** Keeps the journal and the events of a run from growing, however often an outage sends it back. */
 function hasResumed(entries: readonly JournalEntry[], { progress }: RunState): boolean {
   return entries.slice(progress).some(({ kind }) => kind === "resumed");
 }
 
-/** True when the run was let go, and what came since is news that woke it. */
+/** True when the run was released, and a later control woke it. */
 function hasWaitedLast(entries: readonly JournalEntry[]): boolean {
   return entries.findLast((entry) => !isForeign(entry))?.kind === "waiting";
 }
