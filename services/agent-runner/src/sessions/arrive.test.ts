@@ -47,7 +47,7 @@ function waiting(runId: string): SessionCommand {
   return { ...who, payload: { input: "x" }, message: { ...from, publishedAt: AT } };
 }
 
-test("a message may say which skills are off from now on; another one leaves them, and so does a reset [DR13]", () => {
+test("a message may name the skills that are off from now on; another one leaves them, and so does a reset [DR13]", () => {
   const first = arriving(NO_RECORD, { ...message("a"), skillsOff: ["pdf"] });
   assert.deepEqual(first.record.session?.skillsOff, ["pdf"]);
   const second = arriving(first.record, message("b"));
@@ -58,13 +58,13 @@ test("a message may say which skills are off from now on; another one leaves the
   const anew = { slot: SLOT, by: "team-a", nowMs: NOW, waiting: [] };
   const after = reset(second.record, second.record.session, anew);
   assert.deepEqual(after.session.skillsOff, ["pdf"]);
-  // A record of before has no such list.
+  // A record of an older version has no such list.
   const { skillsOff: _, ...older } = second.record.session;
   const read = SessionRecord.parse({ ...second.record, session: older });
   assert.deepEqual(read.session?.skillsOff, []);
 });
 
-test("begins a session with the first message, and tells of it once", () => {
+test("begins a session with the first message, and announces it once", () => {
   const { record, placing } = arriving(NO_RECORD, message("a"));
   assert.equal(placing.outcome, "go");
   assert.deepEqual(
@@ -77,7 +77,7 @@ test("begins a session with the first message, and tells of it once", () => {
   assert.equal(arriving(record, message("a", undefined, "other")).placing.outcome, "taken");
 });
 
-test("what no run can be told waits where it was to be told", () => {
+test("a message that cannot be given to a run waits instead of steering it", () => {
   const { record } = busySession();
   const skill = { ...message("b", "steer"), isOwnRun: true };
   const { record: next, placing } = arriving(record, skill);
@@ -85,7 +85,7 @@ test("what no run can be told waits where it was to be told", () => {
   assert.equal(arriving(next, skill).placing.outcome, "queued");
 });
 
-test("does with a message for a busy session what it says, else what the session says", () => {
+test("treats a message for a busy session as the message says, else as the session's setting says", () => {
   const { record, session } = busySession();
   const outcome = (onBusy?: BusyPolicy, policy: BusyPolicy = "enqueue") =>
     arriving({ ...record, session: { ...session, onBusy: policy } }, message("b", onBusy)).placing
@@ -109,12 +109,12 @@ test("an interrupting message is the next one, before those that wait longer", (
     record.session?.queue.map(({ runId }) => runId),
     ["c", "b"],
   );
-  // Whoever placed it may have died before the run was cancelled.
+  // The runner that placed it may have died before the run was cancelled.
   assert.equal(arriving(record, message("c", "interrupt")).placing.outcome, "interrupt");
   assert.equal(arriving(record, message("b")).placing.outcome, "queued");
 });
 
-test("refuses what has no room in the queue", () => {
+test("refuses a message when the queue is full", () => {
   let { record } = busySession();
   for (const runId of ["b", "c", "d"]) record = arriving(record, message(runId)).record;
   const full = arriving(record, message("e"));
@@ -122,7 +122,7 @@ test("refuses what has no room in the queue", () => {
   assert.equal(full.record, record);
 });
 
-test("a message that nobody heard arrives anew, one that was heard is known for good", () => {
+test("a message that no run received arrives anew, one that a run received is never placed again", () => {
   const { record } = busySession();
   const given = arriving(record, message("b", "steer")).record;
   assert.equal(arriving(given, message("b", "enqueue")).placing.outcome, "steer");
@@ -136,7 +136,7 @@ test("a message that nobody heard arrives anew, one that was heard is known for 
   assert.equal(confirmSteer(told, { runId: "b", at: AT }), told);
 });
 
-test("writes the end of a run once, and not that of a run which has not the session", () => {
+test("writes the end of a run once, and not the end of a run that does not have the session", () => {
   const { record, session } = busySession();
   const done = settle(record, ended(session, "a"), 2);
   assert.deepEqual([done.isNews, done.next, done.record.session?.totalTokens], [true, null, 5]);
@@ -162,7 +162,7 @@ test("a retried run takes the session again when it is free, and its tokens coun
   assert.equal(settle(back.record, more, 1).record.session?.totalTokens, 14);
 });
 
-test("makes room for the next when no run could be made, but never beside one that exists", () => {
+test("makes room for the next message when no run could be made, but never beside a run that exists", () => {
   const first = arriving(NO_RECORD, message("a"));
   assert.ok(first.placing.outcome === "go");
   const { sessionId } = first.placing.session;
@@ -173,7 +173,7 @@ test("makes room for the next when no run could be made, but never beside one th
   assert.equal(release(begun, refused).record, begun);
 });
 
-test("an end refuses what waits, and a reset has another id even within one millisecond", () => {
+test("an end refuses the waiting messages, and a reset has another id even within one millisecond", () => {
   const { record, session } = busySession();
   const over = end(record, session, { reason: "deleted", at: AT, waiting: [waiting("b")] });
   assert.equal(over.session, null);
@@ -195,7 +195,7 @@ test("an end refuses what waits, and a reset has another id even within one mill
   );
 });
 
-/** What may happen to a session, in any order and any number of times. */
+/** A step in the life of a session, in any order and any number of times. */
 type Step =
   | { readonly type: "arrive"; readonly run: number; readonly onBusy: BusyPolicy | undefined }
   | {
@@ -216,11 +216,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   }),
 );
 
-test("whatever happens, one run at most is under way, nothing is lost and no end is told twice", () => {
+test("in any order of steps at most one run is under way, nothing is lost and no end is published twice", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let record: SessionRecord = NO_RECORD;
-      // Runs that exist and have not ended, and how often each end was told.
+      // Runs that exist and have not ended, and how often each end was published.
       const live = new Set<string>();
       const told = new Map<string, number>();
       const lives = new Map<string, number>();
@@ -241,7 +241,7 @@ test("whatever happens, one run at most is under way, nothing is lost and no end
             break;
           }
           case "begin": {
-            // Only a run that has its turn, or one that is retried, comes so far.
+            // Only a run that has its turn, or one that is retried, can begin.
             if (!accepted.has(runId) || isWaiting(record, runId)) break;
             const next = begin(record, { sessionId, placed: message(runId) });
             record = next.record;
@@ -259,7 +259,7 @@ test("whatever happens, one run at most is under way, nothing is lost and no end
             const next = settle(record, ended(record.session, runId, status), 2);
             record = next.record;
             if (next.isNews) told.set(runId, (told.get(runId) ?? 0) + 1);
-            // Everybody who comes late says it again.
+            // A repeated end changes nothing.
             if (record.session !== null)
               assert.equal(settle(record, ended(record.session, runId, status), 2).isNews, false);
             leftAgain.add(runId);

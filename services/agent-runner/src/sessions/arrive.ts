@@ -5,45 +5,45 @@ import { withFact, withRunFact } from "./session-facts.ts";
 import type { Placed, SessionLimits, SessionRecord, SessionState } from "./session-record.ts";
 import { kindOfKey, sessionIdOf } from "./session-slot.ts";
 
-/** A message for a session, of which each is a run of its own unless it is given to another one. */
+/** A message for a session. Each message becomes a run of its own unless it steers another one. */
 export interface Arrival extends Placed {
   readonly slot: string;
   readonly owner: string;
   readonly key: string;
   readonly agent: string;
-  /** Undefined: as the session says. */
+  /** Undefined: the session's setting applies. */
   readonly onBusy: BusyPolicy | undefined;
-  /** Undefined: as the session says. */
+  /** Undefined: the session's setting applies. */
   readonly skillsOff?: readonly string[] | undefined;
-  /** True when it cannot be given to the run that is under way: it waits where that was wanted. */
+  /** True when it cannot steer the run that is under way: it waits instead. */
   readonly isOwnRun?: boolean;
 }
 
-/** What becomes of a message. */
+/** The outcome for a message. */
 export type Placing =
   /** Its run is the session's one run now: begin it. */
   | { readonly outcome: "go"; readonly session: SessionState }
   | { readonly outcome: "queued"; readonly session: SessionState; readonly position: number }
-  /** It waits as the next one, and the run that is under way is to be cancelled. */
+  /** It is the next one in the queue, and the run that is under way is to be cancelled. */
   | {
       readonly outcome: "interrupt";
       readonly session: SessionState;
       readonly active: Placed;
       readonly position: 1;
     }
-  /** It is to be given to the run that is under way; whether that hears it must be found out. */
+  /** It is to be given to the run that is under way; the caller must find out whether the run receives it. */
   | { readonly outcome: "steer"; readonly session: SessionState; readonly into: string }
   | { readonly outcome: "busy"; readonly session: SessionState; readonly activeRun: string }
   | { readonly outcome: "full"; readonly session: SessionState }
   /** The run id belongs to another message. */
   | { readonly outcome: "taken"; readonly session: SessionState };
 
-/** So many messages that were given to runs are remembered. */
+/** The number of steered messages that the record retains. */
 const KNOWN_STEERED = 100;
 
 /**
- * Finds the place of a message in its session, which is begun when there is none. The same message again
- * has the place that it has. The record is unchanged where nothing is to be written.
+ * Places a message in its session, which is created when there is none. A repeated message keeps its position. The record is
+ * unchanged when nothing is to be written.
  */
 export function arrive(
   record: SessionRecord,
@@ -137,7 +137,7 @@ function beginSession(
   return { record: withNew(record, session), placing: { outcome: "go", session } };
 }
 
-/** A session in which nothing was said yet. */
+/** A session without messages. */
 export function newSession(
   { slot, owner, key, agent }: Pick<Arrival, "slot" | "owner" | "key" | "agent">,
   nowMs: number,
@@ -165,14 +165,14 @@ export function newSession(
   };
 }
 
-/** The record with a session that begins, which is told. */
+/** Adds a new session to the record, and the event that announces it. */
 export function withNew(record: SessionRecord, session: SessionState): SessionRecord {
   const { kind, agent, createdAt: at } = session;
   const fields = { kind, agent };
   return withFact({ ...record, session }, session, { contract: sessionCreated, at, fields });
 }
 
-/** The place that a message has already; null for a new one. */
+/** The earlier placing of a message; null for a new message. */
 function knownPlacing(session: SessionState, { runId, digest, onBusy }: Arrival): Placing | null {
   const { active, queue, steered } = session;
   const taken: Placing = { outcome: "taken", session };
@@ -180,7 +180,7 @@ function knownPlacing(session: SessionState, { runId, digest, onBusy }: Arrival)
   const index = queue.findIndex((waiting) => waiting.runId === runId);
   if (index >= 0) {
     if (queue[index]?.digest !== digest) return taken;
-    // Whoever put it there may have died before the run was cancelled.
+    // The runner that put it there may have died before the run was cancelled.
     const isFirst = index === 0 && active !== null && (onBusy ?? session.onBusy) === "interrupt";
     if (isFirst) return { outcome: "interrupt", session, active, position: 1 };
     return { outcome: "queued", session, position: index + 1 };

@@ -10,8 +10,8 @@ const FIRST_LOOK_MS = 20;
 const LAST_LOOK_MS = 500;
 
 /**
- * Waits for the end of a run; null when it does not come in time. The store is asked again and again, by and
- * by more rarely, so nothing is missed while connections come and go.
+ * Waits for the end of a run; null when it does not come in time. It polls the store, at growing intervals, so nothing is
+ * missed while connections come and go.
  */
 export async function answerOf(
   parts: SessionParts,
@@ -29,12 +29,12 @@ export async function answerOf(
     if (answered !== null) return answered;
     const leftMs = untilMs - parts.now();
     if (leftMs <= 0 || signal.aborted) return null;
-    await pause(Math.min(delayMs, leftMs), signal).catch(() => {}); // an abort is seen above
+    await pause(Math.min(delayMs, leftMs), signal).catch(() => {}); // the check above handles an abort
     delayMs = Math.min(delayMs * 1.5, LAST_LOOK_MS);
   }
 }
 
-/** What became of a run of a session; null while nothing has. */
+/** The answer or the failure of a run of a session; null while it has neither. */
 export async function lookForAnswer(
   { runs, store }: SessionParts,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },

@@ -12,8 +12,8 @@ import type { SessionParts } from "./session-parts.ts";
 import type { SessionCommand } from "./session-record.ts";
 
 /**
- * Takes what services bring in the name of an owner. NATS lets no client ask here, so `owner` and `origin` are
- * believed of whoever does.
+ * Accepts messages that services deliver in the name of an owner. NATS lets no client send this request, so `owner` and
+ * `origin` are trusted.
  */
 export function handleDeliveries(service: Service, parts: SessionParts): void {
   service.handle(deliverToSession, async (request, { caller, fail }) => {

@@ -3,7 +3,7 @@ import type { IndexEntry } from "./session-index.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 import { end, reset } from "./transitions.ts";
 
-/** A session that was ended, what was stopped with it, and, after a reset, what follows it. */
+/** A session that was ended, the runs that were stopped with it, and, after a reset, the session that follows it. */
 export interface EndedSession {
   readonly ended: SessionState;
   readonly next: SessionState | null;
@@ -12,8 +12,8 @@ export interface EndedSession {
 }
 
 /**
- * Ends one life of a session; null when it has ended before. Its run is cancelled and what waits is refused,
- * so nobody waits for an answer that cannot come.
+ * Ends one life of a session; null when it has ended before. Its run is cancelled and the waiting messages are refused, so no
+ * caller waits for an answer that cannot come.
  */
 export async function endSession(
   parts: SessionParts,
@@ -22,7 +22,7 @@ export async function endSession(
     readonly sessionId: string;
     readonly reason: "idle" | "deleted" | "reset";
     readonly by: string;
-    /** Asked at the moment of the write. */
+    /** Called at the moment of the write. */
     readonly may?: (session: SessionState) => boolean;
   },
 ): Promise<EndedSession | null> {
@@ -57,7 +57,7 @@ export async function endSession(
   return outcome;
 }
 
-/** Takes a session off the lists, unless it was begun again meanwhile. */
+/** Removes a session from the lists, unless it was begun again meanwhile. */
 export async function forgetEntry(parts: SessionParts, entry: IndexEntry): Promise<void> {
   const { index, store, now } = parts;
   if (!(await isEmpty(parts, entry))) return;
@@ -67,7 +67,7 @@ export async function forgetEntry(parts: SessionParts, entry: IndexEntry): Promi
   await index.touch(entry, { usedMs: now(), lookMs: now() + RECHECK_MS });
 }
 
-/** What is still to be published keeps an entry, so that the sweeper finds it. */
+/** An unpublished event keeps the entry, so that the sweeper finds it. */
 async function isEmpty({ store }: SessionParts, { slot }: IndexEntry): Promise<boolean> {
   const { session, outbox } = (await store.read(slot)).record;
   return session === null && outbox.length === 0;

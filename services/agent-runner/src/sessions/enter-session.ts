@@ -10,14 +10,14 @@ import type { SessionCommand, SessionState } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
 import { begin, isEnding, release, settle, toldOf, type Beginning } from "./transitions.ts";
 
-/** What a command comes to in the session that it names. */
+/** The outcome for a command in the session that it names. */
 export type Entering =
   | { readonly next: "go"; readonly command: RunCommand }
-  /** Another run has it, or it waits: there is nothing to do for it now. */
+  /** Another run has the message, or it waits: there is nothing to do for the command now. */
   | { readonly next: "done" }
   | { readonly next: "reject"; readonly rejection: Rejection };
 
-/** Finds the place of a command in its session, where it names one. What the session has for it is read when it is its turn. */
+/** Places a command in its session, if it names one. The session's settings and history are read when the command has its turn. */
 export async function enterSession(
   parts: SessionParts,
   command: RunCommand,
@@ -56,7 +56,7 @@ export async function enterSession(
   };
 }
 
-/** Who gave it its turn has done what else there is to do about its message. */
+/** True when the run has its turn: the runner that gave it the turn has also handled the rest of the message. */
 function hasTurn(
   session: SessionState | undefined,
   { runId, digest }: Pick<RunCommand, "runId" | "digest">,
@@ -64,7 +64,7 @@ function hasTurn(
   return session?.active?.runId === runId && session.active.digest === digest;
 }
 
-/** The command of a run that has its turn in a session, and whether it exists by now; null when it has not, or no longer. */
+/** The command of a run that has its turn in a session, and whether the run exists already; null when it has no turn, or no longer. */
 export async function commandInTurn(
   { store }: Pick<SessionParts, "store">,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
@@ -80,7 +80,7 @@ export async function commandInTurn(
   return command === undefined ? null : { command, isBegun: session.active.begun };
 }
 
-/** Asks whether a run may work now. A run without a session always may. */
+/** Takes the session for a run that is to work, and returns whether it may. A run without a session always may. */
 export async function beginInSession(
   parts: SessionParts,
   { session, runId, requester }: StartedEntry,
@@ -88,7 +88,7 @@ export async function beginInSession(
   const slot = session === undefined ? null : slotOfId(session.sessionId);
   if (session === undefined || slot === null) return "ok";
   const { sessionId } = session;
-  // A run that exists is known by its id alone.
+  // An existing run is identified by its id alone.
   const placed = { runId, requester, digest: "" };
   return parts.store.change(slot, ({ record }) => {
     const next = begin(record, { sessionId, placed });
@@ -96,7 +96,7 @@ export async function beginInSession(
   });
 }
 
-/** Makes room again for a message whose run could not be made. */
+/** Releases the turn of a message whose run could not be made. */
 export async function leaveSession(
   parts: SessionParts,
   { sessionId, runId }: { readonly sessionId: string; readonly runId: string },
@@ -112,8 +112,8 @@ export async function leaveSession(
 }
 
 /**
- * Writes the end of a run into its session and gives the next message its turn. It is done before the run's
- * message leaves the queue, so at least once, and only the first time changes anything.
+ * Writes the end of a run into its session and gives the next message its turn. The runner does it before it acknowledges the
+ * run's message, so at least once, and only the first time changes anything.
  */
 export async function settleInSession(parts: SessionParts, state: RunState): Promise<void> {
   const { started, end, usage, messages, turns, updatedAt } = state;
@@ -159,7 +159,7 @@ function keptCommand(
   return { runId, agent, requester, payload, digest, message: from };
 }
 
-/** What the sender must know, in the words of a `run.rejected` event. */
+/** The rejection for the sender, in the form of a `run.rejected` event. */
 export function rejectionOf(
   { limits }: Pick<SessionParts, "limits">,
   ref: string,

@@ -4,7 +4,7 @@ import type { SessionState } from "./session-record.ts";
 import { slotOf, slotOfId } from "./session-slot.ts";
 import type { SessionStore, StoredSession } from "./session-store.ts";
 
-/** A session that somebody may use. */
+/** A session that the caller may use. */
 export interface FoundSession {
   readonly entry: IndexEntry;
   readonly stored: StoredSession;
@@ -12,8 +12,8 @@ export interface FoundSession {
 }
 
 /**
- * Finds a session by its key or id, for somebody. Null when there is none, and for a session of somebody
- * else: who may not use it cannot tell the two apart.
+ * Finds a session by its key or id for a caller. Null when there is none, and for a session of another owner: a caller who may
+ * not use it cannot distinguish the two.
  */
 export async function findSession(
   store: Pick<SessionStore, "read">,

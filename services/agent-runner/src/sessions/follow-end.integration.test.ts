@@ -19,7 +19,7 @@ peers.agents.set("done", answering("done", "REPLY_SKIP"));
 peers.agents.set("broken", agent("broken", { model: "scripted/plan", plan: null }));
 const env = { YARD_RUN_SWEEP_MS: "200" };
 const first = await lab.runner(env);
-// Messages of the toolbox are for whom it works; without a user token that is itself.
+// The toolbox sends messages in the name of its caller; without a user token that is itself.
 const toolbox = await connectBus({ servers: lab.nats.url, user: "toolbox" });
 const channels = await connectBus({ servers: lab.nats.url, user: "channels" });
 const sent: { to: unknown; text: string; key: string | undefined; owner: string | undefined }[] =
@@ -72,7 +72,7 @@ const linesOf = (session: string, count: number) =>
 const send = (session: string, agentName: string, followUp: RunFollowUp, message = "go") =>
   call(toolbox, sendToSession, { session, agent: agentName, message, followUp });
 
-test("what came of a task is announced in the session that started it, and that session's answer in its chat [F9] [complaint-3]", async () => {
+test("the result of a task is announced in the session that started it, and that session's answer in its chat [F9] [complaint-3]", async () => {
   const to = { session: "desk", agent: "told" };
   const followUp = { kind: "announce", to, label: "look", endsSession: true, chat } as const;
   const { runId, sessionKey } = await send("agent:echo:subagent:1", "echo", followUp, "look");
@@ -85,7 +85,7 @@ test("what came of a task is announced in the session that started it, and that 
   await until(() => sent.length === 1);
   assert.deepEqual([sent[0]?.text, sent[0]?.owner], ["Noted.", "toolbox"]);
   assert.deepEqual(sent[0]?.to, chat);
-  // Its session is not needed any more, and whoever looks at the run sees where it comes from.
+  // Its session is not needed any more, and the labels of the run show its origin.
   await until(async () => {
     const { sessions } = await call(toolbox, listSessions, { search: sessionKey });
     return sessions.length === 0;
@@ -98,7 +98,7 @@ test("what came of a task is announced in the session that started it, and that 
   });
 });
 
-test("two sessions answer each other, and the chat of the one that was asked hears the end [F8]", async () => {
+test("two sessions answer each other, and the chat of the first one receives the end [F8]", async () => {
   sent.length = 0;
   const followUp = {
     kind: "converse",
@@ -123,7 +123,7 @@ test("two sessions answer each other, and the chat of the one that was asked hea
   assert.match(asked[2]?.text ?? "", /First reply:\nNoted\./);
 });
 
-test("nobody but the toolbox says what follows a run", async () => {
+test("only the toolbox may define what follows a run", async () => {
   const to = { session: "desk", agent: "told" };
   const followUp = { kind: "announce", to, label: null, endsSession: false } as const;
   await assert.rejects(

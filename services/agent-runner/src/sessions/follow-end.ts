@@ -15,7 +15,7 @@ import type { SessionParts } from "./session-parts.ts";
 import type { SessionCommand } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
 
-/** After so long nobody waits for what could not be said; it is in the session of the run. */
+/** After this time the message is dropped as too late; its text is in the session of the run. */
 const PATIENCE_MS = 3_600_000;
 const TELL_MS = 25_000;
 
@@ -23,8 +23,9 @@ type Say = Extract<FollowUp, { kind: "say" }>;
 type Tell = Extract<FollowUp, { kind: "tell" }>;
 
 /**
- * Does what follows the end of a run in another session or in a chat. It is done before the run's message leaves the queue, so at
- * least once, and under an id that the end has: the same end again is the same message. Rejects with Suspended while it cannot be done.
+ * Sends the message that follows the end of a run to another session or a chat. The runner does it before it acknowledges the
+ * run's message, so at least once, and under an id derived from the end, so a repeat is the same message. Rejects with
+ * Suspended while it cannot be done.
  */
 export async function followEnd(parts: SessionParts, state: RunState): Promise<void> {
   const next = followUpOf(state);
@@ -72,7 +73,7 @@ function commandOf(state: RunState, say: Say, nowMs: number): SessionCommand {
   const { requester, runId: from, session } = state.started;
   const { agent, message, followUp } = say;
   const runId = fullRunId(requester, `follow-${idOf(state)}`);
-  // Where it comes from, for whoever looks at the run.
+  // The labels show a reader of the run its origin.
   const labels = {
     provenance: "inter_session",
     sourceRun: from,
@@ -96,12 +97,12 @@ function commandOf(state: RunState, say: Say, nowMs: number): SessionCommand {
   };
 }
 
-/** A retry of the run has another end. */
+/** A retry of the run has another end, and so another id. */
 function idOf({ started, length }: RunState): string {
   return createHash("sha256").update(`${started.runId}\n${length}`).digest("hex").slice(0, 26);
 }
 
-/** Somebody may have said something in it since. */
+/** Ends the session unless a new message has started a run in it meanwhile. */
 async function endUnused(
   parts: SessionParts,
   owner: string,
@@ -113,7 +114,7 @@ async function endUnused(
   await endSession(parts, { slot, owner }, { ...wanted, may: ({ active }) => active === null });
 }
 
-/** The answer of an agent, in the chat of its session. One message, whoever sends it how often. */
+/** Sends the answer of an agent to the chat of its session. Repeated attempts produce one message. */
 async function tell(
   { bus }: SessionParts,
   state: RunState,

@@ -1,7 +1,7 @@
 import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
 
-/** As OpenClaw's `sessions_history` has it, for whoever puts the answer before a model. */
+/** The limits are those of OpenClaw's `sessions_history`, for callers that put the answer before a model. */
 const MAX_CHARACTERS = 4_000;
 const MAX_JSON_BYTES = 80 * 1_024;
 const CUT_MARK = "…(truncated)…";

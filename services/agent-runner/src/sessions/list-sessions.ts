@@ -9,7 +9,7 @@ import type { StoredSession } from "./session-store.ts";
 import { shownSession } from "./shown-session.ts";
 
 const PAGE = 100;
-/** A filter that matches little stops after so many sessions. */
+/** A filter that matches little stops after this number of sessions. */
 const MAX_SCANNED = 5_000;
 const HISTORY_AT_ONCE = 4;
 
@@ -25,7 +25,7 @@ interface Found {
   readonly next: string | null;
 }
 
-/** Lists sessions. Those that the caller may not see are left out without a word. */
+/** Lists sessions. Sessions that the caller may not see are silently left out. */
 export function handleSessionList(service: Service, parts: SessionParts): void {
   service.handle(listSessions, async (filter, { caller }) => {
     const owner = ownerOf(filter, caller);
@@ -40,7 +40,7 @@ export function handleSessionList(service: Service, parts: SessionParts): void {
   });
 }
 
-/** The session of an owner that has a label; null when none has. */
+/** The session of an owner that has the label; null when there is none. */
 export async function labelHolder(
   parts: SessionParts,
   owner: string,
@@ -50,7 +50,7 @@ export async function labelHolder(
   return null;
 }
 
-/** Null: of every owner. Undefined: of one whose sessions the caller may not see. */
+/** Null: sessions of all owners. Undefined: those of an owner whose sessions the caller may not see. */
 function ownerOf({ owner, all }: Filter, caller: string): string | null | undefined {
   if (!isAdmin(caller)) return owner === undefined || owner === caller ? caller : undefined;
   return owner ?? (all ? null : caller);

@@ -15,12 +15,12 @@ import type { SessionState } from "./session-record.ts";
 import { lookAtTurn } from "./look-at-turn.ts";
 import { release } from "./transitions.ts";
 
-/** A hint that came to nothing for so long is sent again. */
+/** A hint that had no effect for this time is sent again. */
 const REPEAT_MS = 30_000;
 
 /**
- * Does what is due for a session: publishes what is not published, sends a lost hint again, takes up the end
- * of a run whose runner died before it could, and ends a session that nobody uses.
+ * Performs the work that is due for a session: publishes pending events, sends a lost hint again, processes the end of a run
+ * whose runner died before it could, and ends an unused session.
  */
 export async function lookAtSession(parts: SessionParts, entry: IndexEntry): Promise<void> {
   const { store, index, limits, now } = parts;
@@ -44,7 +44,7 @@ export async function lookAtSession(parts: SessionParts, entry: IndexEntry): Pro
   await endSession(parts, entry, { sessionId, reason: "idle", by: "runner", may });
 }
 
-/** Null when nobody can read the journal. */
+/** Null when the journal cannot be read. */
 async function readable({ runs }: SessionParts, runId: string): Promise<RunState | null> {
   try {
     return replay(await runs.load(runId));
@@ -54,7 +54,10 @@ async function readable({ runs }: SessionParts, runId: string): Promise<RunState
   }
 }
 
-/** A run that is over, or that nobody works on, must not keep its session for ever. Gives the time to the next look. */
+/**
+ * Keeps a run that is over, or that no runner works on, from blocking its session for ever. Returns the time to the next look,
+ * in milliseconds.
+ */
 async function lookAtRun(
   parts: SessionParts,
   entry: IndexEntry,
@@ -68,7 +71,7 @@ async function lookAtRun(
       return RECHECK_MS;
     case "hint":
       await proceed(parts, { sessionId, runId });
-      // The queue may only be long: a hint that is repeated faster than runs begin makes it longer still.
+      // The queue may merely be long: a hint that is repeated faster than runs begin makes it longer still.
       return REPEAT_MS;
     case "settle": {
       const state = await readable(parts, runId);
@@ -93,7 +96,7 @@ function unreadable(runId: string) {
   return { code: "journal_corrupt", message: `the journal of run ${runId} cannot be read` };
 }
 
-/** Gives the turn to the next message when a run can never say that it is over. */
+/** Gives the turn to the next message when a run can never report its end. */
 async function goOnWithout(
   parts: SessionParts,
   entry: IndexEntry,

@@ -21,7 +21,7 @@ const RUNNING: RunFacts = {
 };
 const LIMITS = { maxQueued: 100, maxPerOwner: 10, idleMs: 60_000_000 };
 
-test("asks for a runner when nobody has a claim on the run whose turn it is, begun or not", () => {
+test("requests a runner when none has a claim on the run whose turn it is, begun or not", () => {
   for (const begun of [false, true]) {
     assert.equal(lookAtTurn({ begun }, RUNNING, NOW).next, "hint");
     assert.equal(lookAtTurn({ begun }, { ...RUNNING, heldUntil: NOW + 1 }, NOW).next, "later");
@@ -33,7 +33,7 @@ test("asks for a runner when nobody has a claim on the run whose turn it is, beg
   assert.equal(lookAtTurn({ begun: true }, null, NOW).next, "gone");
 });
 
-/** Where a runner is when it dies or leaves its run, from the moment that it has a message. */
+/** The points at which a runner dies or leaves its run, from the delivery of its message on. */
 const FATES = [
   "dies at once",
   "dies with a claim",
@@ -76,11 +76,11 @@ test("each message of a session has its run, in turn, whichever hints are lost, 
         else if (drawn.type === "sweep") world.sweep();
         else world.pass(drawn.ms);
       }
-      // From here on nothing is lost and nobody dies.
+      // From here on nothing is lost and no runner dies.
       for (let round = 0; round < 200 && !world.isIdle(); round += 1) {
         world.pass(HOLD_MS + PAUSE_MS);
         world.sweep();
-        // Runners take what is due much faster than the sweeper adds to it.
+        // Runners process due messages much faster than the sweeper adds to them.
         for (let n = 0; n < 20; n += 1) world.deliver(0, "finishes", false);
       }
       assert.ok(world.isIdle(), "the session is free again");
@@ -90,7 +90,7 @@ test("each message of a session has its run, in turn, whichever hints are lost, 
   );
 });
 
-/** A session, its runs, and a queue that delivers a message again until it is acknowledged; what a runner does is as in `RunAttempt`. */
+/** A session, its runs, and a queue that delivers a message again until it is acknowledged; runners behave as in `RunAttempt`. */
 function newWorld() {
   let record: SessionRecord = NO_RECORD;
   let nowMs = NOW;
@@ -118,7 +118,7 @@ function newWorld() {
     return next.next;
   };
 
-  /** Gives the time of the next delivery; null when the message is acknowledged. */
+  /** Returns the time of the next delivery; null when the message is acknowledged. */
   const work = (message: { id: number; runId: string }, fate: Fate, loses: boolean) => {
     const { id, runId } = message;
     const redelivered = nowMs + HOLD_MS;

@@ -1,18 +1,18 @@
 import { lookAt, type RunFacts } from "../core/look-at.ts";
 
-/** What a sweep does about the run that has its turn in a session. */
+/** The action of a sweep for the run that has its turn in a session. */
 export type TurnLook =
-  /** Nobody works on it, and nobody is about to. */
+  /** No runner holds it and no delivery is pending. */
   | { readonly next: "hint" }
   | { readonly next: "later" }
-  /** It is over, and the session does not know that yet. */
+  /** It is over, and the session has not recorded that yet. */
   | { readonly next: "settle" }
-  /** There was a run and there is none any more. */
+  /** The run existed and is gone. */
   | { readonly next: "gone" };
 
 /**
- * Decides by the claim on the run: a hint may be lost, late or used up, and says nothing about who works. A run that
- * waits has a place in the list of those, which is looked at by itself.
+ * Decides by the claim on the run: a hint may be lost, late or used up, and does not show whether a runner works on the run. A
+ * waiting run is in the list of parked runs, which is swept separately.
  */
 export function lookAtTurn(
   { begun }: { readonly begun: boolean },

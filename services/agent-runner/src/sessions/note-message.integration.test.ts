@@ -65,7 +65,7 @@ test("a message that was sent to a chat from elsewhere becomes one notice in its
     /^Notice from the runner: this was sent to the people of this chat from session agent:helper:desk with message_send; .*:\nnews 1$/;
   model.answer({ text: ["I see."] }, { text: ["Both."] });
   assert.equal((await say("chat", "What was that?")).reply, "I see.");
-  // A second one finds the session, and stands behind what was said.
+  // A second one finds the session, and follows the earlier lines.
   assert.equal(await note("chat", 2, { text: `key sk-${"a1b2c3d4".repeat(4)}` }), "noted");
   await say("chat", "And that?");
   const { messages = [] } = (model.requests.at(-1)?.body ?? {}) as {
@@ -80,7 +80,7 @@ test("a message that was sent to a chat from elsewhere becomes one notice in its
   assert.match(String(said[3]?.content), /from elsewhere; .*:\nkey \[redacted\]$/);
 });
 
-test("what a run says in the chat of its own session is no news there", async () => {
+test("a message that a run sends to the chat of its own session adds no notice there", async () => {
   let during: Promise<string> | undefined;
   peers.tools.set("say", () => {
     during = note("own", 3, { runId: "own-1" });
@@ -94,7 +94,7 @@ test("what a run says in the chat of its own session is no news there", async ()
   assert.equal(await note("own", 4, { runId: "own-2" }), "noted");
 });
 
-test("notes leave room for those who write: they begin no session where the owner has many", async () => {
+test("notes leave room for users: they begin no session where the owner has many", async () => {
   assert.equal(await note("third", 5), "noted");
   assert.equal(await note("fourth", 6), "full");
   assert.equal(await note("third", 7), "noted");

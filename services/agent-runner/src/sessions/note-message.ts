@@ -11,10 +11,13 @@ import { slotOf } from "./session-slot.ts";
 
 type Request = z.output<typeof noteInSession.request>;
 
-/** A repeat of a note comes soon after it. */
+/** The number of latest lines in which a repeated note is recognised: a repeat comes soon after it. */
 const LOOKED_AT = 200;
 
-/** Takes what was sent to the chats of sessions from elsewhere. NATS lets no client ask here, so `owner` is believed. */
+/**
+ * Accepts notices of messages that were sent to the chats of sessions from elsewhere. NATS lets no client send this request, so
+ * `owner` is trusted.
+ */
 export function handleNotes(service: Service, parts: SessionParts): void {
   const { store, index, limits, now } = parts;
   service.handle(noteInSession, async (request) => {
@@ -24,7 +27,7 @@ export function handleNotes(service: Service, parts: SessionParts): void {
     const nowMs = now();
     const times = { usedMs: nowMs, lookMs: nowMs + RECHECK_MS };
     const isNew = (await store.read(slot)).record.session === null;
-    // What is sent to many is not to take the room from those who write.
+    // Notices that are sent to many sessions must not use up the limit for the user's own ones.
     const most = Math.floor(limits.maxPerOwner / 2);
     if (isNew && !(await index.reserve(entry, times, most))) return { outcome: "full" as const };
     const outcome = await store.change(slot, async ({ record }) => {
@@ -47,14 +50,14 @@ export function handleNotes(service: Service, parts: SessionParts): void {
   });
 }
 
-/** What a run says in the chat of its own session is the session's already. */
+/** True for a message that a run sent to the chat of its own session, whose history has it already. */
 function isOwn(session: SessionState | null, { owner, runId }: Request): boolean {
   if (session === null || runId === undefined) return false;
   const { active, lastRun } = session;
   return [active?.runId, lastRun?.runId].includes(fullRunId(owner, runId));
 }
 
-/** A notice and no answer: its agent has not said it, and it may quote anybody. */
+/** Builds a notice, not an answer: the agent of the session did not write it, and it may quote any sender. */
 function lineOf({ owner, sendId, at, text, tool, runId, from }: Request): SessionMessage {
   const run = runId === undefined ? null : fullRunId(owner, runId);
   const sender = run === null ? "elsewhere" : `run ${run}`;

@@ -4,7 +4,7 @@ import type { SessionParts } from "./session-parts.ts";
 
 const PAGE = 200;
 
-/** Messages that wait in sessions under an id without an owner: each becomes a run of that id when its turn comes. */
+/** Lists the messages that wait in sessions under an id without an owner: each becomes a run of that id when its turn comes. */
 export async function oldMessages({
   index,
   store,

@@ -12,7 +12,7 @@ import type { SessionParts } from "./session-parts.ts";
 import { openSessionIndex } from "./session-index.ts";
 import { openSessionStore } from "./session-store.ts";
 
-/** What sessions may take. */
+/** The limits of sessions. */
 export interface SessionSettings {
   readonly idleMs: number;
   readonly maxPerOwner: number;
@@ -22,7 +22,7 @@ export interface SessionSettings {
   readonly contextBytes: number;
 }
 
-/** Puts together what everything that is done about sessions needs. */
+/** Assembles the parts that all operations on sessions need. */
 export function openSessions(
   kit: {
     readonly bus: Bus;

@@ -9,18 +9,18 @@ import type { Placed, SessionCommand, SessionRecord, SessionState } from "./sess
 import { slotOf, slotOfId } from "./session-slot.ts";
 import { confirmSteer, undoSteer } from "./transitions.ts";
 
-/** What became of a message for a session. */
+/** The outcome for a message to a session. */
 export type Placement =
   | Exclude<Placing, { outcome: "steer" | "interrupt" }>
-  /** A run that is under way has it. */
+  /** The run that is under way has received it. */
   | { readonly outcome: "steered"; readonly session: SessionState; readonly into: string }
   /** There is no such session for this caller, or its key cannot begin one. */
   | { readonly outcome: "unknown" }
   | { readonly outcome: "too_many" };
 
 /**
- * Gives a message its place in its session and does what follows from it: the run that is under way hears
- * it or is cancelled, and what happened is told. A message that comes again finds its place.
+ * Places a message in its session and applies the consequences: the run that is under way receives it or is cancelled, and the
+ * events are published. A repeated message finds its earlier position.
  */
 export async function placeMessage(
   parts: SessionParts,
@@ -31,9 +31,9 @@ export async function placeMessage(
     readonly command: SessionCommand;
     readonly onBusy: BusyPolicy | undefined;
     readonly skillsOff?: readonly string[] | undefined;
-    /** The session, where it was looked for already. */
+    /** The session, if the caller has already looked it up. */
     readonly found?: FoundSession | null;
-    /** Its run begins where it is placed, so nobody need be told that it may. */
+    /** The caller begins the run itself, so no message to the queue is needed. */
     readonly isHere?: true;
   },
 ): Promise<Placement> {
@@ -62,7 +62,7 @@ export async function placeMessage(
           await flush(parts, entry);
           return { outcome: "steered", session, into };
         }
-        // It is over, or not there yet. Then the message waits for its turn.
+        // The run is over, or does not exist yet. Then the message waits for its turn.
         await parts.store.change(entry.slot, ({ record }) => ({
           record: undoSteer(record, command.runId),
           result: null,
@@ -76,7 +76,7 @@ export async function placeMessage(
         return { outcome: "queued", session: placing.session, position: placing.position };
       }
       case "go":
-        // Whoever begins the run need not wait until others have heard of the message.
+        // The caller can begin the run without waiting until the events are published.
         await Promise.all([
           request.isHere === true
             ? null
@@ -108,7 +108,7 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
   const { slot, owner } = entry;
   return parts.store.change<Placing | null>(slot, async ({ record }) => {
     if (!isKey && record.session?.sessionId !== ref) return { record, result: null };
-    // Looked at here, behind the read: a run that ends later changes the record, and then this is decided again.
+    // Checked after the read: a run that ends later changes the record, and then this is decided anew.
     const over = await endedRun(parts, record, command);
     if (over !== null) return { record, result: over };
     const isOwnRun = asksMoreThanWords(command);
@@ -125,7 +125,7 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
   });
 }
 
-/** A message that is brought once more gets no second turn when its run has ended, and not its place again. */
+/** Finds the ended run of a message that is delivered once more, which gets neither a second turn nor its old position. */
 async function endedRun(
   { runs }: SessionParts,
   { session }: SessionRecord,
@@ -138,7 +138,7 @@ async function endedRun(
   return { outcome: isSame ? "go" : "taken", session };
 }
 
-/** What a run that is under way cannot be given by a message; it would be dropped without a word. */
+/** True for a command that requests more than a message can give to a run under way; the rest would be silently dropped. */
 function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
   const { input, skill, model, thinking, sampling, limits, replay, output } = payload;
   if (filesOf(input).length > 0) return true;
@@ -147,7 +147,7 @@ function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
   );
 }
 
-/** Where a message belongs; null when the caller has no session by that id or owner. */
+/** Resolves the session of a message; null when the caller has no session by that id or owner. */
 async function locate(
   store: SessionParts["store"],
   asked: {
@@ -160,12 +160,12 @@ async function locate(
   const { ref, caller, owner } = asked;
   const found = asked.found === undefined ? await findSession(store, asked) : asked.found;
   if (found !== null) return { entry: found.entry, key: found.session.key, isNew: false };
-  // An id is not a name to begin a session under, and nobody begins one for somebody else.
+  // An id is not a name to begin a session under, and a caller cannot begin a session for another owner.
   if (slotOfId(ref) !== null || (owner !== undefined && owner !== caller)) return null;
   return { entry: { slot: slotOf(caller, ref), owner: caller }, key: ref, isNew: true };
 }
 
-/** True when the run that is under way has the message, now or since an earlier attempt. */
+/** True when the run that is under way has received the message, now or in an earlier attempt. */
 async function hears(
   { controls, now }: SessionParts,
   { into, caller, command }: { into: string; caller: string; command: SessionCommand },
@@ -176,14 +176,14 @@ async function hears(
   const outcome = await controls.tell({
     runId: into,
     entry: { kind: "steered", at, by: caller, message },
-    by: null, // whoever may use the session may talk to its run
+    by: null, // every user of the session may talk to its run
     expected: null,
     command: `session:${command.runId}`,
   });
   return outcome === "taken" || outcome === "known";
 }
 
-/** The owner of a session may end its run, whoever asked for it. */
+/** Cancels the session's run in the name of its requester, or of an administrator. */
 async function interrupt(
   { controls, now }: SessionParts,
   active: Placed,

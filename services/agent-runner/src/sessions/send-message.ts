@@ -15,9 +15,9 @@ import type { SessionParts } from "./session-parts.ts";
 import { unknown } from "./session-handlers.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 
-/** So many callers wait in one runner; whoever comes then is told at once that it was accepted. */
+/** The number of callers that wait in one runner; further callers get a reply at once that the message was accepted. */
 const MAX_WAITING = 64;
-/** What is left of a caller's deadline for the reply itself. */
+/** The part of a caller's deadline that is reserved for the reply itself. */
 const REPLY_MS = 500;
 
 type Request = z.output<typeof sendToSession.request>;
@@ -29,7 +29,7 @@ interface Sent {
   readonly placed: "started" | "queued" | "steered";
 }
 
-/** Takes messages beside the queue, and waits for the answer when the caller wants it. */
+/** Accepts messages outside the queue, and waits for the answer when the caller requests it. */
 export function handleSessionMessages(service: Service, parts: SessionParts): void {
   let waiting = 0;
   service.handle(sendToSession, async (request, context) => {
@@ -68,7 +68,7 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
       throw fail.unknown_session(unknown(ref), data);
     throw fail.agent_required(`session ${ref} is new; name the agent that is to answer`, data);
   }
-  // By its id, so that a session that is deleted meanwhile is not begun again.
+  // Uses the id, so that a session that is deleted meanwhile is not begun again.
   const session = found?.session.sessionId ?? ref;
   if (request.runId !== undefined && ownerOfRun(fullRunId(caller, request.runId)) !== caller)
     throw fail.run_id_taken(
@@ -76,7 +76,7 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
       { runId: request.runId },
     );
   const command = commandOf(request, { agent, session, caller, nowMs: parts.now() });
-  // An id that was made just now is no other run's.
+  // An id that was made just now belongs to no other run.
   const isNamed = request.runId !== undefined;
   const known = isNamed ? await ranBefore(parts, command, context) : null;
   if (known !== null && found !== null)
@@ -88,7 +88,7 @@ async function send(parts: SessionParts, request: Request, context: Context): Pr
   return sentOf(parts, { placement, command, ref }, context);
 }
 
-/** Labels are a session's other name, for its owner alone. */
+/** Resolves a label, the session's second name, which only its owner may use. */
 async function refOf(
   parts: SessionParts,
   { session, label, owner }: Request,
@@ -135,7 +135,7 @@ function commandOf(
   };
 }
 
-/** Where a message of another session comes from, for whoever looks at its run. */
+/** The labels that show a reader of the run from which session its message came. */
 function labelsOf(followUp: Request["followUp"]): { labels?: Record<string, string> } {
   if (followUp === undefined || followUp.kind === "tell") return {};
   const { session } = followUp.kind === "announce" ? followUp.to : followUp.requester;
@@ -143,7 +143,7 @@ function labelsOf(followUp: Request["followUp"]): { labels?: Record<string, stri
   return { labels: { provenance: "inter_session", sourceSession: session, sourceTool: tool } };
 }
 
-/** The same message again, of which there was a run; another one under its id is refused. */
+/** Recognises a message whose run exists already; refuses another message under its id. */
 async function ranBefore(
   parts: SessionParts,
   { runId, digest }: SessionCommand,

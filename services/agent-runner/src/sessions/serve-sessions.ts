@@ -6,7 +6,7 @@ import { handleNotes } from "./note-message.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { handleSessions } from "./session-handlers.ts";
 
-/** Answers what is asked about sessions. */
+/** Handles all requests about sessions. */
 export function serveSessions(service: Service, parts: SessionParts): void {
   handleSessionList(service, parts);
   handleSessions(service, parts);

@@ -2,8 +2,8 @@ import type { SessionMessage } from "@switchyard/contracts/sessions";
 import type { SaidBefore } from "../core/started-entry.ts";
 
 /**
- * What of a history a run is given: the latest of what people and agents said, within a number of bytes,
- * from a user's message or a notice on, which a model hears as a user's. What tools answered then is not said again.
+ * Selects the part of a history that a run is given: the latest texts of people and agents, within a number of bytes, beginning
+ * with a user's message or a notice, which a model reads as a user's. Results of tools are left out.
  */
 export function contextOf(
   history: readonly Pick<SessionMessage, "role" | "text" | "files">[],

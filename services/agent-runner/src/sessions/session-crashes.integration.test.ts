@@ -27,8 +27,8 @@ import { slotOf } from "./session-slot.ts";
 import { patch } from "./transitions.ts";
 
 /**
- * Sessions whose runners die at drawn points: before or after any request to Redis or to a service. Whatever the points
- * are, each message has its answer once, in turn.
+ * Sessions whose runners die at drawn points: before or after any request to Redis or to a service. Wherever they die, each
+ * message has its answer once, in turn.
  */
 const lab = await startLab();
 const mortal = await mortalRunners(lab, { holdMs: 0 });
@@ -53,7 +53,7 @@ test("keeps each message and its answer once, in turn, wherever runners die [run
       await deliver(deaths, startOf("patient", { runId: a, input: "one", session: key }));
       await deliver(deaths, startOf("echo", { runId: b, input: "two", session: key }));
       await deliver(deaths, startOf("echo", { runId: c, input: "three", session: key }));
-      // A message that comes again is no other one.
+      // A repeated message is the same message.
       await deliver(deaths, startOf("echo", { runId: b, input: "two", session: key }));
       const parts = mortal.sessions();
       const slot = slotOf("cli", key);
@@ -124,11 +124,11 @@ test("a message whose run id is another run's gives its turn to the next one", a
   assert.equal(rejected?.payload["code"], "run_id_taken");
 });
 
-test("takes up what is left when a runner died for good right after the end of its run", async () => {
+test("processes the end of a run whose runner died right after it and never returns", async () => {
   const key = "left";
   const parts = mortal.sessions();
   const slot = slotOf("cli", key);
-  // It dies at each of the points behind the end, and its message never comes again.
+  // The runner dies at each of the points after the end, and its message never comes again.
   for (const point of [1, 2, 3]) {
     const runId = `left-${point}`;
     let isOver = false;
@@ -149,7 +149,7 @@ test("takes up what is left when a runner died for good right after the end of i
   );
 });
 
-test("a hint that came to nothing is repeated after half a minute, so that a long queue does not grow by it", async () => {
+test("a hint without effect is repeated after half a minute, so that a long queue does not grow by it", async () => {
   const nowMs = Date.now();
   const parts = mortal.sessions(() => nowMs);
   const place = { slot: slotOf("cli", "hinted"), owner: "cli" };
@@ -185,7 +185,7 @@ test("an event of a session that was stored long ago is not stored again", async
   await parts.store.change(slot, () => ({ record: again, result: null }));
   await lookAtSession(parts, { slot, owner: "cli" });
   assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
-  // The runner died before it could forget what it had sent, and the stream has forgotten the ids.
+  // The runner died before it could remove the events that it had sent, and the stream has dropped the message ids.
   const short = await shortWindow(lab.nats);
   await parts.store.change(slot, ({ record: now }) => ({
     record: { ...now, outbox: again.outbox },
@@ -197,7 +197,7 @@ test("an event of a session that was stored long ago is not stored again", async
   await short.end();
 });
 
-test("ends a session that nobody uses, tells of it and forgets all of it", async () => {
+test("ends a session that is not used, publishes the end and forgets all of it", async () => {
   let nowMs = Date.now();
   const parts = mortal.sessions(() => nowMs);
   const key = "idle";
@@ -235,8 +235,8 @@ async function deliver(deaths: number[], delivery: Delivery): Promise<void> {
 }
 
 /**
- * Delivers one message until it is acknowledged, as the queue does, and wakes the run that was let go with it, or that it could not
- * become, as the sweeper does; each fate is that of one runner.
+ * Delivers one message until it is acknowledged, as the queue does, and wakes the run that was released with it, or that it
+ * could not become, as the sweeper does; each fate applies to one runner.
  */
 async function deliverUntilDone(
   delivery: Delivery,
@@ -259,7 +259,7 @@ async function deliverUntilDone(
   assert.equal((await mortal.worker(dyingAt(null)).handle(next)).outcome, "done");
 }
 
-/** What the queue and the sweeper do: begin what has its turn, until nothing waits. */
+/** Does the work of the queue and the sweeper: begins the runs that have their turn, until nothing waits. */
 async function untilIdle(parts: SessionParts, slot: string, deaths: number[]): Promise<void> {
   await until(async () => {
     const { session } = (await parts.store.read(slot)).record;

@@ -40,7 +40,7 @@ type SessionFact =
   | typeof sessionReset
   | typeof sessionEnded;
 
-/** The record with one more event of a session to be published. */
+/** Adds an event of a session to the record, to be published. */
 export function withFact(
   record: SessionRecord,
   session: SessionState,
@@ -62,7 +62,7 @@ export function withFact(
   return { ...record, seq, outbox: [...record.outbox, event] };
 }
 
-/** The record with an event about the run of a message that has none yet, or never will. */
+/** Adds an event about the run of a message that has no run yet, or never will. */
 export function withRunFact(
   record: SessionRecord,
   session: SessionState,
@@ -83,7 +83,7 @@ export function withRunFact(
   };
 }
 
-/** The record with the refusal of a message that was waiting when its session ended. */
+/** Adds the refusal of a message that was waiting when its session ended. */
 export function withRefusal(
   record: SessionRecord,
   session: SessionState,

@@ -16,7 +16,7 @@ import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
 import { shownSession, versionOf } from "./shown-session.ts";
 import { patch } from "./transitions.ts";
 
-/** Answers what is asked about one session. Another owner's session is as unknown as one that is not there. */
+/** Handles requests about one session. Another owner's session is as unknown as one that does not exist. */
 export function handleSessions(service: Service, parts: SessionParts): void {
   const { store, limits } = parts;
   const find = (wanted: { session: string; owner?: string | undefined }, caller: string) =>

@@ -4,17 +4,17 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { newestFirst } from "../journal/newest-first.ts";
 
 /**
- * The lists of sessions: of each owner and of all, by last use, and by the time of the next look. They lie
- * in other hash slots than the sessions, so they are written before a session and tidied behind it.
+ * The lists of sessions: of each owner and of all, by last use, and by the time of the next look. They are in other hash slots
+ * than the sessions, so they are written before a session and cleaned up after it.
  */
 export interface SessionIndex {
-  /** A place for a new session, until the time of the next look; false when the owner has too many, or more than `most`. */
+  /** Reserves an entry for a new session, until the time of the next look; false when the owner has too many, or more than `most`. */
   reserve(
     entry: IndexEntry,
     times: { usedMs: number; lookMs: number },
     most?: number,
   ): Promise<boolean>;
-  /** Notes that a session was used, and when to look at it next. */
+  /** Records that a session was used, and when to look at it next. */
   touch(
     entry: IndexEntry,
     times: { readonly usedMs: number; readonly lookMs: number },
@@ -45,7 +45,8 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
   return {
     async reserve(entry, { usedMs, lookMs }, most = maxPerOwner) {
       const { slot, owner } = entry;
-      // Sent at once, and in this order: a person waits. Counted with this one, so two that come at once are never one too many.
+      // Sent at once, and in this order, since a person waits. The count includes this session, so two concurrent reservations never
+      // exceed the limit.
       const [, isNew, , count] = await Promise.all([
         fromRedis(redis.zadd(DUE_KEY, lookMs, memberOf(entry))),
         fromRedis(redis.zadd(ownerKey(owner), "NX", usedMs, slot)),

@@ -16,7 +16,7 @@ const line = (role: "user" | "assistant" | "tool" | "notice", text: string) => (
   runId: "r",
 });
 
-test("tells a run's question, what it was told meanwhile and its answer, without credentials", () => {
+test("has a run's question, the messages that it received meanwhile and its answer, without credentials", () => {
   const entries: JournalEntry[] = [
     startedEntry({ input: { path: "a", key: `sk-${"x1".repeat(12)}` } }),
     { kind: "steered", at: "2025-12-31T23:59:00.000Z", by: "cli", message: "be short" },
@@ -36,7 +36,7 @@ test("tells a run's question, what it was told meanwhile and its answer, without
   assert.ok(lines[2]?.text.endsWith("…(truncated)…"));
 });
 
-test("tells of a skill that was asked for as it is typed", () => {
+test("shows an invoked skill as it is typed", () => {
   const asked = (input: string) =>
     linesOf(
       replay([startedEntry({ input, invoked: "greet" }), { kind: "finished", at, output: "hi" }]),
@@ -45,7 +45,7 @@ test("tells of a skill that was asked for as it is typed", () => {
   assert.deepEqual([asked("Ada  B"), asked(" ")], ["/greet Ada  B", "/greet"]);
 });
 
-test("tells of a retried run only what is new, and why there was no answer", () => {
+test("has only the new lines of a retried run, and the reason for a missing answer", () => {
   const failure = { code: "model_error", message: "it broke" };
   const first: JournalEntry[] = [startedEntry(), { kind: "failed", at, failure }];
   const [, end] = linesOf(replay(first), null);
@@ -63,7 +63,7 @@ test("tells of a retried run only what is new, and why there was no answer", () 
   );
 });
 
-test("gives a run the latest that fits, from a user's message on", () => {
+test("gives a run the latest lines that fit, from a user's message on", () => {
   const history = [
     line("user", "1234567890"),
     line("assistant", "a"),
@@ -75,7 +75,7 @@ test("gives a run the latest that fits, from a user's message on", () => {
   assert.deepEqual(said, ["b", "c"]);
   assert.equal(contextOf(history, 100).length, 4);
   assert.deepEqual(contextOf(history, 0), []);
-  // A notice is a message of the runner's, which is a user to the model.
+  // A notice is sent by the runner, and the model reads it as a user's message.
   const noted = [line("assistant", "a"), line("notice", "b"), line("assistant", "c")];
   assert.deepEqual(
     contextOf(noted, 100).map(({ text }) => text),
@@ -111,7 +111,7 @@ test("shows a history within 80 KiB, each text within 4,000 characters [F7]", ()
   assert.equal(historyReply(mixed, { ...asked, includeTools: true }).messages.length, 3);
 });
 
-test("keeps the sessions of two owners apart, and reads the place back from an id", () => {
+test("keeps the sessions of two owners apart, and reads the slot from an id", () => {
   assert.notEqual(slotOf("a", "b"), slotOf("a-b", ""));
   assert.notEqual(slotOf("team-a", "main"), slotOf("team-b", "main"));
   const slot = slotOf("team-a", "main");

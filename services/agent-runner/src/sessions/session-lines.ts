@@ -5,17 +5,17 @@ import type { RunState } from "../core/run-state.ts";
 import { cutBytes } from "@switchyard/contracts/cut-text";
 import type { Told } from "./transitions.ts";
 
-/** Of one line of the history; what follows is cut off. */
+/** The limit for one line of the history; the rest is cut off. */
 const MAX_TEXT_BYTES = 32 * 1_024;
 const MAX_TOOL_BYTES = 1_024;
-/** Of one run; the answer counts more than how it came about. */
+/** The limit for one run; the answer matters more than the tool results that led to it. */
 const MAX_TOOL_LINES = 32;
 const CUT_MARK = "…(truncated)…";
 
 /**
- * What the history of a session gets from a run that has ended: what it was asked, what it was told
- * meanwhile, what its tools answered, and its answer or why there is none. It follows from the
- * journal alone. Of a run that was retried only what came since is told.
+ * Returns the lines that a run which has ended adds to the history of its session: its question, the messages that it received
+ * meanwhile, the results of its tools, and its answer or why there is none. They follow from the journal alone. A run that was
+ * retried adds only the lines since.
  */
 export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
   const { started, messages, turns } = state;
@@ -45,7 +45,7 @@ export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
   ];
 }
 
-/** The first part of how a run ended, without credentials. */
+/** The beginning of a run's answer or failure, without credentials. */
 export function previewOf(state: RunState): string {
   return cutBytes(redactText(endOf(state)), 1_024);
 }
@@ -58,12 +58,12 @@ function line(
   return { at: updatedAt, ...said, runId: started.runId, ...keptText(said.text, limit) };
 }
 
-/** A text as a line of the history has it: without credentials, and not longer than a line may be. */
+/** Prepares a text for a line of the history: without credentials, and cut to the size limit of a line. */
 export function keptText(
   text: string,
   limit = MAX_TEXT_BYTES,
 ): Pick<SessionMessage, "text" | "truncated" | "redacted"> {
-  // Before the cut, so that no half of a secret stays at the end.
+  // Redacted before the cut, so that no half of a secret stays at the end.
   const clean = redactText(text);
   const cut = cutBytes(clean, limit);
   const isCut = cut.length < clean.length;
@@ -74,7 +74,10 @@ export function keptText(
   };
 }
 
-/** A message that fits into no request would make each later one of the session too long, too. */
+/**
+ * True when the run failed because its request was too long: its whole message in the history would make each later request of
+ * the session too long, too.
+ */
 function isTooLong({ end }: RunState): boolean {
   return end?.status === "failed" && end.failure.code === "context_too_long";
 }
@@ -100,7 +103,7 @@ function endOf({ end, cancellation }: RunState): string {
   }
 }
 
-/** A skill that was asked for is told as it is typed. */
+/** The input of a run; an invoked skill is shown as it is typed. */
 function askedOf({ input, invoked }: RunState["started"]): string {
   const text = inputText(input);
   return invoked === undefined ? text : `/${invoked} ${text}`.trimEnd();

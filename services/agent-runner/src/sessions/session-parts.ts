@@ -18,16 +18,16 @@ import type { PendingEvent, SessionLimits, SessionState } from "./session-record
 import type { SessionStore } from "./session-store.ts";
 import type { Handover } from "./transitions.ts";
 
-/** What sessions ask about runs; null when there is none under the id. */
+/** The queries of sessions about runs; null when there is no run under the id. */
 export interface KnownRuns {
   load(runId: string): Promise<readonly JournalEntry[]>;
   status(runId: string): Promise<string | null>;
   facts(runId: string): Promise<RunFacts | null>;
-  /** Of the command that it was made from. */
+  /** The digest of the command that the run was made from. */
   digest(runId: string): Promise<string | null>;
 }
 
-/** What everything that is done about sessions needs. */
+/** The parts that all operations on sessions need. */
 export interface SessionParts {
   readonly bus: Bus;
   readonly log: Log;
@@ -38,19 +38,19 @@ export interface SessionParts {
   readonly unwritten: Pick<Unwritten, "addEvent">;
   readonly storage: Pick<OwnerStorage, "admit">;
   readonly limits: SessionLimits;
-  /** What of a history a run is given. */
+  /** The limit for the part of a history that a run is given. */
   readonly contextBytes: number;
   readonly now: () => number;
 }
 
-/** How long an event or a run may be late when the runner that was to see to it has died. */
+/** How long an event or a run may be late when the runner that was responsible for it has died. */
 export const RECHECK_MS = 60_000;
-/** The same for a run that was given its turn just now: the hint may not have been sent. */
+/** The same for a run that got its turn just now: the hint may not have been sent. */
 export const FIRST_LOOK_MS = 5_000;
 
 /**
- * Publishes what the record of a session has to tell, in order, and forgets it. What cannot be sent now is
- * kept: the sweeper sends it. `isLate` says that it may have been sent long ago.
+ * Publishes the pending events of a session's record, in order, and removes them. Events that cannot be sent now stay in the
+ * record, and the sweeper sends them. `isLate` means that they may have been sent long ago.
  */
 export async function flush(
   parts: SessionParts,
@@ -81,7 +81,7 @@ export async function flush(
   });
 }
 
-/** `owner` is the session's: that of a run of an earlier version, whose id has none. */
+/** `owner` is the session's owner, which is used for a run of an earlier version, whose id has none. */
 function tokensOf(
   token: string,
   { event, payload, owner }: Pick<PendingEvent, "event" | "payload"> & { owner: string | null },
@@ -90,7 +90,7 @@ function tokensOf(
   return { owner: CallerName.parse(payload["owner"]), sessionId: token };
 }
 
-/** The stream itself drops a repeat only for as long as it remembers the id. */
+/** The stream itself drops a repeat only for as long as it stores the message id. */
 async function isStored(bus: Bus, subject: string, messageId: string): Promise<boolean> {
   const last = await lastMessageId(bus, subject);
   if (last === null || last === messageId) return last !== null;
@@ -100,7 +100,7 @@ async function isStored(bus: Bus, subject: string, messageId: string): Promise<b
   return session === lastSession && Number(number) <= Number(lastNumber);
 }
 
-/** Tells the queue that a run has its turn. The sweeper sends a lost message again. */
+/** Publishes to the queue that a run has its turn. The sweeper sends a lost message again. */
 export async function proceed(
   { bus, log }: Pick<SessionParts, "bus" | "log">,
   next: Handover["next"],
@@ -115,10 +115,10 @@ export async function proceed(
   }
 }
 
-/** One that `sessions_spawn` began for a task is not needed for long. */
+/** A session that `sessions_spawn` began for a task is not needed for long. */
 const SPAWNED_IDLE_MS = 3_600_000;
 
-/** When a session ends unless somebody uses it, in milliseconds since the Unix epoch. */
+/** The time when a session ends unless it is used, in milliseconds since the Unix epoch. */
 export function endsAtMs(
   { key, updatedAt }: Pick<SessionState, "key" | "updatedAt">,
   { idleMs }: SessionLimits,

@@ -19,7 +19,7 @@ const { peers } = lab;
 const SESSIONS = ["left", "right"];
 const MESSAGES = 4;
 
-/** Runs that are inside their tool call now, by session, and the most that ever were. */
+/** The runs that are inside their tool call now, by session, and the highest number so far. */
 const inside = new Map<string, number>();
 const most = new Map<string, number>();
 peers.tools.set("solo", async ({ session }) => {
@@ -57,7 +57,7 @@ test("two messages of one session are never worked on at once, however many runn
       answered.toSorted(),
       Array.from({ length: MESSAGES }, (_, n) => String(n)),
     );
-    // Each answer stands right behind its own question.
+    // Each answer follows its own question.
     assert.deepEqual(
       messages.map(({ role }) => role),
       answered.flatMap(() => ["user", "assistant"]),
@@ -70,7 +70,7 @@ test("two messages of one session are never worked on at once, however many runn
 });
 
 test("of many senders that begin one session at once, all are in the same one", async () => {
-  // The first run is under way until all have their places.
+  // The first run is under way until all messages are placed.
   const placed = Promise.withResolvers<void>();
   peers.tools.set("hold", async () => {
     await placed.promise;
@@ -94,7 +94,7 @@ test("of many senders that begin one session at once, all are in the same one", 
   });
 });
 
-test("a message that is brought again while its run ends is in the history once", async () => {
+test("a message that is delivered again while its run ends is in the history once", async () => {
   const channels = await connectBus({ servers: lab.nats.url, user: "channels" });
   after(() => channels.close());
   const bring = async (n: number, again: number): Promise<void> => {

@@ -4,10 +4,10 @@ import { startRun } from "@switchyard/contracts/runs";
 import { Session } from "@switchyard/contracts/sessions";
 import { z } from "zod";
 
-/** A run that has its place in a session, and the digest of its command: one id is one message. */
+/** A run that has its turn or a position in a session, and the digest of its command: one id is one message. */
 const Placed = z.object({ runId: RunId, digest: z.string(), requester: CallerName });
 
-/** What is shown of a session and kept as it is; the rest of what is shown is computed. */
+/** The fields of a session that are shown and stored as they are; the other shown fields are computed. */
 const SessionState = Session.pick({
   sessionId: true,
   key: true,
@@ -23,7 +23,7 @@ const SessionState = Session.pick({
   totalTokens: true,
   lastRun: true,
 }).extend({
-  /** The one run that may be under way. `begun`: it exists, and only its end makes room for the next. */
+  /** The one run that may be under way. `begun`: it exists, and only its end releases the turn. */
   active: Placed.extend({ begun: z.boolean() }).nullable(),
   queue: z.array(Placed),
   /** Messages that were given to a run, the latest ones: a repeat is not a new message. */
@@ -36,9 +36,9 @@ const SessionState = Session.pick({
 export type SessionState = z.infer<typeof SessionState>;
 export type Placed = z.infer<typeof Placed>;
 
-/** An event that is to be published; it is kept until it is. */
+/** An event that is stored until it is published. */
 const PendingEvent = z.object({
-  /** The contract's name, the id in its subject, and what makes a repeat known. */
+  /** The contract's name, the id in its subject, and the message id that identifies a repeat. */
   event: z.string(),
   token: z.string(),
   messageId: z.string(),
@@ -46,7 +46,7 @@ const PendingEvent = z.object({
 });
 export type PendingEvent = z.infer<typeof PendingEvent>;
 
-/** All that is known of an owner's key beside the history. A session that has ended leaves its last events. */
+/** The stored state of an owner's key beside the history. A session that has ended leaves its last events. */
 export const SessionRecord = z.object({
   seq: z.int().nonnegative(),
   outbox: z.array(PendingEvent),
@@ -63,10 +63,10 @@ export const SessionCommand = z.object({
   requester: CallerName,
   payload: startRun.payload,
   digest: z.string(),
-  /** The service that brought it for its requester; what it says of its origin is believed. */
+  /** The service that delivered it for its requester; the origin that it states is trusted. */
   broughtBy: CallerName.optional(),
   followUp: RunFollowUp.optional(),
-  /** Where it came from; no sequence: by a request. */
+  /** The message that brought it; the sequence is 0 for a request. */
   message: z.object({
     subject: z.string(),
     caller: z.string(),
@@ -77,7 +77,7 @@ export const SessionCommand = z.object({
 });
 export type SessionCommand = z.infer<typeof SessionCommand>;
 
-/** What an owner's sessions may take. */
+/** The limits of an owner's sessions. */
 export interface SessionLimits {
   readonly maxQueued: number;
   readonly maxPerOwner: number;

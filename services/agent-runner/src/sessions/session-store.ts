@@ -9,14 +9,14 @@ import { defineScripts } from "../journal/redis-scripts.ts";
 import { NO_RECORD, SessionCommand, SessionRecord } from "./session-record.ts";
 
 /**
- * The sessions in Redis. What is decided about a session is decided here, by the pure functions beside
- * this file, and written only when nobody wrote in between; else it is decided again.
+ * The sessions in Redis. The pure functions beside this file decide about each change, and the store writes it only if the
+ * record has not changed in between; else it lets them decide anew.
  */
 export interface SessionStore {
   read(slot: string): Promise<StoredSession>;
   /**
-   * Lets `decide` make the next record of what is stored now, and writes it; what it decided is given
-   * back when the write has happened. Nothing is written when the record is the same object.
+   * Calls `decide` with the stored session and writes the record that it returns; resolves with its result after the write.
+   * Nothing is written when the record is the same object.
    */
   change<T>(slot: string, decide: Decide<T>): Promise<T>;
   /** The last `count` lines of the history; without a count all of them. */
@@ -27,7 +27,7 @@ export interface SessionStore {
 
 export interface StoredSession {
   readonly record: SessionRecord;
-  /** Lines of the history, those that were dropped, and the size of what is kept. */
+  /** The number of lines in the history, of dropped lines, and the size of the stored ones. */
   readonly messages: number;
   readonly dropped: number;
   readonly bytes: number;
@@ -38,16 +38,16 @@ export type Decide<T> = (stored: StoredSession) => Change<T> | Promise<Change<T>
 export interface Change<T> {
   readonly record: SessionRecord;
   readonly result: T;
-  /** Lines for the history, and whether what it has is forgotten first. */
+  /** Lines for the history, and whether the earlier ones are deleted first. */
   readonly lines?: readonly SessionMessage[];
   readonly forgets?: boolean;
-  /** A command to keep; those of runs that have no place any more are forgotten. */
+  /** A command to store; the commands of runs that are no longer in the session are deleted. */
   readonly keep?: SessionCommand;
 }
 
-/** Its keys, and its places in lists; measured with `MEMORY USAGE`. */
+/** The size of its keys and its entries in lists; measured with `MEMORY USAGE`. */
 const SESSION_BYTES = 900;
-/** Nobody changes one session so often at once; it is an alarm and not a limit. */
+/** No session is changed so often at once; reaching this number is a fault and not a limit. */
 const MAX_ATTEMPTS = 200;
 
 export function openSessionStore(
@@ -58,7 +58,7 @@ export function openSessionStore(
   }: {
     readonly maxMessages: number;
     readonly maxBytes: number;
-    /** Where is counted what sessions hold; left out: nowhere. */
+    /** Counts the bytes of sessions for their owners; if left out, nothing is counted. */
     readonly storage?: Pick<OwnerStorage, "set"> | undefined;
   },
 ): SessionStore {
@@ -99,7 +99,7 @@ export function openSessionStore(
     ]);
     if (answer !== "ok") return false;
     const owner = (record.session ?? before.session)?.owner;
-    // A run that has ended has unpublished events for a moment.
+    // A session that has ended has unpublished events for a moment.
     const held = record.session === null ? 0 : Number(bytes);
     if (owner !== undefined) storage?.set(owner, sessionThing(slot), { bytes: held, ends: null });
     return true;
@@ -148,7 +148,7 @@ function sessionThing(slot: string): string {
   return SESSION + slot;
 }
 
-/** The size of a session in Redis now. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
+/** The present size of a session in Redis. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
 export async function sessionHolding(redis: Redis, thing: string): Promise<Holding | null> {
   if (!thing.startsWith(SESSION)) return null;
   const [state] = keysOf(thing.slice(SESSION.length));
@@ -169,19 +169,18 @@ function keysOf(slot: string): [string, string, string] {
   ];
 }
 
-/** KEYS state, history · gives the revision, the record, and the counts of the history. */
+/** KEYS state, history · returns the revision, the record, and the counts of the history. */
 const READ = `
 local state = redis.call('HMGET', KEYS[1], 'rev', 'record', 'dropped', 'bytes')
 return {state[1] or '', state[2] or '', tostring(redis.call('LLEN', KEYS[2])), state[3] or '0', state[4] or '0'}
 `;
 
 /**
- * Writes a record when nobody has written since it was read. A revision is a name and not a number, so
- * that of a session which was deleted is never that of a later one. The oldest lines of the history go
- * when it is too long or too large; the newest one stays. Gives what the session holds then, about, in bytes.
- * KEYS state, history, commands · ARGV revision, new revision, record or '' (nothing is left), 1 to forget
- * the history, most lines, most bytes, run of a command to keep or '', the command, number of runs
- * whose commands go, those runs…, lines…
+ * Writes a record when it has not been written since it was read. A revision is a name and not a number, so that of a session
+ * which was deleted is never that of a later one. The oldest lines of the history are dropped when it is too long or too large;
+ * the newest one stays. Returns the approximate size of the session after the write, in bytes. KEYS state, history, commands ·
+ * ARGV revision, new revision, record or '' (nothing is left), 1 to forget the history, most lines, most bytes, run of a
+ * command to keep or '', the command, number of runs whose commands go, those runs…, lines…
  */
 const WRITE = `${ESSENTIAL}
 local function size(state)

@@ -3,7 +3,7 @@ import type { SessionParts } from "./session-parts.ts";
 
 const AT_ONCE = 200;
 
-/** Looks at the sessions that are due, once. One that cannot be looked at does not keep the others waiting. */
+/** Looks once at the sessions that are due. A failure with one session does not delay the others. */
 export async function sweepSessions(
   parts: SessionParts,
   onFault: (fault: { error: unknown }) => void,

@@ -13,7 +13,7 @@ const plan = { steps: [{ calls: [{ tool: labTool("gate"), with: {} }] }], answer
 peers.agents.set("gated", agent("gated", { plan }));
 const MESSAGES = ["one", "two", "three", "four"];
 
-/** Without the sweeper: the session must go on by itself. */
+/** Disables the sweeper: the session must continue by itself. */
 const NO_SWEEP = { YARD_RUN_SWEEP_MS: "600000" };
 
 test("a session with several queued messages answers each of them when its runner is killed in the middle of one [run-goal-2]", async () => {
@@ -50,7 +50,7 @@ test("a session with several queued messages answers each of them when the polic
   const gate = newGate();
   const runner = await lab.runner();
   let asked = 0;
-  // The first answer comes when nobody waits for it any more.
+  // The first answer arrives after its runner has given up waiting.
   peers.hooks.grant = async (runId) => {
     if (runId !== "cli~slow-two") return;
     asked += 1;
@@ -63,7 +63,7 @@ test("a session with several queued messages answers each of them when the polic
   await stop(runner);
 });
 
-/** Says all messages in one session, each after the one before it has its place. */
+/** Sends all messages to one session, each after the one before it was placed. */
 async function say(session: string): Promise<void> {
   for (const message of MESSAGES) {
     const runId = `${session}-${message}`;
@@ -73,7 +73,7 @@ async function say(session: string): Promise<void> {
 
 async function assertAnswered(session: string): Promise<void> {
   await until(async () => {
-    // One that is asked of a runner that was just killed has no answer.
+    // A request to a runner that was just killed gets no answer.
     const found = await call(lab.bus, getSession, { session }).catch(() => null);
     return found?.session.activeRun === null;
   });
@@ -84,7 +84,7 @@ async function assertAnswered(session: string): Promise<void> {
   );
 }
 
-/** A tool that answers when the test says so, to each run by itself. */
+/** A tool that answers each run by itself, when the test opens it. */
 function newGate() {
   const came = new Set<string>();
   const opened = new Set<string>();

@@ -56,7 +56,7 @@ peers.agents.set(
   }),
 );
 
-test("a run is told what was said before in its session, and its answer is kept [F7, F8]", async () => {
+test("a run is given the earlier messages of its session, and its answer is kept [F7, F8]", async () => {
   model.answer({ text: ["Hello Ada."] }, { text: ["You are Ada."] });
   await start("chatter", { runId: "talk-1", input: "I am Ada.", session: "talk" });
   await lab.eventsUntil("team-a~talk-1", "finished");
@@ -83,7 +83,7 @@ test("a run is told what was said before in its session, and its answer is kept 
   );
   const { session } = await call(team, getSession, { session: "talk" });
   assert.deepEqual(events[0]?.payload["session"], { sessionId: session.sessionId, key: "talk" });
-  // Tools know the session from the token, which says what the runner asked for.
+  // Tools read the session from the token, which is what the runner requested.
   const granted = peers.grants.find(({ runId }) => runId === "team-a~talk-2");
   assert.equal(granted?.origin?.session, session.sessionId);
   assert.deepEqual(
@@ -153,7 +153,7 @@ test("another caller's session is as unknown as none, and cli may use it [F6]", 
   assert.notEqual((await call(other, getSession, { session: "own" })).session.sessionId, sessionId);
 });
 
-test("enqueues what arrives meanwhile, and begins it in order when the run has ended", async () => {
+test("enqueues messages that arrive meanwhile, and begins them in order when the run has ended", async () => {
   const gate = newGate();
   await start("gated", { runId: "line-1", input: "one", session: "line" });
   await gate.reached;
@@ -185,14 +185,14 @@ test("enqueues what arrives meanwhile, and begins it in order when the run has e
       [labTool("gate"), "open", false],
     ],
   );
-  // The same command again is the same message, wherever it is by now.
+  // The same command again is the same message, even after its run has begun or ended.
   await start("echo", { runId: "line-3", input: "three", session: "line" });
   assert.equal((await say("line", "two", { runId: "line-2", agent: "gated" })).placed, "started");
   await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(team, getSession, { session: "line" })).session.messages, 8);
 });
 
-test("rejects, interrupts and steers as the message says, and refuses what is too much", async () => {
+test("rejects, interrupts and steers as the message says, and refuses a message above the limit", async () => {
   const gate = newGate();
   await start("gated", { runId: "busy-1", input: "one", session: "busy" });
   await gate.reached;
@@ -238,7 +238,7 @@ test("rejects, interrupts and steers as the message says, and refuses what is to
   );
 });
 
-test("a skill is rendered for the run, told as it is typed, and given to no other run [D62]", async () => {
+test("a skill is rendered for the run, shown as it is typed, and given to no other run [D62]", async () => {
   peers.skills.set("greet", skill("greet"));
   model.answer({ text: ["Hello."] });
   const asked = { agent: "chatter", skill: "greet" };
@@ -253,7 +253,7 @@ test("a skill is rendered for the run, told as it is typed, and given to no othe
   await gate.reached;
   const waits = await say("greeted", " ", { agent: "echo", skill: "greet", onBusy: "steer" });
   assert.equal(waits.placed, "queued");
-  // So do a model and a form of the answer, which a run that is under way has already.
+  // A message with a model or a form of the answer waits too, since a run that is under way has these already.
   const played = { agent: "echo", model: "scripted/plan" };
   const modelled = await say("greeted", "x", { ...played, onBusy: "steer" });
   assert.equal(modelled.placed, "queued");
@@ -325,7 +325,7 @@ test("waits for the answer as long as the sender wants, by key or by label [F8] 
   assert.equal((await refusal(say("quick", "x", { runId: "talk-1" }))).code, "run_id_taken");
 });
 
-test("a change for a version is made when nobody changed the settings since, and of two at once one is", async () => {
+test("a change for a version is made when the settings have not changed since, and of two at once one is", async () => {
   await say("versioned", "hi", { agent: "echo", timeoutSeconds: 30 });
   const read = async () => (await call(team, getSession, { session: "versioned" })).session;
   const ifVersion = (await read()).version ?? assert.fail("no version");
@@ -355,7 +355,7 @@ test("a change for a version is made when nobody changed the settings since, and
   await call(team, deleteSession, { session: "versioned", ifVersion: version });
 });
 
-test("a reset begins anew under the same name, a delete forgets all, and each tells those who wait", async () => {
+test("a reset begins anew under the same name, a delete forgets all, and each notifies the callers that wait", async () => {
   const gate = newGate();
   await start("gated", { runId: "old-1", input: "one", session: "old" });
   await gate.reached;
@@ -370,7 +370,7 @@ test("a reset begins anew under the same name, a delete forgets all, and each te
   const dropped = (await lab.eventsUntil("team-a~old-2", "rejected")).at(-1)?.payload;
   assert.equal(dropped?.["code"], "session_ended");
   await lab.eventsUntil("team-a~old-1", "cancelled");
-  // The end of a run of the life before is not this one's.
+  // The end of a run of the earlier life does not concern this one.
   await until(async () => (await lab.pendingCommands()) === 0);
   assert.equal((await call(team, getSession, { session: "old" })).session.messages, 0);
   assert.equal(
@@ -391,7 +391,7 @@ test("a reset begins anew under the same name, a delete forgets all, and each te
   assert.equal(listed.count, 0);
 });
 
-test("keeps what looks like a credential out of the history, the events and what the model hears [F7]", async () => {
+test("keeps what looks like a credential out of the history, the events and the model's context [F7]", async () => {
   const secret = `sk-${"a1b2c3d4".repeat(4)}`;
   await say("secrets", `my key is ${secret}`, { agent: "echo", timeoutSeconds: 30 });
   await settled("secrets");
@@ -437,7 +437,7 @@ interface Gate {
   open(): void;
 }
 
-/** A tool call that waits until the test lets it go. */
+/** A tool call that waits until the test releases it. */
 function newGate(): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
@@ -474,7 +474,7 @@ async function sessionEvents(sessionId: string, last: string): Promise<string[]>
   return names;
 }
 
-/** What a request in OpenAI's form says, without the system prompt. */
+/** The messages of a request in OpenAI's form, without the system prompt. */
 function heardBy(body: Record<string, unknown> = {}): { role: string; content: unknown }[] {
   const { messages } = body as { messages: { role: string; content: unknown }[] }; // the provider made it
   return messages.filter(({ role }) => role !== "system");

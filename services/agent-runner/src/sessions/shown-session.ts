@@ -4,7 +4,7 @@ import { endsAtMs } from "./session-parts.ts";
 import type { SessionLimits, SessionState } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";
 
-/** A session as it is shown to those who may use it. */
+/** The fields of a session that are shown to its users. */
 export function shownSession(
   session: SessionState,
   { messages, dropped, bytes }: Omit<StoredSession, "record">,
@@ -23,7 +23,7 @@ export function shownSession(
   };
 }
 
-/** Of what can be set: the same settings have the same version. An agent that is asked is a setting, too. */
+/** The version of the settings: the same settings have the same version. The session's agent is a setting, too. */
 export function versionOf(session: SessionState): string {
   const { sessionId, label, kind, onBusy, agent, model, skillsOff } = session;
   return canonicalDigest({ sessionId, label, kind, onBusy, agent, model, skillsOff });

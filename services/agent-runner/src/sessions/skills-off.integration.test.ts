@@ -31,7 +31,7 @@ for (const name of ["pdf", "notes"]) lab.peers.skills.set(name, skill(name));
 const skilled = { model: "chat/m1", skills: ["pdf", "notes"] };
 lab.peers.agents.set("skilled", agent("skilled", skilled));
 
-/** All that the model was given with its last request. */
+/** The model's last request as JSON. */
 const given = (): string => JSON.stringify(model.requests.at(-1)?.body);
 
 function say(
@@ -43,8 +43,8 @@ function say(
   return call(team, sendToSession, asked);
 }
 
-test("a skill that is off in a session is in nothing that its model is given [DR13]", async () => {
-  // Off before the first run: it is part of the message that begins the session.
+test("a skill that is off in a session is in no request to its model [DR13]", async () => {
+  // Off before the first run: the setting is part of the message that begins the session.
   model.answer({ text: ["one"] });
   const first = await say("without", "one", { skillsOff: ["pdf"] });
   assert.equal(first.reply, "one");
@@ -61,7 +61,7 @@ test("a skill that is off in a session is in nothing that its model is given [DR
   const named = await say("without", "x", { skill: "pdf" });
   assert.deepEqual([named.status, named.error?.code], ["error", "skill_off"]);
   assert.match(named.error?.message ?? "", /the skill pdf is off in this session; switch it on/);
-  // What began under the name anew has the same settings, and another session has its own.
+  // A session begun anew under the name has the same settings, and another session has its own.
   const { session } = await call(team, resetSession, { session: "without" });
   assert.deepEqual(session.skillsOff, ["pdf"]);
   model.answer({ text: ["elsewhere"] });
@@ -73,7 +73,7 @@ test("a skill that is off in a session is in nothing that its model is given [DR
   assert.match(given(), /Do pdf\.[^]*pdf: does pdf/);
 });
 
-test("what is off in a session is off in the runs that its runs start, and in copies of them [DR13]", async () => {
+test("a skill that is off in a session is off in the runs that its runs start, and in copies of them [DR13]", async () => {
   const task = { agent: "skilled", task: "help me", wait: true };
   model.answer(
     { calls: [{ id: "c1", name: "agent", args: JSON.stringify(task) }] },

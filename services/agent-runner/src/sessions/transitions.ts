@@ -13,11 +13,11 @@ import { withFact, withRefusal, withRunFact } from "./session-facts.ts";
 import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
 import { bornAt, sessionIdOf } from "./session-slot.ts";
 
-/** So many runs that ended without success are remembered, for the case that they are retried. */
+/** The number of runs that ended without success and that the record retains, for the case that they are retried. */
 const KNOWN_UNTOLD = 50;
 const KNOWN_REFUSED = 20;
 
-/** What becomes of the place of a run that is about to work. */
+/** The result for a run that is about to work. */
 export type Beginning =
   /** It may: no other run of the session is under way, and none will be before its end. */
   | "ok"
@@ -26,7 +26,7 @@ export type Beginning =
   /** The session that it belonged to has ended. */
   | "gone";
 
-/** A run exists and wants to work. One that was retried takes the session again when it is free. */
+/** Gives the session to a run that exists and is to work. A retried run takes the session again when it is free. */
 export function begin(
   record: SessionRecord,
   { sessionId, placed }: { readonly sessionId: string; readonly placed: Placed },
@@ -40,13 +40,13 @@ export function begin(
   return { record: { ...record, session: begun }, beginning: "ok" };
 }
 
-/** The run that may begin now, if there is one, after the one before made room. */
+/** The run that may begin now, if there is one, after its predecessor has released the turn. */
 export interface Handover {
   readonly record: SessionRecord;
   readonly next: { readonly sessionId: string; readonly runId: string } | null;
 }
 
-/** Makes room again for a message whose run could not be made; nothing for a run that exists. */
+/** Releases the turn of a message whose run could not be made; does nothing for a run that exists. */
 export function release(
   record: SessionRecord,
   refused: {
@@ -65,24 +65,24 @@ export function release(
   return handOver(record, { ...session, refused: known });
 }
 
-/** How a run of a session ended, and how much there is to tell of it. */
+/** The end of a run of a session, and the numbers from which its new lines follow. */
 export interface Ending {
   readonly sessionId: string;
   readonly runId: string;
   readonly status: "succeeded" | "failed" | "cancelled" | "dead";
   readonly at: string;
-  /** Tokens that it used, messages that it was given and answers that its model gave, in all its lives. */
+  /** Tokens that it used, messages that it received and answers that its model gave, in all its lives. */
   readonly tokens: number;
   readonly messages: number;
   readonly turns: number;
   readonly preview: string;
   readonly model?: string;
   readonly thinking?: ThinkingLevel;
-  /** In tokens; missing: nobody knows it. */
+  /** In tokens; missing when unknown. */
   readonly contextWindow?: number;
 }
 
-/** What the history has of a run from an earlier life, that ended without success. */
+/** The part of a run's earlier lives, ended without success, that the history already has. */
 export interface Told {
   readonly tokens: number;
   readonly messages: number;
@@ -90,8 +90,8 @@ export interface Told {
 }
 
 /**
- * The end of a run: its lines go into the history and the next message gets its turn, in one write.
- * Only the run that has the session does that, and it has it no longer then, so it happens once.
+ * Ends a run: its lines go into the history and the next message gets its turn, in one write. Only the run that has the session
+ * can do so, and it loses the session with it, so it happens once.
  */
 export function settle(
   record: SessionRecord,
@@ -136,12 +136,12 @@ export function isEnding(
   return session?.sessionId === sessionId && session.active?.runId === runId;
 }
 
-/** How much of a run the history has already. */
+/** The part of a run that the history has already. */
 export function toldOf({ session }: SessionRecord, runId: string): Told | null {
   return session?.untold.find((known) => known.runId === runId) ?? null;
 }
 
-/** A run has heard a message that was meant for it. */
+/** Records that a run has received a message that was meant for it. */
 export function confirmSteer(
   record: SessionRecord,
   { runId, at }: { readonly runId: string; readonly at: string },
@@ -163,7 +163,7 @@ export function confirmSteer(
   return withRunFact(noted, known, { contract: runMerged, runId, at, fields: { into } });
 }
 
-/** The run that was to hear a message has ended without it: the message is to arrive anew. */
+/** Removes a message whose run ended without receiving it: the message is to arrive anew. */
 export function undoSteer(record: SessionRecord, runId: string): SessionRecord {
   const { session } = record;
   if (session === null) return record;
@@ -180,7 +180,7 @@ export interface SessionChanges {
   readonly skillsOff?: readonly string[] | undefined;
 }
 
-/** Changes what a session is called and how it works. */
+/** Changes the label and the settings of a session. */
 export function patch(
   record: SessionRecord,
   session: SessionState,
@@ -200,7 +200,7 @@ export function patch(
   });
 }
 
-/** Ends a session. What waited in it is refused, each message by itself. */
+/** Ends a session. The waiting messages are refused, each by itself. */
 export function end(
   record: SessionRecord,
   session: SessionState,
@@ -217,7 +217,7 @@ export function end(
   return withFact(next, session, { contract: sessionEnded, at, fields: { reason } });
 }
 
-/** Begins a session anew under its name: what it is called and how it works stays. */
+/** Begins a session anew under its name; label and settings stay. */
 export function reset(
   record: SessionRecord,
   session: SessionState,
@@ -266,7 +266,7 @@ export function reset(
   return { record: begun, session: fresh };
 }
 
-/** The run that has its turn and may not have been told; telling it twice changes nothing. */
+/** The run that has its turn and whose message to the queue may not have been sent; sending it twice changes nothing. */
 export function waitingFor({ sessionId, active }: SessionState): Handover["next"] {
   return active === null || active.begun ? null : { sessionId, runId: active.runId };
 }
