@@ -1,15 +1,15 @@
 import type { StopInForce } from "@switchyard/contracts/policy-budgets";
 import type { RunFailure } from "@switchyard/contracts/runs";
 
-/** This runner is stopping: the run goes back to the queue unharmed, at a point where its journal is whole. */
+/** This runner is stopping: the run returns to the queue unharmed, at a point where its journal is complete. */
 export class HandOver extends Error {
   override readonly name = "HandOver";
 }
 
-/** Something that the run needs is down: the run goes back to the queue and comes again after a pause. */
+/** A service that the run needs is down: the run returns to the queue and comes again after a pause. */
 export class Suspended extends Error {
   override readonly name = "Suspended";
-  /** How long it is known to be down, in milliseconds; null: nobody knows. */
+  /** The expected length of the outage in milliseconds; null when it is unknown. */
   readonly waitMs: number | null;
 
   constructor(message: string, options: { cause?: unknown; waitMs?: number } = {}) {
@@ -35,7 +35,7 @@ export class RunStopped extends Error {
   }
 }
 
-/** The policy gives the run no token, and will not as long as its rules are these: the run fails. */
+/** The policy gives the run no token, and will not while its rules stay the same: the run fails. */
 export class RunRefused extends Error {
   override readonly name = "RunRefused";
   readonly failure: RunFailure;
@@ -49,7 +49,7 @@ export class RunRefused extends Error {
 /** The run's own time is over. */
 export class TimeOver extends Error {
   override readonly name = "TimeOver";
-  /** False when the run only waits for more time: what is under way stays as it is. */
+  /** False when the run only waits for more time: calls in progress continue. */
   readonly endsRun: boolean;
 
   constructor(message: string, { endsRun }: { readonly endsRun: boolean }) {
@@ -58,12 +58,12 @@ export class TimeOver extends Error {
   }
 }
 
-/** The run is to be cancelled: what is under way stops and the journal is closed. */
+/** The run is to be cancelled: calls in progress stop and the journal is closed. */
 export class CancelRequested extends Error {
   override readonly name = "CancelRequested";
 }
 
-/** Waits, unless the signal aborts: then it rejects with the signal's reason. */
+/** Resolves after the time; rejects with the signal's reason when the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();

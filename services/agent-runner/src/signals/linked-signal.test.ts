@@ -13,7 +13,7 @@ test("aborts with the first of its sources, for the same reason, and then no mor
   assert.equal(linked.signal.reason, "second");
 });
 
-test("is aborted from the beginning when a source is, and by hand at any time", () => {
+test("is aborted from the beginning when a source is, and at any time by a call", () => {
   const linked = linkSignals(new AbortController().signal, AbortSignal.abort("before"));
   assert.equal(linked.signal.reason, "before");
   const own = linkSignals(new AbortController().signal);
@@ -21,7 +21,7 @@ test("is aborted from the beginning when a source is, and by hand at any time", 
   assert.equal(own.signal.reason, "by hand");
 });
 
-test("leaves nothing on a source that lives on, and follows it no more", () => {
+test("leaves no listener on a source that lives on, and follows it no more", () => {
   const process = new AbortController();
   const linked = linkSignals(process.signal);
   assert.equal(getEventListeners(process.signal, "abort").length, 1);

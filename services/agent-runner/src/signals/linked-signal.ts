@@ -1,15 +1,15 @@
-/** A signal of its own that follows others until it is released. */
+/** A signal that follows others until it is released. */
 export interface LinkedSignal {
   readonly signal: AbortSignal;
   readonly abort: (reason: unknown) => void;
-  /** Nothing of it stays with the others from here on. */
+  /** Removes the listeners from the sources. */
   readonly release: () => void;
 }
 
 /**
- * Aborts with the first of the sources, for the same reason, or when told to. Not AbortSignal.any: its bookkeeping
- * costs a run more than the signals themselves, and stays with a source that lives as long as the process until the
- * collector has gone over it.
+ * Aborts with the first of the sources, for the same reason, or on the caller's request. AbortSignal.any is not used: its
+ * bookkeeping costs a run more than the signals themselves, and remains with a source that lives as long as the process until
+ * the garbage collector has removed it.
  */
 export function linkSignals(...sources: readonly AbortSignal[]): LinkedSignal {
   const controller = new AbortController();

@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/connect";
 
 const INTERVAL_MS = 250;
 
-/** What is told when the bus is back. All that look at one bus share a timer, which runs while there is anybody. */
+/** The callbacks for a reconnected bus. All watchers of one bus share a timer, which runs while there are any. */
 interface Watch {
   readonly watchers: Set<() => void>;
   readonly timer: NodeJS.Timeout;
@@ -11,8 +11,8 @@ interface Watch {
 const watches = new WeakMap<object, Watch>();
 
 /**
- * Calls back, once, when the bus is there again after it was away. A reply that was sent in between is
- * lost, so waiting on for it would last until the deadline. The function that it gives back ends the watch.
+ * Calls back, once, when the bus has reconnected after an outage. A reply that was sent during the outage is lost, so waiting
+ * for it would last until the deadline. The returned function ends the watch.
  */
 export function watchReconnect(bus: Pick<Bus, "status">, onBack: () => void): () => void {
   const { watchers, timer } = watches.get(bus) ?? startWatch(bus);
@@ -33,7 +33,7 @@ function startWatch(bus: Pick<Bus, "status">): Watch {
     if (bus.status !== "connected") {
       away = new Set(watchers);
     } else if (away !== null) {
-      // Who began to wait behind the outage has lost nothing.
+      // A watcher that was added after the outage began has lost no reply.
       for (const watcher of away) if (watchers.has(watcher)) watcher();
       away = null;
     }
