@@ -21,12 +21,12 @@ const provider = { type: "openai-compatible", baseURL: `${server.url}/v1` };
 await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local: provider } }));
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
 
-/** A toolbox that has what the test says, beside the services that each lab has. */
+/** A toolbox with the memories that the test sets, beside the services that each lab has. */
 const toolbox = {
   memories: [] as RecalledMemory[],
   kept: 0,
   refused: null as string | null,
-  /** How many of the next requests find Redis down. */
+  /** The number of next requests that find Redis down. */
   outages: 0,
   asked: [] as { token: string; maxBytes: number }[],
 };
@@ -46,7 +46,7 @@ function messageOf(index: number, message: number): string {
   return messages[message]?.content ?? "";
 }
 
-test("an agent that wants its memory works without where there is no toolbox", async () => {
+test("an agent that wants its memory works without it where there is no toolbox", async () => {
   server.answer({ text: ["nothing known"] });
   await lab.command("knower", { runId: "alone", input: "x" });
   await lab.eventsUntil("alone", "finished");
@@ -54,7 +54,7 @@ test("an agent that wants its memory works without where there is no toolbox", a
   assert.equal((await call(lab.bus, getRun, { runId: "alone" })).run.memory, undefined);
 });
 
-test("what an agent kept is in its system prompt, marked, and stays as it was for the whole run", async () => {
+test("the memories of an agent are in its system prompt, marked, and unchanged for the whole run", async () => {
   const service = serve(bus, {
     name: "toolbox",
     version: "0.0.0",
@@ -114,7 +114,7 @@ test("the system prompt explains how messages of a group name their writers, and
   }
 });
 
-test("a run that may not read memory works without it and says why", async () => {
+test("a run that may not read memory works without it and records the reason", async () => {
   toolbox.memories = [];
   toolbox.kept = 0;
   toolbox.refused = "rule no-memory denies it";

@@ -54,8 +54,8 @@ export type Preparation =
   | { readonly outcome: "not-ours" };
 
 /**
- * Collects everything that a new run is pinned to: agent, skills, model, limits, permission. What
- * the command got wrong is a rejection; an outage rejects the promise and the command comes again.
+ * Collects everything that a new run is pinned to: agent, skills, model, limits, permission. A mistake in the command is a
+ * rejection; an outage rejects the promise and the command comes again.
  */
 export async function prepareRun(
   command: RunCommand,
@@ -73,7 +73,7 @@ export async function prepareRun(
     return await prepare(command, options);
   } catch (error) {
     if (isError(error, grantRun, "not_held")) return { outcome: "not-ours" };
-    // The run that wants it is most often stopped, too, and waits for it.
+    // The run that requested it is usually stopped, too, and waits for it.
     if (isError(error, grantRun, "stopped") && command.parent !== undefined)
       throw new Suspended("a run for another run is not begun while it is stopped", {
         cause: error,
@@ -102,7 +102,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         runId: command.runId,
         agent: agent.name,
         requester: command.requester,
-        // A copy of another run's steps has read the skills that those steps activated.
+        // A copy of another run's steps contains the skills that those steps activated.
         toolLayers: narrowedLayers(toolLayers, command.fork?.narrowings ?? []),
         ...dutiesOf(agent),
         parent: command.parent,
@@ -119,7 +119,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   const { token } = grant;
   const recalled = await recallForRun(agent, { ...options, token, runId: command.runId });
   const plan = firstPlan(agent.plan, invoked, preloaded);
-  // Opened only to be sure: an unusable model is the sender's to learn now. Where a skill stands for a tool none is asked.
+  // Opened only as a check, so that the sender learns of an unusable model at once. A skill that dispatches to a tool calls no model.
   if (invoked?.dispatch === undefined)
     await models.open(model, { plan, input: command.payload.input, replay: played.replay });
   const inPrompt = invoked === null ? preloaded : [...preloaded, invoked];
@@ -168,7 +168,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   };
 }
 
-/** How to read what others wrote. */
+/** The rules in the prompt for reading messages of other writers. */
 function rulesFor(
   { payload }: RunCommand,
   { memoryBytes }: AgentDefinition,
@@ -183,8 +183,8 @@ function rulesFor(
 }
 
 /**
- * The model of a run, and what is played in its place: a recording, or the plan of an agent that a client sent. A child and a
- * copy of a dictated run are marked like it, whatever they think with.
+ * Determines the model of a run, and its replay: a recording, or the plan of an agent that a client sent. A child and a copy of
+ * a dictated run are marked like it, whatever model they use.
  */
 function modelOf(
   { requester, payload, dictation = {} }: RunCommand,
@@ -201,13 +201,13 @@ function modelOf(
   const { replay, model = agent.model ?? models.defaultModel } = payload;
   if (replay !== undefined)
     return { model: REPLAY_MODEL, played: { replay, dictatedBy: requester } };
-  // What lies in a directory of the installation is nobody's own.
+  // An agent or skill in a directory of the installation has no user as its author.
   const isSent = provenance !== undefined && provenance.source !== "root";
   const isPlan = isSent && model.startsWith("scripted/");
   return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
 }
 
-/** What the model is told beside the conversation. */
+/** The settings sent to the model beside the conversation. */
 function settingsOf(
   { payload }: RunCommand,
   { temperature, ...agent }: AgentDefinition,
@@ -234,7 +234,7 @@ function dutiesOf({
   };
 }
 
-/** What the run, or its session, is about decides which skills are left out first when there are too many. */
+/** The subject of the run, or of its session, decides which skills are left out first when there are too many. */
 function catalogueRequest(
   { payload, before = [], skillsOff = [] }: RunCommand,
   agent: AgentDefinition,
@@ -244,14 +244,14 @@ function catalogueRequest(
   return {
     about,
     ...(contextWindow === null ? {} : { contextWindow }),
-    // Importers of before know the field not, and are asked for it only where it matters.
+    // Importers of older versions do not have the field, so it is sent only where it matters.
     ...(skillsOff.length === 0 ? {} : { without: [...skillsOff].toSorted() }),
   };
 }
 
 /**
- * The window that the conversation is kept within, and what was said before, of which a third of the window is filled at
- * most, at three bytes a token. A recording is played as it was made.
+ * The window that limits the conversation, and the earlier messages, which fill a third of the window at most, at three bytes a
+ * token. A recording is replayed as it was made.
  */
 function windowOf(
   { before, payload: { replay } }: RunCommand,
@@ -266,7 +266,7 @@ function windowOf(
   };
 }
 
-/** For the operator: what the model does not know of. */
+/** The catalogue's shortened and dropped skills, for the operator; the model is not shown them. */
 function cutOf({ listed, dropped }: SkillCatalogue): Pick<StartedEntry, "catalogueCut"> {
   const shortened = listed.filter((skill) => skill.shortened).map(({ name }) => name);
   return shortened.length + dropped.length === 0 ? {} : { catalogueCut: { shortened, dropped } };
@@ -276,7 +276,7 @@ function offOf({ skillsOff = [] }: RunCommand): Pick<StartedEntry, "skillsOff"> 
   return skillsOff.length === 0 ? {} : { skillsOff: [...skillsOff] };
 }
 
-/** Where the run comes from, and how many runs may be below it. */
+/** The origin of the run, and how many levels of runs may be below it. */
 function originOf(
   { parent, fork, session, broughtBy, followUp, payload: { origin } }: RunCommand,
   { limits }: AgentDefinition,

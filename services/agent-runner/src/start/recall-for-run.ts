@@ -7,17 +7,17 @@ import type { Peers } from "../peers/peers.ts";
 import { Suspended } from "../signals/interruption.ts";
 
 export interface Recalled {
-  /** For the first message. */
+  /** The text for the first message. */
   readonly text: string;
-  /** Null when the agent asks for none. */
+  /** Null when the agent does not use memories. */
   readonly memory: MemoryInPrompt | null;
 }
 
 const NOTHING: Recalled = { text: "", memory: null };
 
 /**
- * What the agent kept, as far as its file wants it in the prompt and the policy lets this run read it. A toolbox that
- * does not answer is an outage, and the run begins later: one that began without it would not be the same run.
+ * Reads the agent's memories, as far as its file puts them in the prompt and the policy lets this run read them. A toolbox that
+ * does not answer is an outage, and the run begins later: one that began without its memories would not be the same run.
  */
 export async function recallForRun(
   { memoryBytes }: AgentDefinition,
@@ -38,7 +38,7 @@ export async function recallForRun(
     if (refused === null) return { text: memoryText(memories, kept), memory };
     return { text: "", memory: { ...memory, refused } };
   } catch (error) {
-    // There need not be a toolbox, and then no agent has kept anything.
+    // A toolbox is optional, and without one no agent has stored anything.
     if (error instanceof ServiceError && error.code === "no_responders") return NOTHING;
     if (!isError(error, recallMemory, "invalid_token")) throw error;
     throw new Suspended("the toolbox refused the run token", { cause: error });

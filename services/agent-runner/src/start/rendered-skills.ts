@@ -10,7 +10,7 @@ import { narrowedLayers, narrowingOf } from "../core/tool-narrowing.ts";
 import type { Peers } from "../peers/peers.ts";
 import type { Log } from "@switchyard/service/log";
 
-/** The skills whose text is in the prompt from the start, and what follows from them. */
+/** The skills whose text is in the prompt from the start, and their effects. */
 
 export interface Rendered {
   readonly name: string;
@@ -19,18 +19,18 @@ export interface Rendered {
   readonly allowedTools: string[] | null;
   readonly disallowedTools?: string[] | undefined;
   readonly plan: Plan | null;
-  /** Set when the skill stands for a tool: its arguments go there as they are. */
+  /** Set when the skill dispatches to a tool: its arguments go there unchanged. */
   readonly dispatch?: NonNullable<StartedEntry["dispatch"]>;
 }
 
-/** Who renders skills, and until when it is waited for. */
+/** The services that render skills, and the signal that ends the wait for them. */
 interface Rendering {
   readonly peers: Peers;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
 
-/** A command names a skill that its session does without. */
+/** Thrown when a command names a skill that is off in its session. */
 export class SkillOff extends Error {
   override readonly name = "SkillOff";
   readonly skill: string;
@@ -43,7 +43,7 @@ export class SkillOff extends Error {
   }
 }
 
-/** A preloaded skill that is gone is a warning, as for people at the command line: the agent still works. */
+/** A missing preloaded skill is a warning, as for people at the command line: the agent still works. */
 export async function renderPreloaded(
   agent: AgentDefinition,
   command: RunCommand,
@@ -74,7 +74,7 @@ function skillsOn(
   return skills.filter((name) => !skillsOff.includes(name));
 }
 
-/** A command names a skill that its author keeps for models: `user-invocable: false`. */
+/** Thrown when a command names a skill that its author reserves for models: `user-invocable: false`. */
 export class SkillForModels extends Error {
   override readonly name = "SkillForModels";
   readonly skill: string;
@@ -86,8 +86,8 @@ export class SkillForModels extends Error {
 }
 
 /**
- * The skill that the command names, with a text input as its argument line. Throws SkillForModels; a child run, which a
- * model has started by it, may have every skill. Throws SkillOff.
+ * Renders the skill that the command names, with a text input as its argument line. Throws SkillForModels; a child run, which a
+ * model has started with it, may use every skill. Throws SkillOff.
  */
 export async function renderInvoked(
   command: RunCommand,
@@ -106,7 +106,7 @@ export async function renderInvoked(
   ]);
   if (!skill.userInvocable && parent === undefined) throw new SkillForModels(skill.name);
   if (skill.dispatch === undefined) return rendered;
-  // OpenClaw's own names, for tools that were written for it.
+  // OpenClaw's own parameter names, for tools that were written for it.
   const input = { command: line, commandName: skill.name, skillName: skill.name };
   return { ...rendered, dispatch: { tool: skill.dispatch.tool, input } };
 }
@@ -116,7 +116,7 @@ function sessionOf({ session, runId }: RunCommand): string {
   return session?.sessionId ?? runId;
 }
 
-/** What the agent may use, less what each skill in the prompt leaves out. A skill only narrows. */
+/** The tools that the agent may use, less those that each skill in the prompt leaves out. A skill can only narrow the list. */
 export function layersOf(
   agent: AgentDefinition,
   invoked: Rendered | null,
@@ -136,12 +136,12 @@ export function firstPlan(
   return own ?? invoked?.plan ?? preloaded.find((skill) => skill.plan !== null)?.plan ?? null;
 }
 
-/** True for what a person says, with or without files; an object is data. */
+/** True for text from a person, with or without files; an object is data. */
 function isSaid(input: RunInput): boolean {
   return typeof input === "string" || Array.isArray(input);
 }
 
-/** A skill's text holds a text input already, as its arguments; an object follows it. */
+/** A skill's text includes a text input already, as its arguments; an object follows it. */
 export function firstMessage(input: RunInput, invoked: Rendered | null): string {
   const text = inputText(input, 2);
   if (invoked === null) return text;

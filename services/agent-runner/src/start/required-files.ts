@@ -4,7 +4,7 @@ import { ownerOfRun } from "@switchyard/contracts/ids";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { FileStore } from "../files/file-store.ts";
 
-/** The input names files that its sender has not stored. */
+/** Thrown when the input names files that its sender has not stored. */
 export class UnknownFiles extends Error {
   override readonly name = "UnknownFiles";
   readonly problems: readonly string[];
@@ -18,8 +18,8 @@ export class UnknownFiles extends Error {
 }
 
 /**
- * Checks that each file of the input is the sender's own and is what its part says, since digest, type and size are believed from then on. A
- * copy of a run has that run's files. Throws UnknownFiles; rejects with StoreError.
+ * Checks that each file of the input belongs to the sender and matches its part, since digest, type and size are trusted from
+ * then on. A copy of a run has that run's files. Throws UnknownFiles; rejects with StoreError.
  */
 export async function requireFiles(
   { requester, payload, fork }: Pick<RunCommand, "requester" | "payload" | "fork">,
@@ -40,7 +40,7 @@ export async function requireFiles(
   if (problems.length > 0) throw new UnknownFiles(problems);
 }
 
-/** Its name is a label, which may change. */
+/** The name is only a label, which may change. */
 function isSame(one: FilePart, other: FilePart): boolean {
   const facts = ["sha256", "mediaType", "sizeBytes"] as const;
   return facts.every((fact) => one[fact] === other[fact]);

@@ -3,17 +3,17 @@ import type { AgentDefinition } from "@switchyard/contracts/agents";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 
-/** A run that does the same with the same result so often is going round in circles. */
+/** After so many equal calls with equal results a run is considered to be in a loop. */
 const DEFAULT_REPEATED_CALLS = 25;
 
-/** What holds for runs that ask for nothing else. */
+/** The limits of runs that request no others. */
 export interface RunDefaults {
   /** In milliseconds. */
   readonly defaultTimeoutMs: number;
   readonly onLimit: OnLimit;
 }
 
-/** What a new run may use up: of agent and command the stricter. */
+/** Computes the limits of a new run: the stricter ones of agent and command. */
 export function limitsOf(
   { payload }: RunCommand,
   agent: AgentDefinition,
@@ -33,7 +33,7 @@ export function limitsOf(
   };
 }
 
-/** The stricter of what the agent and the command say; null when neither says anything. */
+/** The stricter limit of agent and command; null when neither sets one. */
 function smaller(own: number | null, wanted: number | undefined): number | null {
   if (own === null) return wanted ?? null;
   return wanted === undefined ? own : Math.min(own, wanted);

@@ -8,7 +8,7 @@ import { isOutage } from "../peers/peers.ts";
 import { UnknownFiles } from "./required-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";
 
-/** What the sender must change; null for outages and faults. */
+/** The correction that the sender must make; null for outages and faults. */
 export function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
   if (error instanceof ModelUnusable)
     return { code: error.code, message: error.message, problems: [] };
