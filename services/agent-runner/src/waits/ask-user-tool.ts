@@ -44,7 +44,7 @@ const Input = z.strictObject({
     .optional(),
 });
 
-/** Reads the arguments of the tool; a text says what is wrong with them. */
+/** Reads the arguments of the tool; a returned text describes an error in them. */
 export function readQuestion(args: unknown, now: number): Wait | string {
   const read = Input.safeParse(args);
   if (!read.success)

@@ -14,7 +14,7 @@ export function problemOfQuestion(schema: Record<string, unknown>): string | nul
   return problem === null ? null : `cannot be used: ${problem}`;
 }
 
-/** What keeps an answer from being one to the question; empty when it fits. */
+/** Lists the reasons why an answer does not fit the question; empty when it fits. */
 export function problemsOfAnswer(
   { options = [], schema }: Pick<RunWait, "options" | "schema">,
   answer: unknown,

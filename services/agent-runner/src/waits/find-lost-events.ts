@@ -7,15 +7,16 @@ import type { Unwritten, UnwrittenEvent, UnwrittenRun } from "../journal/unwritt
 import type { WakeRun } from "../peers/run-waker.ts";
 
 /**
- * nats-server syncs what it writes behind every two minutes, and stores nothing more once a write has failed (`werr` in its filestore.go). So an
- * event is on its disk when the stream has stored another one this much later.
+ * nats-server syncs its writes every two minutes, and stores nothing more once a write has failed (`werr` in its filestore.go).
+ * So an event is on its disk when the stream has stored another one this much later.
  */
 const WRITTEN_MS = 180_000;
 
 /**
- * When nats-server was started anew, compares what it may not have written before with the stream. Runs of which it has lost events are
- * woken: whoever takes one publishes them again. Runs in work see to it themselves. Nothing is compared with a cluster, which writes
- * on a majority before it acknowledges. What the stream surely has on its disk is forgotten: while its disk is full that is nothing.
+ * Compares the events that nats-server may not have written before its restart with the stream. A run that has lost events is
+ * woken, and the runner that takes it publishes them again; runs in progress do this themselves. A cluster needs no comparison,
+ * since it writes on a majority before it acknowledges. Notes of events that are surely on the stream's disk are deleted: none
+ * of them while its disk is full.
  */
 export async function findLostEvents({
   bus,
@@ -55,7 +56,7 @@ async function newestStoredMs(bus: Bus): Promise<number> {
   return (await newestEventTime(bus))?.getTime() ?? 0;
 }
 
-/** What is published again may be lost again, so its time counts anew. */
+/** A republished event may be lost again, so its time is counted from now. */
 interface Noted {
   readonly bus: Bus;
   readonly unwritten: Pick<Unwritten, "addRun" | "addEvent">;
@@ -74,7 +75,7 @@ async function wakeIfLost(
   return true;
 }
 
-/** Those behind the last one that the stream has; all of them, when it has none of these. */
+/** Publishes the events after the last one that the stream has; all of them, when it has none of these. */
 async function publishLost(
   subject: string,
   told: readonly UnwrittenEvent[],

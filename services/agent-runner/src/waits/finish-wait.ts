@@ -4,7 +4,7 @@ import type { Resolution, Wait } from "../core/wait.ts";
 import { cutWithNote } from "../core/cut-with-note.ts";
 import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 
-/** What a call that has waited came to, when that needs nobody else. */
+/** Returns the outcome of a call that has waited, when it follows from the journal alone. */
 export function finishWait(
   { part: { callId }, wait, resolution }: CallState,
   children: readonly ChildState[],
@@ -42,13 +42,13 @@ function finishQuestion(
   return ownResult(callId, typeof answer === "string" ? answer : JSON.stringify(answer), false);
 }
 
-/** True for a call whose outcome nobody knew and that people want to be made once more. */
+/** True for a call with an unknown outcome that a person wants to be made once more. */
 export function isWantedAgain({ wait, resolution }: CallState): boolean {
   if (wait?.reason !== "question" || wait.about !== "outcome") return false;
   return resolution?.type === "answer" && resolution.answer === "retry";
 }
 
-/** A call that needs the approval it has waited for till the end has none: nobody decided. */
+/** A call whose approval is still missing at the end of its wait fails, since no person decided. */
 export function stillWaiting({ wait, part }: CallState, step: CallStep, now: number): CallStep {
   if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return step;
   if (wait?.reason !== "approval" || wait.approvalId !== step.wait.approvalId) return step;
@@ -56,7 +56,7 @@ export function stillWaiting({ wait, part }: CallState, step: CallStep, now: num
   return failure(part.callId, "approval_expired", `nobody approved the call until ${wait.until}`);
 }
 
-/** A result of the runner's own making: no policy decided, because nothing outside the run is touched. */
+/** Creates a result without a decision of the policy, because nothing outside the run is touched. */
 export function ownResult(
   callId: string,
   text: string,

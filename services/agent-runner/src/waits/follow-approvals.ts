@@ -5,8 +5,8 @@ import type { RunControls } from "../journal/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
 
 /**
- * Wakes runs whose approval was decided. What was decided is not believed from here: the call is made
- * again, and its provider asks the policy. A decision that nobody heard is found by the sweeper; see `missed-decisions.ts`.
+ * Wakes runs whose approval was decided. The decision in the event is not trusted: the call is made again, and its provider
+ * checks the policy. The sweeper finds a decision whose event no runner received; see `missed-decisions.ts`.
  */
 export function followApprovals(
   bus: Bus,

@@ -21,8 +21,8 @@ interface LiftParts {
 }
 
 /**
- * For the sweeper: a stop may be lifted while no runner receives the event. Another stop may still be about the run; the policy
- * refuses its next token then.
+ * Used by the sweeper: a stop may be lifted while no runner receives the event. Another stop may still apply to the run; the
+ * policy refuses its next token then.
  */
 export function createFindLifted(bus: Bus, parts: LiftParts): FindLifted {
   const policy = client(bus, { listStops });

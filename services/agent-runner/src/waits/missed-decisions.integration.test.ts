@@ -15,7 +15,7 @@ await lab.runner({ YARD_RUN_SWEEP_MS: "200" });
 const approvalId = `apr-${"3".repeat(32)}`;
 const expiresAt = new Date(Date.now() + 600_000).toISOString();
 
-test("goes on with a call whose approval was decided before anybody could hear of it", async () => {
+test("continues with a call whose approval was decided before any runner could receive the decision", async () => {
   let asked = 0;
   const states = serve(policy, {
     name: "states",
@@ -25,7 +25,7 @@ test("goes on with a call whose approval was decided before anybody could hear o
   });
   states.handle(approvalStates, () => {
     asked += 1;
-    return { approvals: [{ id: approvalId, state: "approved" as const, expiresAt }] }; // no event ever says so
+    return { approvals: [{ id: approvalId, state: "approved" as const, expiresAt }] }; // no event ever reports it
   });
   let calls = 0;
   peers.tools.set("guarded", (_args, { fail }) => {

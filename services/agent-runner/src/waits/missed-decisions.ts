@@ -7,9 +7,8 @@ import type { RunControls } from "../journal/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
 
 /**
- * Wakes the runs of those calls that were decided about and whose decision no runner heard: it came
- * before the run was let go, or when no runner was there. Like a decision that was heard, it is not
- * believed from here; the call is made again and its provider asks the policy.
+ * Wakes the runs of calls whose decision no runner received: it came before the run was released, or when no runner was
+ * connected. Like a decision in an event, it is not trusted: the call is made again and its provider checks the policy.
  */
 export type FindMissedDecisions = (waiting: readonly ParkedApproval[]) => Promise<void>;
 
@@ -27,7 +26,7 @@ export function createMissedDecisions(
     for (let start = 0; start < waiting.length; start += MAX_APPROVAL_STATES) {
       const batch = waiting.slice(start, start + MAX_APPROVAL_STATES);
       const pending = await orNull(pendingOf(batch.map(({ approvalId }) => approvalId)));
-      if (pending === null) return; // the next look asks again
+      if (pending === null) return; // the next sweep retries
       for (const { runId, callId, approvalId } of batch) {
         if (pending.has(approvalId)) continue;
         const parkedCall = firstCallId(callId);

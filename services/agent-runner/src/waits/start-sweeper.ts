@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 
-/** Work that comes again and again, in one runner at a time. */
+/** Periodic work, which one runner does at a time. */
 interface SweeperOptions {
   readonly everyMs: number;
   readonly onFault: (fault: { error: unknown }) => void;
-  /** Takes the lease under a name for so many milliseconds; false when another one has it. */
+  /** Acquires the lease of this name for so many milliseconds; false when another runner has it. */
   readonly lease: { takeSweep(name: string, holdMs: number): Promise<boolean> };
-  /** Each is done beside the others; none keeps them from being done. */
+  /** They run concurrently, and a failure of one does not prevent the others. */
   readonly rounds: readonly (() => Promise<unknown>)[];
 }
 
 /**
- * Does its rounds every `everyMs`, when this runner gets the lease; one that dies is followed by the next. Rounds
- * that take longer than the interval have none beside them. `stop` resolves when the last ones are over.
+ * Runs its rounds every `everyMs`, when this runner gets the lease; if that runner dies, another one acquires it. Rounds that
+ * take longer than the interval are not started twice. `stop` resolves when the last ones are over.
  */
 export function startSweeper(options: SweeperOptions): { stop(): Promise<void> } {
   const { everyMs, onFault, lease, rounds } = options;
@@ -22,7 +22,7 @@ export function startSweeper(options: SweeperOptions): { stop(): Promise<void> }
   const report = (error: unknown): void => onFault({ error });
   const next = async (): Promise<void> => {
     try {
-      // A little less than the interval, so that the lease is free when its holder comes again.
+      // Slightly shorter than the interval, so that the lease has expired when its holder returns.
       if (!(await lease.takeSweep(name, Math.floor(everyMs * 0.9)))) return;
       await Promise.all(rounds.map((round) => round().catch(report)));
     } catch (error) {

@@ -63,7 +63,7 @@ for (const isPublished of [true, false])
       reasons: ["stopped"],
       stop: SHOWN,
     });
-    // However often it is woken, nothing counts against it.
+    // No wake-up counts against it.
     for (const message of isPublished ? ["one", "two", "three", "four"] : []) {
       const before = peers.grants.length;
       await lab.publish(`yard.cmd.cli.run.steer.${runId}`, JSON.stringify({ message }));
@@ -125,7 +125,7 @@ test("a call that was denied because of a stop is made when the stop is lifted, 
   peers.tools.delete("stopping");
 });
 
-test("a run for another run is begun when the stop is lifted, whether it came before its start was decided or after", async () => {
+test("a child run is begun when the stop is lifted, whether the stop came before or after the decision about its start", async () => {
   const helping = [{ tool: "agent", with: { agent: "helper", task: "help" } }];
   const plan = { steps: [{ calls: helping }], answer: "{{/results/0/text}}" };
   peers.agents.set("boss", agent("boss", { plan }));
@@ -149,7 +149,7 @@ test("a run for another run is begun when the stop is lifted, whether it came be
   delete peers.hooks.check;
 });
 
-test("a run whose requester may not start its agent any more fails with that reason, and is not dead", async () => {
+test("a run whose requester may no longer start its agent fails with that reason, and is not dead", async () => {
   await lab.command("asker", { runId: "unwanted", input: "x" });
   await lab.eventsUntil("unwanted", "waiting");
   peers.hooks.refuse = () => "user cli may not start agent asker";

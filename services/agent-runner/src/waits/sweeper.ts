@@ -11,7 +11,7 @@ import {
 import type { WakeRun } from "../peers/run-waker.ts";
 
 const AT_ONCE = 500;
-/** A wake-up that could not be sent is sent again after this. */
+/** A wake-up that could not be sent is sent again after this time. */
 const UNSENT_MS = 1_000;
 
 interface SweepOptions {
@@ -22,7 +22,7 @@ interface SweepOptions {
   readonly now: () => number;
 }
 
-/** Looks at the runs that are due, once. Gives how many were woken. */
+/** Processes the runs that are due, once. Returns how many were woken. */
 export async function sweep(options: SweepOptions): Promise<{ readonly woken: number }> {
   const { parked, wake, findMissedDecisions, findLifted, now } = options;
   let woken = 0;
@@ -45,7 +45,7 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
       else if (facts?.status === "waiting" && stop !== null) stopped.push({ runId, scope: stop });
       else if (facts?.status === "waiting") asking.push(...approvals);
     }
-    // Before they are woken: one that is let go again at once says itself when to look at it.
+    // Written before they are woken, because a run that is released again at once sets its own next look.
     await parked.postpone(later, dueMs);
     const sent = await Promise.all(wanted.map((runId) => wake(runOf(runId))));
     const unsent = wanted.filter((_, n) => sent[n] === false);

@@ -8,7 +8,7 @@ import type { RunControls } from "../journal/run-controls.ts";
 import { problemsOfAnswer } from "./check-answer.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
 
-/** Lists the questions of runs and takes the answers. */
+/** Lists the questions of runs and accepts the answers. */
 export function handleWaits(
   service: Service,
   options: {

@@ -19,7 +19,7 @@ export const waitTool: OfferedTool = {
 
 const Input = z.strictObject({ seconds: z.int().min(1).max(MAX_SECONDS) });
 
-/** Reads the arguments of the tool; a text says what is wrong with them. */
+/** Reads the arguments of the tool; a returned text describes an error in them. */
 export function readTimer(args: unknown, now: number): Wait | string {
   const read = Input.safeParse(args);
   if (!read.success)

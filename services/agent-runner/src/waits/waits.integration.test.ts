@@ -10,14 +10,14 @@ import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
 const { peers } = lab;
-// One slot: a run that held it while it waits would keep every other one out.
+// One slot: a run that held it while it waits would block every other run.
 const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1", YARD_RUN_SWEEP_MS: "200" });
 
 peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 peers.agents.set("plain", agent("plain", { plan: { steps: [], answer: "plain" } }));
 peers.agents.set("asker", asking({ question: "May I?" }));
 
-test("waits for an answer without a runner, and goes on with it [X40]", async () => {
+test("waits for an answer without a runner, and continues with it [X40]", async () => {
   await lab.command("asker", { runId: "asked", input: "x" });
   const waiting = await lab.eventsUntil("asked", "waiting");
   const requested = waiting.find(({ name }) => name === "question-requested")?.payload;
@@ -77,7 +77,7 @@ test("lists questions a page at a time, each once", async () => {
     );
     assert.equal(pages, Math.ceil(asked.length / limit));
   }
-  // The one that the cursor names is answered: the page behind it is the same.
+  // The question in the cursor is answered; the page after it stays the same.
   const first = await questionsBehind(undefined, 1);
   const second = await questionsBehind(first.next ?? "", 1);
   const [{ runId, callId } = assert.fail("there is no question")] = first.questions;
@@ -94,7 +94,7 @@ function questionsBehind(cursor: string | undefined, limit: number) {
   return call(lab.bus, listQuestions, cursor === undefined ? { limit } : { limit, cursor });
 }
 
-test("takes the first answer, knows a repeated one, and refuses any other", async () => {
+test("accepts the first answer, recognises a repeated one, and refuses any other", async () => {
   await lab.command("asker", { runId: "twice", input: "x" });
   await lab.eventsUntil("twice", "waiting");
   const answer = { runId: "twice", callId: "cli~twice:1:0", answer: "first" };
@@ -132,7 +132,7 @@ test("checks an answer against the question's options and schema, and keeps the 
   }
 });
 
-test("goes on without an answer when the time for it is over", async () => {
+test("continues without an answer when the time for it is over", async () => {
   peers.agents.set("hasty", asking({ question: "Now?", timeout_seconds: 1 }));
   await lab.command("hasty", { runId: "hasty", input: "x" });
   const events = await lab.eventsUntil("hasty", "finished");
@@ -167,7 +167,7 @@ test("cancels a run that waits", async () => {
   );
 });
 
-test("takes hints about runs that do not wait, that wait on, and that are not there, for nothing", async () => {
+test("ignores hints about runs that do not wait, that still wait, and that do not exist", async () => {
   await lab.command("asker", { runId: "hinted", input: "x" });
   await lab.eventsUntil("hinted", "waiting");
   for (const runId of ["hinted", "nowhere", "asked"])
@@ -182,7 +182,7 @@ test("takes hints about runs that do not wait, that wait on, and that are not th
   );
 });
 
-/** An agent that asks and counts in one step. */
+/** An agent that puts a question and makes a call in one step. */
 function asking(question: Record<string, unknown>) {
   return agent("asking", {
     plan: {
