@@ -2,7 +2,7 @@ import type { Log } from "@switchyard/service/log";
 import { StoreError } from "@switchyard/service/store-error";
 import { isOutage } from "./peers/peers.ts";
 
-/** Logs what a handler or the queue could not do: an outage heals by itself, anything else is a fault. */
+/** Logs the failure of a handler or of the queue: an outage ends by itself, anything else is a fault. */
 export function reportFaultTo(log: Log): (fault: { readonly error: unknown }) => void {
   return ({ error, ...where }) => {
     if (isOutage(error) || error instanceof StoreError) {

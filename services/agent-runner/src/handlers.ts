@@ -33,7 +33,7 @@ import type { ParkedRuns } from "./journal/parked-runs.ts";
 import { firstCallId } from "./tools/tool-call.ts";
 import { handleWaits } from "./waits/wait-handlers.ts";
 
-/** Answers everything that is asked and said about runs beside the queue. */
+/** Handles the requests and messages about runs that do not pass through the queue. */
 export function handleRuns(
   service: Service,
   options: {
@@ -59,7 +59,7 @@ export function handleRuns(
   handleRedrive(service, options);
 }
 
-/** Answers questions about runs. */
+/** Handles queries about runs. */
 function handleRunQueries(
   service: Service,
   { index, names }: { readonly index: RunIndex; readonly names: RunNames },
@@ -80,7 +80,7 @@ function handleRunQueries(
 
 type Refusals = Pick<Fail<typeof getRun.errors>, "unknown_run" | "journal_corrupt">;
 
-/** What is read of a run. Who may control it is told when its journal cannot be read; for others there is no such run. */
+/** Reads a run. When its journal cannot be read, a caller who may control it gets that error; for others there is no such run. */
 async function readable<T>(
   read: () => Promise<T>,
   {
@@ -109,7 +109,7 @@ function unknownRun(runId: string, fail: Pick<Refusals, "unknown_run">): Error {
   return fail.unknown_run(`there is no run ${runId}`, { runId });
 }
 
-/** Gives what the models of a run have answered, to be played again. */
+/** Returns the answers of a run's models, for a replay. */
 function handleRecordings(
   service: Service,
   { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
@@ -155,7 +155,7 @@ function handleCallContexts(
   });
 }
 
-/** Lists what was given up, for whoever finds out why and sends `run.retry`. */
+/** Lists the commands and runs that were given up, for users who fix the cause and send `run.retry`. */
 function handleDeadRuns(
   service: Service,
   { index, letters }: { readonly index: RunIndex; readonly letters: DeadLetters },
@@ -167,7 +167,7 @@ function handleDeadRuns(
   });
 }
 
-/** Sends a command again that was given up, in the name of its sender. */
+/** Sends a command that was given up again, in the name of its sender. */
 function handleRedrive(
   service: Service,
   { recordRedrive, ...parts }: RedriveParts & { readonly recordRedrive: RecordRedrive },
@@ -200,7 +200,7 @@ function handleRedrive(
   });
 }
 
-/** Says which models there are, for whoever writes or checks an agent. */
+/** Lists the models, for users and tools that write or check an agent. */
 export function handleModelQueries(service: Service, models: ModelRegistry): void {
   service.handle(listModels, async () => ({
     default: models.defaultModel,
@@ -209,8 +209,8 @@ export function handleModelQueries(service: Service, models: ModelRegistry): voi
 }
 
 /**
- * Takes requests to cancel beside the queue, which may be waiting for a slot. Whoever holds the run
- * sees the request at its next entry or renewal; a run in this process at once.
+ * Accepts cancel requests outside the queue, which may be waiting for a slot. The runner that holds the run sees the request at
+ * its next entry or renewal; a run in this process at once.
  */
 function handleCancelRequests(
   service: Service,

@@ -63,15 +63,15 @@ import { createRunWorker } from "./queue/run-worker.ts";
 
 export const VERSION = "0.1.0";
 
-/** Share of the drain budget that calls in flight may use; the rest is for handing their runs over. */
+/** The share of the drain budget that calls in flight may use; the rest is for handing their runs over. */
 const WORK_SHARE = 0.8;
-/** Share that the last events of runs may use after that. */
+/** The share for publishing the last events of runs after that. */
 const PUBLISH_SHARE = 0.1;
-/** Of runs of different owners, while they compete: no more than there are processors for. */
+/** The number of concurrent steps of different owners' runs while they compete: no more than there are processors. */
 const STEPS_AT_ONCE = 2;
 const DAY_SECONDS = 86_400;
 
-/** Puts the runner together and starts to serve and to consume. */
+/** Assembles the runner and starts to serve and to consume. */
 export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> {
   const { config, log, bus } = kit;
   const modelsConfig = await readModels(kit);
