@@ -19,9 +19,9 @@ import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_BEFORE_MS = 30_000;
-/** How long a login is believed without asking Redis: a call must not pay for that each time. */
+/** How long a login is cached before it is read from Redis again, so that a call does not pay for a read each time. */
 const BELIEVED_MS = 5_000;
-/** Where nobody listens: a connection never sends anybody anywhere. */
+/** A redirect address without a listener: a connection never sends a browser anywhere. */
 const NOWHERE = "http://127.0.0.1/callback";
 
 export interface ConnectionAuthOptions {
@@ -33,7 +33,7 @@ export interface ConnectionAuthOptions {
   readonly launch: HttpConfig;
 }
 
-/** What a connection logs in with. */
+/** The authorization of one connection's requests. */
 export interface HttpAuth extends AuthProvider {
   /** The server wants more scopes than the login has. */
   onInsufficientScope(wanted: string | undefined): Promise<never>;
@@ -61,7 +61,7 @@ export function createConnectionAuth(options: ConnectionAuthOptions): HttpAuth {
       const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
       const renewNow = async (signal?: AbortSignal): Promise<void> => {
         const { access_token: current } = storedTokens(await logins.read()) ?? {};
-        if (current !== undefined && current !== refused) return; // somebody was faster
+        if (current !== undefined && current !== refused) return; // another broker has renewed it already
         await auth(provider, {
           serverUrl,
           ...(resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl }),
@@ -86,11 +86,13 @@ export function createConnectionAuth(options: ConnectionAuthOptions): HttpAuth {
   };
 }
 
-/** Metadata and tokens are small; whoever sends more, or keeps an answer back, means something else. */
+/** Metadata and tokens are small, so a larger or slower answer is not a login document. */
 const MAX_LOGIN_BYTES = 1024 * 1024;
 const LOGIN_ANSWER_MS = 20_000;
 
-/** Does a part of a login. All of it goes through the guard, bounded; the server's own headers stay with the server. */
+/**
+ * Performs one step of a login. All its requests pass the guard and are bounded; the server's own headers go to the server alone.
+ */
 export async function withGuardedFetch<T>(
   guard: EgressGuard,
   launch: Pick<HttpConfig, "url" | "headers">,
@@ -124,7 +126,7 @@ function createKnownLogin({
   };
   return {
     read,
-    /** As it was a few seconds ago at most. */
+    /** Reads the login, at most a few seconds old. */
     readSometimes: async (): Promise<Login> =>
       believed !== null && believed.until > now() ? believed.login : read(),
     async write(login: Login): Promise<void> {
@@ -147,13 +149,13 @@ async function renewOld(
           fetchFn: readingLogin(endingWith(fetch, signal), launch.url),
         });
     };
-    // While the token is still good nobody waits for another broker that renews it.
+    // While the token is still valid, no request waits for another broker that renews it.
     if (isOver(await logins.readSometimes(), now())) await store?.inTurn(server, renewNow);
     else await store?.alone(server, renewNow);
   });
 }
 
-/** The SDK's view of a login that somebody else made: it may be renewed, and not be made. */
+/** The SDK's view of a login made earlier by a person: a connection may renew it but not create one. */
 function createProvider(
   { store, server, launch, now }: ConnectionAuthOptions,
   logins: KnownLogin,
@@ -180,7 +182,7 @@ function createProvider(
             `the server asks for a login, and ${TOKEN_KEY_SETTING} has no key to keep one`,
           );
         if ((await logins.read()).tokens === null) throw needed("the server asks for a login");
-        // Found anew each time: whoever gives out the tokens may have changed, and that is rarely asked.
+        // Discovery runs each time: the authorization server may have changed, and this path is rare.
         return undefined;
       },
       state: () => "",
@@ -219,7 +221,7 @@ function endingWith(fetch: FetchLike, signal: AbortSignal): FetchLike {
   return (url, init) => fetch(url, { ...init, signal });
 }
 
-/** True for a token that ended, as its server said. */
+/** True for a token past the end that its server announced. */
 function isOver({ expiresAt }: Login, now: number): boolean {
   return expiresAt !== null && expiresAt <= now;
 }

@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync } from "node:crypto";
 
-/** Tells two texts apart without showing them: without the key nobody can test a guess. */
+/** Distinguishes texts without revealing them: a guess cannot be tested without the key. */
 export type KeyedDigest = (text: string) => string;
 
 const DIGEST_BYTES = 32;

@@ -24,12 +24,12 @@ export interface LoginTarget {
   readonly caller: string;
 }
 
-/** The browser came back with a state that nobody waits for, or too late. */
+/** The browser returned with an unknown state, or after the login's deadline. */
 export class LoginExpiredError extends Error {
   override readonly name = "LoginExpiredError";
 }
 
-/** What the browser brought back. */
+/** The parameters with which the browser returned. */
 type LoginAnswer = Omit<z.output<typeof finishLogin.request>, "server">;
 
 const STATE_BYTES = 32;
@@ -104,7 +104,7 @@ export function createLoginFlow(options: {
         );
       }
       const login = { ...draft.login(), grant: randomUUID() };
-      // A renewal of the login before, under way, would be written above it.
+      // A renewal of the previous login that is still running would overwrite the new one.
       await store.inTurn(server, () => store.save(server, login));
     },
   };
@@ -112,7 +112,7 @@ export function createLoginFlow(options: {
 
 /**
  * True when the client of an earlier login can be used again: it is registered for the addresses that it named then, and a login
- * without tokens may have failed because the authorization server does not know it any more.
+ * without tokens may have failed because the authorization server has forgotten the client.
  */
 function isRegistered({ redirectUrl, tokens }: Login, redirectUri: string): boolean {
   return redirectUrl === redirectUri && tokens !== null;
@@ -123,7 +123,7 @@ async function forgetClient(store: LoginStore, server: string): Promise<void> {
   if (login !== null) await store.save(server, { ...login, client: null });
 }
 
-/** The issuer that the browser brought back, as the metadata spells it. */
+/** The issuer with which the browser returned, as the metadata spells it. */
 function issuerAsKnown(iss: string, { discovery }: Login): string {
   const metadata = discovery?.["authorizationServerMetadata"];
   const known = isRecord(metadata) ? metadata["issuer"] : undefined;
@@ -161,7 +161,7 @@ function createDraft({ launch }: LoginTarget, options: DraftOptions) {
       current: () => Promise.resolve(storedTokens(login)),
     },
     flow: {
-      // The code belongs to the authorization server that was asked, and a new login asks anew.
+      // The code belongs to the authorization server that issued it, and a new login runs discovery again.
       discovery: () =>
         Promise.resolve(
           isReturn
@@ -195,7 +195,7 @@ function createDraft({ launch }: LoginTarget, options: DraftOptions) {
   };
 }
 
-/** Asks the server without a login, for what it wants: the scope and who gives out its tokens. */
+/** Requests the server without a login to learn what it requires: the scope and its authorization server. */
 async function askForChallenge(launch: HttpConfig, fetch: FetchLike) {
   const isStream = launch.transport === "sse";
   const response = await fetch(launch.url, {

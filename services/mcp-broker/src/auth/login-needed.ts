@@ -1,4 +1,4 @@
-/** Somebody has to log in before the server lets the broker in. The request was not carried out. */
+/** A person has to log in before the server accepts the broker. The request was not carried out. */
 export class LoginNeededError extends Error {
   override readonly name = "LoginNeededError";
   readonly code = "LOGIN_NEEDED";

@@ -6,11 +6,11 @@ import { z } from "zod";
 import { TokenKeyError, type TokenCipher } from "./token-cipher.ts";
 
 /**
- * What is known of the login to one server. The shapes inside are the SDK's, which checks them
- * when they come from the network; here they come back from where it put them.
+ * The stored state of the login to one server. The SDK checks the inner shapes when they come from
+ * the network; here they are read back as the SDK stored them.
  */
 export const Login = z.object({
-  /** Names this login: a new one is another one. */
+  /** Identifies this login: each new login has a new one. */
   grant: z.string().nullable().default(null),
   /** Where the browser was sent back to; the client is registered with it. */
   redirectUrl: z.string().nullable().default(null),
@@ -19,7 +19,7 @@ export const Login = z.object({
   /** Epoch milliseconds at which the access token ends; null when the server did not say. */
   expiresAt: z.number().nullable().default(null),
   discovery: z.record(z.string(), z.unknown()).nullable().default(null),
-  /** Scopes that the server asked for and the login does not have. */
+  /** Scopes that the server required and the login does not have. */
   wantedScope: z.string().nullable().default(null),
 });
 export type Login = z.infer<typeof Login>;
@@ -35,7 +35,7 @@ export type PendingLogin = z.infer<typeof PendingLogin>;
 
 export type LoginStore = ReturnType<typeof createLoginStore>;
 
-/** Others are at work on a login and do not come to an end. The request was not carried out. */
+/** Other brokers are working on a login and do not finish in time. The request was not carried out. */
 export class LoginBusyError extends Error {
   override readonly name = "LoginBusyError";
   readonly code = "LOGIN_BUSY";
@@ -44,13 +44,13 @@ export class LoginBusyError extends Error {
 /** How long a person may take to log in. */
 export const PENDING_MS = 10 * 60_000;
 const LOCK_MS = 15_000;
-/** What is left of the lock to keep what the work brought. */
+/** The part of the lock's time that is reserved for storing the result. */
 const LOCK_MARGIN_MS = 3_000;
 const LOCK_POLL_MS = 100;
-/** Two that hold it as long as they can. */
+/** Covers two holders that use the lock for its full time. */
 const TURN_MS = 2 * LOCK_MS;
 
-/** Only whoever holds the lock gives it back. */
+/** Only the holder of the lock releases it. */
 const UNLOCK = `
 if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
 return 0`;
@@ -70,8 +70,8 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
     }
   };
   /**
-   * Runs work that no other broker does for this server at the same time; null when one does. The
-   * signal ends before the right to be alone does.
+   * Runs work while no other broker works on this server's login; null when another one does. The
+   * signal aborts before the lock expires.
    */
   const alone = async <T>(server: string, work: Work<T>): Promise<T | null> => {
     const key = `yard:{mcp}:login-lock:${server}`;
@@ -83,7 +83,7 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
       await fromRedis(redis.eval(UNLOCK, 1, key, mark));
     }
   };
-  /** As `alone`, after the others. Rejects with LoginBusyError when they do not come to an end. */
+  /** Like `alone`, but waits for the other brokers. Rejects with LoginBusyError when they do not finish in time. */
   const inTurn = async <T>(server: string, work: Work<T>): Promise<T> => {
     for (let waitedMs = 0; waitedMs <= TURN_MS; waitedMs += LOCK_POLL_MS) {
       const done = await alone(server, async (signal) => ({ value: await work(signal) }));
@@ -99,7 +99,7 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
       const key = loginKey(server);
       return read(key, await fromRedis(redis.get(key)), Login);
     },
-    /** As `find`; null also when no key opens it any more, for who makes a new one. */
+    /** Like `find`, but returns null also when no key decrypts the login, for callers that create a new one. */
     async findReadable(server: string): Promise<Login | null> {
       const key = loginKey(server);
       return readable(await fromRedis(redis.get(key)), key);
@@ -110,8 +110,8 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
       await essentialWrite(redis, ["set", key, cipher.seal(JSON.stringify(login), key)]);
     },
     /**
-     * Reads and forgets, after a renewal under way, which would write it again. The login is null when
-     * there is none, and when no key opens it any more.
+     * Reads and deletes, after a renewal under way, which would store it again. The login is null when
+     * there is none, and when no key decrypts it any more.
      */
     async take(server: string): Promise<{ login: Login | null; wasLoggedIn: boolean }> {
       const key = loginKey(server);
@@ -123,7 +123,7 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
         return await inTurn(server, takeNow);
       } catch (error) {
         if (!(error instanceof LoginBusyError)) throw error;
-        return takeNow(); // whoever logs out is not kept from it
+        return takeNow(); // an outage of the lock does not prevent a logout
       }
     },
     async savePending(state: string, pending: PendingLogin): Promise<void> {
@@ -131,7 +131,7 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
       const sealed = cipher.seal(JSON.stringify(pending), key);
       await fromRedis(redis.set(key, sealed, "PX", PENDING_MS));
     },
-    /** Reads and forgets: a state is good for one return of the browser. */
+    /** Reads and deletes: a state is valid for one return of the browser. */
     async takePending(state: string): Promise<PendingLogin | null> {
       const key = pendingKey(state);
       return read(key, await fromRedis(redis.getdel(key)), PendingLogin);

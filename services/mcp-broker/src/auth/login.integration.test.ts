@@ -42,7 +42,7 @@ async function redisText(): Promise<string> {
   return [...keys, ...values].join("\n");
 }
 
-test("a server that asks for a login says so, and is connected by one that leaves no secret anywhere", async () => {
+test("a server that requires a login reports it, and a login connects it and leaves no secret anywhere", async () => {
   const broker = await world.startBroker({ servers: [locked("first")] });
   const { lastError } = await broker.until("first", ({ status }) => status === "error");
   assert.match(lastError ?? "", /needs login: run yard mcp login first/);
@@ -124,7 +124,7 @@ test("a logout forgets a login that no key opens any more", async () => {
   await broker.stop();
 });
 
-test("a call whose login cannot be read was not sent, and says so", async () => {
+test("a call whose login cannot be read fails as not sent, with the reason", async () => {
   const redis = Object.create(world.redis) as Redis;
   let isAway = false;
   Object.assign(redis, {
@@ -138,7 +138,7 @@ test("a call whose login cannot be read was not sent, and says so", async () => 
   const echo = () => broker.call("unread", { tool: "echo", args: { message: "in" } });
   assert.equal((await echo()).text, "in");
   isAway = true;
-  // For a few seconds it goes on with what it knows.
+  // The broker continues with its cached login for a few seconds.
   const error = await until(
     () =>
       echo().then(
@@ -214,7 +214,7 @@ test("two brokers that are refused at once renew a rotating refresh token once, 
       session.callTool({ tool: "echo", args: { message: "in" }, timeoutMs: 30_000, signal }),
     ),
   );
-  calls.catch(() => undefined); // looked at below
+  calls.catch(() => undefined); // checked below
   await until(
     () => oauth.refusals() - refusals,
     (count) => count >= 4,
@@ -238,7 +238,7 @@ test("two brokers that are refused at once renew a rotating refresh token once, 
   await Promise.all([first.stop(), second.stop()]);
 });
 
-test("a login that was taken back is asked for again", async () => {
+test("a revoked login is requested anew", async () => {
   const broker = await world.startBroker({ servers: [locked("revoked")] });
   await logIn("revoked");
   oauth.expireAll();

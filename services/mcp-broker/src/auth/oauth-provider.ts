@@ -24,9 +24,9 @@ interface KeptLogin {
   current(): Promise<StoredOAuthTokens | undefined>;
 }
 
-/** What a flow does differently from another one. */
+/** The steps in which flows differ. */
 interface FlowSteps {
-  /** Called before anything else of a flow; throwing ends it. */
+  /** Called before any other step of a flow; throwing ends the flow. */
   discovery(): Promise<OAuthDiscoveryState | undefined>;
   state(): string;
   redirect(url: URL): Promise<void> | void;

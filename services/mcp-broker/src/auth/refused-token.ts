@@ -1,6 +1,6 @@
 const refused = new WeakMap<Response, string>();
 
-/** Remembers which token a request had that was answered with 401: by now another one may be in use. */
+/** Remembers the token of a request that was answered with 401: another token may be in use since. */
 export function noteRefusal(response: Response, headers: RequestInit["headers"]): void {
   const token = new Headers(headers).get("authorization")?.replace(/^Bearer /i, "");
   if (token !== undefined) refused.set(response, token);

@@ -9,7 +9,7 @@ import { z } from "zod";
 import type { OAuthConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { Login } from "./login-store.ts";
 
-/** What the authorization server said of itself when the login was made, as far as it is needed here. */
+/** The metadata of the authorization server that was stored with the login, as far as it is needed here. */
 const Discovered = z.object({
   authorizationServerMetadata: z.object({
     revocation_endpoint: z.url().optional(),
@@ -23,8 +23,8 @@ const Refusal = z.object({ error: z.string() });
 const REVOKE_TIMEOUT_MS = 10_000;
 
 /**
- * Takes the tokens of a login back at the authorization server that gave them out (RFC 7009); null
- * when it has none. Never rejects: a logout counts here, whatever another party says.
+ * Revokes the tokens of a login at the authorization server that issued them (RFC 7009); null
+ * when it has none. Never rejects: a logout takes effect here, whatever another party answers.
  */
 export async function revokeLogin(
   login: Login,
@@ -42,7 +42,7 @@ export async function revokeLogin(
     sendForm({ endpoint, form, client, methods, fetch });
   try {
     const { refresh_token: refresh, access_token: access } = tokens;
-    // Others are made from this one; without it the access token, which not all can revoke, ends soon.
+    // Other tokens are issued from this one; without it the access token, which not all servers can revoke, ends soon.
     const first =
       refresh === undefined
         ? null

@@ -12,7 +12,7 @@ function cipher(setting: string) {
   return parsed;
 }
 
-test("a login that no key opens says what to do about it; no key is no cipher", () => {
+test("a login that no key decrypts names the remedy; without keys there is no cipher", () => {
   const { seal, open } = cipher(key());
   const sealed = seal("token", "server-a");
   assert.throws(() => open(sealed, "server-b"), TokenKeyError);

@@ -14,7 +14,7 @@ export interface UpstreamLogin {
   readonly grant: string | null;
 }
 
-/** Makes what a connection logs in with, from the login that somebody made before. */
+/** Creates the authorization of a connection from a login that a person made earlier. */
 export function createUpstreamLogins(
   options: UpstreamLoginOptions,
 ): (config: ServerConfig, resolved: ResolvedServer) => Promise<UpstreamLogin | null> {
