@@ -25,8 +25,8 @@ export interface Admitted {
 }
 
 /**
- * Whether a call may go to its server right now: the tool is there, its definition is the approved
- * one and the one that the policy was asked about, and the arguments fit its schema. Throws
+ * Checks that a call may go to its server right now: the tool is there, its definition is the approved
+ * one and the one that the policy decided about, and the arguments fit its schema. Throws
  * NotSentError.
  */
 export function admitCall(
@@ -34,7 +34,7 @@ export function admitCall(
   call: {
     readonly ref: ToolRef;
     readonly args: Readonly<Record<string, unknown>>;
-    /** Of the definition that the policy was asked about. */
+    /** Digest of the definition that the policy decided about. */
     readonly pin: string | undefined;
     /** False where the server alone checks its arguments. */
     readonly isChecked: boolean;
@@ -83,10 +83,10 @@ function asRounded(pointer: string): ValueProblem {
   return { pointer, expected };
 }
 
-/** The most long integers of one value that are checked: a check ends at the first misfit, so each costs another check. */
+/** The most long integers of one value that are checked: a check ends at the first misfit, so each one costs another check. */
 const MAX_LONG_INTEGERS = 20;
 
-/** The misfits of a value, and the pointers to digits of a long integer in the place of a number. */
+/** The misfits of a value, and the pointers to digits of a long integer where a number is expected. */
 function checkValue(
   value: unknown,
   { digest, schema }: { readonly digest: string; readonly schema: JsonRecord },
@@ -106,7 +106,7 @@ function checkValue(
 }
 
 /**
- * Holds a result against the tool's output schema. By the specification the structured result of
+ * Checks a result against the tool's output schema. By the specification the structured result of
  * such a tool has to fit it, unless the tool reports an error.
  */
 export function checkResult({ inspected }: CatalogueTool, outcome: CallOutcome): CallOutcome {

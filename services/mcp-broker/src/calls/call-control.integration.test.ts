@@ -86,7 +86,7 @@ async function hang(callId: string, request: { token?: string; server?: string }
     callId,
     ...(token && { token }),
   });
-  result.catch(() => undefined); // whoever started it looks at it later
+  result.catch(() => undefined); // the test that started it awaits it later
   await until(lines, ({ length }) => length > 0);
   return { result, lines };
 }
@@ -94,7 +94,7 @@ async function hang(callId: string, request: { token?: string; server?: string }
 const cancel = (callId: string, more: { token?: string } = {}, bus = world.cli) =>
   call(bus, cancelCallContract, { callId, ...more }, { tokens: { server: "main" } });
 
-test("a cancelled call ends at once, and its server is told to stop [A22, AR9]", async () => {
+test("a cancelled call ends at once, and its server is notified to stop [A22, AR9]", async () => {
   const { result, lines } = await hang("cancel-1");
   assert.deepEqual(await cancel("cancel-1"), { cancelled: true });
   await assert.rejects(result, (error) => {
@@ -104,7 +104,7 @@ test("a cancelled call ends at once, and its server is told to stop [A22, AR9]",
   });
   assert.deepEqual(await until(lines, ({ length }) => length > 1), ["begun", "cancelled"]);
   assert.deepEqual(await cancel("cancel-1"), { cancelled: false });
-  // Whether it happened nobody knows, so it is not made again.
+  // Its outcome is unknown, so it is not executed again.
   const again = main.call("main", { tool: "hang", args: { file: "x" }, callId: "cancel-1" });
   await assert.rejects(again, failsWith("call_id_conflict"));
 });
@@ -136,7 +136,7 @@ test("a call that waits for its turn is cancelled without being sent", async () 
   await call(world.cli, cancelCallContract, { callId: "cancel-2" }, { tokens });
   await assert.rejects(first.result, failsWith("cancelled"));
   assert.deepEqual(await lines(), []);
-  // What was not sent may be made under its id.
+  // A call that was not sent may be executed under its id.
   const made = await main.call("single", { tool: "count", args: { file }, callId: "cancel-3" });
   assert.equal(made.replayed, false);
   assert.deepEqual(await lines(), ["called"]);
@@ -170,7 +170,7 @@ test("a call that waits for its decision is cancelled without being sent, by its
   assert.equal((await main.call("main", request)).replayed, false);
 });
 
-test("nobody cancels the call of another caller or another run, or learns that it exists", async () => {
+test("only its own caller and run can cancel a call or learn that it exists", async () => {
   const token = runToken("run-1");
   const { result } = await hang("cancel-4", { token });
   const nothing = { cancelled: false };
@@ -196,7 +196,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   assert.ok(record?.state === "claimed" && record.holder !== undefined);
   const asks = { callId: "cancel-5", server: "main", onBehalfOf: "cli" };
   const tokens = { broker: record.holder };
-  // What a client says here is believed of nobody; permissions keep it from saying it at all.
+  // No client is trusted with these fields; permissions keep clients from publishing them at all.
   assert.deepEqual(await call(world.cli, cancelCallAt, asks, { tokens }), { cancelled: false });
   const requester = {
     onBehalfOf: "cli",
@@ -238,7 +238,7 @@ test("a cancellation that reaches another broker is passed on to the one that ha
   await bus.close();
 });
 
-test("the progress of a real server is told on the live subject of the caller", async () => {
+test("the progress of a real server is published on the live subject of the caller", async () => {
   const heard: CallProgress[] = [];
   const to = { owner: "cli", progressId: "p1" };
   const live = subscribeLive(world.cli, callProgress, to, (progress) => heard.push(progress));
@@ -272,7 +272,7 @@ test("a runner that has lost its run makes no more calls: a lower epoch is refus
   await count(3, "z4");
   await assert.rejects(count(2, "z5"), failsWith("stale_epoch"));
   assert.equal((await lines()).length, 3);
-  // An epoch is believed of the token's own run only, and of nobody without one.
+  // An epoch is accepted for the token's own run only, and never without a token.
   await count(1, "z6", runToken("another-run"));
   await main.call("main", { tool: "count", args: { file }, epoch: 1, callId: "z7" });
 });
@@ -292,7 +292,7 @@ test("a second broker knows the epochs that the first one saw", async () => {
 test("a server that fails again and again gets no calls for a while, and then one that tries [A22]", async () => {
   const { file } = await trace();
   const fail = () => main.call("weak", { tool: "hang", args: { file } });
-  // What a tool says of itself is an answer, and what a caller takes back says nothing.
+  // A tool's own error is an answer, and a cancellation by the caller is no evidence about the server.
   for (let n = 0; n < 8; n += 1)
     assert.equal((await main.call("weak", { tool: "tool_error", args: {} })).isError, true);
   for (let n = 0; n < 6; n += 1)
@@ -339,7 +339,7 @@ test("a server that is kept for some roles is used by runs with one of them, and
   await echo();
 });
 
-test("the policy is told the definition's digest and what the declaration says of the server, and nothing that the server says [A6, A7]", async () => {
+test("the policy receives the definition's digest and the declared facts about the server, and nothing that the server claims [A6, A7]", async () => {
   const facts = { labels: ["customer-data", "internet"], roles: ["writer"], enabledTools: ["e*"] };
   const { tools } = await main.tools({ server: "tagged" });
   assert.deepEqual(rules.lists.at(-1)?.servers, { tagged: facts });
@@ -381,7 +381,7 @@ test("tools that are switched off are not there [CR1]", async () => {
   );
 });
 
-test("who may not call a tool cannot tell whether there is one", async () => {
+test("a caller without permission for a tool cannot find out whether it exists", async () => {
   const answer = (tool: string) =>
     main.call("main", { tool, args: {} }).then(
       () => assert.fail("it was made"),
@@ -420,7 +420,7 @@ test("a decision is kept for as long as the policy said, and only for the same q
   assert.equal(rules.checked.length, 3);
   await assert.rejects(echo("forged"), failsWith("invalid_token"));
   assert.match(await main.metrics.metrics(), /yard_mcp_decisions_total\{from="cache"\} [1-9]/);
-  // Another revision, met by another question, ends all of it.
+  // Another revision, seen with another request, ends all cached decisions.
   rules.cacheable = { revision: "r2", forMs: 60_000 };
   rules.denied.add("echo");
   await main.call("main", { tool: "environment", args: {} });
@@ -460,7 +460,7 @@ test("a filtered list is kept for as long as the policy said, and only for the s
   assert.deepEqual(await names(runToken("run-1")), before);
   assert.deepEqual(await names(runToken("run-2")), before);
   assert.equal(rules.lists.length, 3);
-  // Another revision, met by another question, ends all of it.
+  // Another revision, seen with another request, ends all cached decisions.
   rules.cacheable = { revision: "list-2", forMs: 60_000 };
   rules.denied.add("echo");
   await names(runToken("run-3"));
@@ -468,7 +468,7 @@ test("a filtered list is kept for as long as the policy said, and only for the s
     await names(),
     before.filter((tool) => tool !== "echo"),
   );
-  // Without a promise each list is asked about.
+  // Without a promise each list is requested from the policy.
   rules.cacheable = undefined;
   rules.denied.clear();
   assert.deepEqual(await names(runToken("run-4")), before);
@@ -482,7 +482,7 @@ test("the memory of stdio servers is measured at every scrape", async () => {
   assert.ok(Number(bytes) > 1024 * 1024, `${bytes} bytes`);
 });
 
-test("with the cache off every call is asked about", async () => {
+test("with the cache off every call is decided by the policy service", async () => {
   const uncached = await world.startBroker({
     servers: [fixtureServer("uncached", ["fixture-server.ts"])],
     ownership: { instance: "uncached" },

@@ -20,21 +20,21 @@ import type { FactsOf, RolesOf } from "@switchyard/service/tool-provider/server-
 import type { CallDeps } from "./call-tool.ts";
 import { createCancelPasser } from "./pass-cancel.ts";
 
-/** What every call passes on its way to any server. */
+/** The checks and records that every call passes on its way to any server. */
 export type CallPath = CancelDeps & Omit<CallDeps, "pool" | "sender"> & { stop(): void };
 
 export interface CallPathOptions {
   readonly bus: Bus;
   readonly redis: Redis;
   readonly log: Log;
-  /** Hears of every check of a tool call, and whether a kept decision answered it. */
+  /** Called for every check of a tool call, with whether a cached decision answered it. */
   readonly onChecked: (isHit: boolean) => void;
   readonly rolesOf: RolesOf;
   readonly factsOf: FactsOf;
   readonly storage: OwnerStorage;
   /** Where calls are recorded; null records nothing. */
   readonly audit: Audit | null;
-  /** Whether decisions that the policy lets keep are kept. */
+  /** True when decisions are cached that the policy marks as cacheable. */
   readonly decisionCache: boolean;
 }
 
@@ -42,9 +42,9 @@ export function createCallPath(options: CallPathOptions): CallPath {
   const { bus, redis, log, rolesOf, factsOf, onChecked } = options;
   const holder = randomBytes(8).toString("hex");
   const store = createCallStore(redis, holder, options.storage);
-  // A clock that goes on while the process is stopped: what it kept is old when it wakes up.
+  // A clock that continues while the process is stopped: entries are old when it wakes up.
   const cache = options.decisionCache ? createDecisionCache(() => performance.now()) : null;
-  // The promised time makes the cache right; this makes it empty sooner.
+  // The promised time makes the cache correct; this only empties it sooner.
   const following = cache === null ? null : follow(bus, bundleActivated, () => cache.clear());
   const calls = createCallsInWork(bus);
   return {

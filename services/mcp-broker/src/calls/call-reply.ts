@@ -7,7 +7,7 @@ import { problemText } from "./call-checks.ts";
 
 const fail = failuresOf(contract.errors);
 
-/** The reply to a call with this outcome, or the error that it is told as. */
+/** The reply to a call with this outcome, or the error that represents it. */
 export function outcomeReply(
   outcome: CallOutcome,
   { decision, replayed }: { decision: Decision; replayed: boolean },

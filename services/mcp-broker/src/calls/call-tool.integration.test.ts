@@ -59,7 +59,7 @@ async function startHanging(
 ): Promise<{ result: Promise<unknown> }> {
   const { file, lines } = await trace();
   const result = main.call(server, { tool: "hang", args: { file } }, { timeoutMs });
-  result.catch(() => undefined); // whoever started it looks at it later
+  result.catch(() => undefined); // the test that started it awaits it later
   await until(lines, ({ length }) => length > 0);
   return { result };
 }
@@ -213,7 +213,7 @@ test("lists the tools of all servers that the policy allows, and no others [A47]
   ]);
 });
 
-test("a tool that takes too long is told to stop, and the server goes on [A22, AR9, AR13, CR11]", async () => {
+test("a tool that takes too long is notified to stop, and the server continues [A22, AR9, AR13, CR11]", async () => {
   const { file, lines } = await trace();
   await assert.rejects(main.call("quick", { tool: "hang", args: { file } }), (error) => {
     assert.ok(isError(error, callTool, "tool_timeout"));
@@ -236,7 +236,7 @@ test("the caller's own deadline stops the tool in time for the reply", async () 
   await until(lines, (seen) => seen.join() === "begun,cancelled");
 });
 
-test("a result above the limit is refused, and what it was is told", async () => {
+test("a result above the limit is refused, and the error describes it", async () => {
   await assert.rejects(main.call("small", { tool: "big", args: { bytes: 20_000 } }), (error) => {
     assert.ok(isError(error, callTool, "result_too_large"));
     assert.ok(error.data.bytes > 20_000 && error.data.limitBytes === 10_000);
@@ -290,7 +290,7 @@ test("a server takes its calls one by one, queues a few and refuses the rest at 
   // Other servers do not notice.
   assert.equal((await main.call("main", { tool: "echo", args: { message: "free" } })).text, "free");
   await assert.rejects(queued, failsWith("server_overloaded"));
-  // Its own deadline ends the first; the server is told and its place is free again.
+  // Its own deadline ends the first call; the server is notified and its slot is free again.
   await assert.rejects(hanging.result, failsWith("tool_timeout"));
   assert.equal(
     (await main.call("narrow", { tool: "echo", args: { message: "fourth" } })).text,
@@ -348,7 +348,7 @@ test("a failure that the server answered is what a repeat gets too", async () =>
   await assert.rejects(main.call("refuses", request), failsWith("tool_failed"));
 });
 
-test("the policy is asked before a stored result is given", async () => {
+test("the policy decides before a stored result is returned", async () => {
   const request = { tool: "echo", args: { message: "secret" }, callId: "denied-later-1" };
   await main.call("main", request);
   policy.answer = () => "deny";
@@ -420,7 +420,7 @@ test("a call that was refused for want of a place leaves its callId free", async
   assert.equal((await broker.call("one", request)).replayed, false);
 });
 
-test("without Redis a call with a callId is not made, one without goes on", async () => {
+test("without Redis a call with a callId is not made, and one without continues", async () => {
   const redisServer = await testRedis();
   const log = createLog({ service: "test", level: "silent" });
   const redis = await connectRedis({ url: redisServer.url, name: "test", log });

@@ -36,7 +36,7 @@ import { RequestFailedError, sendRequest, serverDown, type SendDeps } from "./se
 type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
 
-/** What every request passes on its way, whatever its server. */
+/** The parts that every request uses on its way, whatever its server. */
 export interface CallDeps {
   readonly pool: Pick<ServerPool, "route">;
   readonly gate: PolicyGate;
@@ -45,7 +45,7 @@ export interface CallDeps {
   readonly calls: CallsInWork;
   readonly claims: { readonly once: CallOnce; readonly store: CallStore };
   readonly sender: SendDeps;
-  /** Tells how far a call is to whom it is made for. */
+  /** Publishes the progress of a call to its caller. */
   readonly tellProgress: (
     to: { readonly owner: string; readonly progressId: string },
     progress: CallProgress,
@@ -57,7 +57,7 @@ interface DecidedCall {
   readonly call: CallInWork;
   readonly request: CallRequest;
   readonly ref: ToolRef;
-  /** Digest of the definition that the policy was asked about. */
+  /** Digest of the definition that the policy decided about. */
   readonly pin: string | undefined;
   readonly decided: Decided;
 }
@@ -65,8 +65,8 @@ interface DecidedCall {
 const fail = failuresOf(contract.errors);
 
 /**
- * One tool call, from its name to its result: resolve → decide → claim → send → finish. The policy is asked before a
- * stored result is given too: it may have changed since.
+ * One tool call, from its name to its result: resolve → decide → claim → send → finish. The policy decides also before a
+ * stored result is returned: it may have changed since.
  */
 export async function callTool(
   deps: CallDeps,
@@ -123,7 +123,10 @@ export async function callTool(
   }
 }
 
-/** Whether nobody can ask for the call's result later. Where every broker serves the server, a cancellation finds the call by its record. */
+/**
+ * True when no caller can request the call's result later. Where every broker serves the server, a cancellation finds the call by
+ * its record.
+ */
 function isForgotten(
   { isStateless }: PoolMember["connection"],
   { callId, decided }: { callId: string | undefined; decided: Decided },
@@ -132,7 +135,7 @@ function isForgotten(
   return isSingle && decided.decision.effect === "allow" && !isStateless;
 }
 
-/** Uses the approval when there has to be one, records the call, sends it. Until the last nothing has left the broker. */
+/** Uses the approval when one is required, records the call, and sends it. Before the send nothing has left the broker. */
 async function makeCall(
   deps: CallDeps,
   member: PoolMember,
@@ -144,7 +147,7 @@ async function makeCall(
   const { decision, principal, audit: decisionRef, signed } = decided;
   let passed = null;
   if (decision.effect !== "allow") {
-    // What could not be sent anyway is refused first: nobody is asked about it, and no approval is used up for it.
+    // A call that could not be sent anyway is refused first: no person is prompted, and no approval is used up for it.
     if (member.connection.session === null) throw new NotSentError(serverDown(member.connection));
     admitCall(member.connection.catalogue, { ref, pin, args, isChecked: isChecked(member) });
     const toApprove = { requester, principal, decision, ref, pin, args, callId, approvalId };
@@ -162,7 +165,7 @@ async function makeCall(
     return outcome;
   } catch (error) {
     record?.failed(call.failureOf(error));
-    // Anything else than a proof that it was not sent leaves the execution unknown.
+    // Without proof that it was not sent, the outcome stays unknown.
     if (error instanceof NotSentError) await passed?.notSent();
     throw error;
   }
@@ -220,7 +223,7 @@ async function sendTool(
   }
 }
 
-/** The call was sent, and nobody here knows whether it happened. */
+/** The call was sent, and its outcome is unknown. */
 function lost(
   { kind, message, timeoutMs }: RequestFailedError,
   { call, callId, server }: { call: CallInWork; callId: string | undefined; server: string | null },
@@ -230,7 +233,7 @@ function lost(
       `The call was cancelled. MCP server ${server} was told to stop; the call may have had its effect.`,
       { callId: callId ?? "", sent: true },
     );
-  // Aborted before its time: the broker stops, and nobody waits for the answer any more.
+  // Aborted before its deadline: the broker stops, and no caller waits for the answer any more.
   const isGivenUp = call.signal.aborted && call.requester.deadline > Date.now();
   if (kind === "timed_out" && !isGivenUp)
     return fail.tool_timeout(`MCP tool call timed out after ${Math.round(timeoutMs)}ms`, {
@@ -263,12 +266,12 @@ function toOutcome(
   return { kind: "result", result: { ...whole, text: resultText(whole), durationMs } };
 }
 
-/** What one character of a line may become when it is written anew: numbers with an exponent get longest. */
+/** The most bytes that one character of a line may become when it is serialised again: numbers with an exponent grow most. */
 const MOST_BYTES = 8;
 /** Far below the depth at which JSON cannot be written any more. */
 const SHALLOW = 100;
 
-/** The line that a result came in says that it is small enough, without writing it once more. */
+/** True when the length of the line that carried a result proves that it is small enough, without serialising it again. */
 function isSurelySmall(result: ToolResult, limitBytes: number): boolean {
   const length = lineLength(result);
   if (length === null || length * MOST_BYTES > limitBytes) return false;

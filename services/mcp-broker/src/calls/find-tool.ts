@@ -13,7 +13,7 @@ type CallRequest = z.output<typeof contract.request>;
 
 const fail = failuresOf(contract.errors);
 
-/** A tool of the catalogue, or the tool of the stored call when its server is down by now. */
+/** A tool of the catalogue, or the tool of the stored call when its server has gone down since. */
 export async function findTool(
   { store, gate }: { readonly store: CallStore; readonly gate: PolicyGate },
   { connection, request }: { readonly connection: ServerConnection; readonly request: CallRequest },
@@ -23,7 +23,7 @@ export async function findTool(
   const found =
     connection.catalogue.find(request.tool) ??
     (await storedTool(store, request, { server, caller: requester.onBehalfOf }));
-  // Once more, at the same moment as the session: the server may have been connected again meanwhile.
+  // Looked up again, at the same moment as the session: the server may have been connected again meanwhile.
   const tool = found ?? connection.catalogue.find(request.tool);
   if (tool !== null) return tool.ref;
   if (connection.session === null) throw serverDown(connection);
@@ -48,7 +48,7 @@ async function storedTool(
   return ref.server === server && [ref.name, ref.tool].includes(tool) ? { ref } : null;
 }
 
-/** Who may not call a tool of this name is told just that, whether there is one or not. */
+/** A caller that may not call a tool of this name gets the same refusal, whether the tool exists or not. */
 async function denyUnknown(
   gate: PolicyGate,
   { server, request }: { server: string; request: CallRequest },

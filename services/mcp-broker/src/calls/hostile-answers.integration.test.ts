@@ -53,7 +53,7 @@ test("a result that is nested too deeply to be written is an answer, and opens n
   assert.equal(broker.info("parrot").circuit, "closed");
 });
 
-test("however deeply a tool, a resource, a prompt or a completion is nested, its answer is one or an error that says so", async () => {
+test("however deeply a tool, a resource, a prompt or a completion is nested, its answer is a result or an error that names the nesting", async () => {
   const ask = <R extends Rpc>(contract: R, request: z.input<R["request"]>): Promise<unknown> =>
     call(world.cli, contract, request, { tokens: { server: "parrot" } as never }); // the one token of each
   const ref = (name: string) => ({ ref: { type: "prompt", name } as const });
@@ -85,7 +85,7 @@ test("a result in the form of 2024-10-07 reaches the caller", async () => {
   assert.deepEqual(content, [{ type: "text", text: '{"a":1}' }]);
 });
 
-test("two lines of a server that nobody can print do not end the broker", async () => {
+test("two lines of a server that cannot be serialised do not end the broker", async () => {
   const note = `{"jsonrpc":"2.0","method":"notifications/note"}`;
   const stray = `{"jsonrpc":"2.0","id":4711,"result":{"a":${nested(10_000)}}}`;
   assert.equal((await say(note, stray, fine)).text, "fine");

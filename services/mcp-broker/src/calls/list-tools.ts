@@ -17,7 +17,7 @@ const MAX_PREPARED = 16_000_000;
 /**
  * The tools that the principal may call, over one server or all of them, in a fixed order. A server
  * that is not connected is a named failure, never a reason to wait or to fail the whole list.
- * The policy is asked, or has promised its answer, for each list; only the JSON of a list that it allowed is reused.
+ * The policy decides each list, or has promised its answer; only the JSON of a list that it allowed is reused.
  */
 export function createListTools(gate: Pick<PolicyGate, "filter">) {
   const findListable = createListableTools();
@@ -29,7 +29,7 @@ export function createListTools(gate: Pick<PolicyGate, "filter">) {
   ): Promise<PreparedList> => {
     const connections = await chosen(all, request.server);
     const tools = findListable(all, request.server);
-    // Of the same moment as the tools: a server that connects during the wait would be in neither.
+    // Taken at the same moment as the tools: a server that connects during the wait would be in neither.
     const failures = [
       ...connections.flatMap(failuresOfServer),
       ...connections.flatMap((connection) => collisionsOf(connection, tools.colliding)),

@@ -97,7 +97,7 @@ test("a list is made once for its tools and key, and again when too much is kept
   assert.equal(made, 6);
 });
 
-test("a server that connects while the policy is asked is named as missing, not left out in silence", async () => {
+test("a server that connects while the policy decides is named as missing, not left out in silence", async () => {
   const late = { ...view("late", []), info: { ...view("late", []).info } };
   late.info.status = "connecting";
   const list = createListTools({

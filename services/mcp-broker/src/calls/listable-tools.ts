@@ -3,9 +3,9 @@ import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { ServerView } from "../ownership/server-views.ts";
 import { collidingNames } from "../catalogue/name-collisions.ts";
 
-/** Tools of one server or of all, before anybody's policy. */
+/** Tools of one server or of all, before any policy filter. */
 export interface ListableTools {
-  /** The same array for as long as no server's tools change: what was said of it holds for it. */
+  /** The same array for as long as no server's tools change: decisions about it stay valid. */
   readonly refs: readonly ToolRef[];
   /** In the order of `refs`. */
   readonly infos: readonly ToolInfo[];
@@ -13,7 +13,10 @@ export interface ListableTools {
   readonly colliding: ReadonlyMap<string, readonly ToolRef[]>;
 }
 
-/** Who asks for the same tools again gets the same object, until a server of `all` lists others. `server` is the one that was asked for. */
+/**
+ * Callers that list the same tools again get the same object, until a server of `all` lists others. `server` is the one that the
+ * caller named.
+ */
 export function createListableTools() {
   let sources: readonly Source[] = [];
   const known = new Map<string | undefined, ListableTools>();

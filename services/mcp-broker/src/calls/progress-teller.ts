@@ -6,13 +6,13 @@ const MIN_GAP_MS = 100;
 const MAX_MESSAGE = 500;
 
 /**
- * Passes the progress of one call on, ten times a second at most: a server may say it as often as
- * it likes, and live messages are lossy anyway. The end, told once, is never left out.
+ * Forwards the progress of one call, at most ten times a second: a server may report it as often as
+ * it likes, and live messages are lossy anyway. The final report is never left out.
  */
 export function createProgressTeller(options: {
   readonly call: Pick<CallProgress, "server" | "tool" | "callId">;
   readonly tell: (progress: CallProgress) => void;
-  /** Takes secrets out of the server's words. */
+  /** Removes secrets from the server's text. */
   readonly redact: (text: string) => string;
   readonly now: () => number;
 }): (progress: Progress) => void {

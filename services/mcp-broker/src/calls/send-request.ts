@@ -23,7 +23,7 @@ import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
 
 export interface SendDeps {
-  /** Knows for whom each server works, for what it asks back. */
+  /** Records for whom each server works, for the requests that it sends back. */
   readonly origins: RequestOrigins;
   readonly askToOpen: AskToOpen;
 }
@@ -34,8 +34,8 @@ export interface ServerRequest<T> {
   /** In words, for refusals: "call tool". */
   readonly what: string;
   /**
-   * Sends it on a session that was taken in the same moment. Throws NotSentError at once for what may not be sent as
-   * things are by then.
+   * Sends it on a session that was taken in the same moment. Throws NotSentError at once for a request that may no longer
+   * be sent.
    */
   readonly send: (session: McpSession, limits: SendLimits) => Promise<T>;
 }
@@ -46,7 +46,7 @@ export type SendLimits = Pick<RequestLimits, "timeoutMs" | "signal">;
 export class RequestFailedError extends Error {
   override readonly name = "RequestFailedError";
   readonly kind: Exclude<CallFailure["kind"], "not_sent">;
-  /** What it had when it timed out. */
+  /** The time limit that it had when it timed out. */
   readonly timeoutMs: number;
 
   constructor(
@@ -59,7 +59,7 @@ export class RequestFailedError extends Error {
   }
 }
 
-/** What the reply needs to reach the caller before the caller gives up. */
+/** The time that the reply needs to reach the caller before the caller's deadline. */
 const REPLY_MARGIN_MS = 100;
 
 /** The server may have done something before its question, so that the broker does not repeat the request itself. */
@@ -69,7 +69,7 @@ const ASKS_NEXT_TIME =
 const fail = failuresOf(contract.errors);
 
 /**
- * Sends a request when the server has a free place: tools, resources, prompts and completion alike. Rejects with
+ * Sends a request when the server has a free slot: tools, resources, prompts and completion alike. Rejects with
  * NotSentError when it was provably not sent, and with RequestFailedError when it was and has no result.
  */
 export async function sendRequest<T>(
@@ -109,7 +109,9 @@ export async function sendRequest<T>(
   }
 }
 
-/** The server refused the request before it did anything, perhaps because it does not know the session. The message is redacted. */
+/**
+ * The server refused the request before it did anything, perhaps because it does not have the session. The message is redacted.
+ */
 class SessionRefusedError extends Error {
   override readonly name = "SessionRefusedError";
   readonly session: McpSession;
@@ -130,7 +132,7 @@ async function sendOnce<T>(
   const { requester, signal } = call;
   const clock = createCallClock();
   try {
-    // Now and not before the place was free: the lease may have been lost and the server connected anew meanwhile.
+    // Read now and not before the slot was free: the lease may have been lost and the server connected anew meanwhile.
     const { session } = connection;
     const { config, id } = connection.entry;
     if (session === null || config === null) throw new NotSentError(serverDown(connection, what));
@@ -182,7 +184,7 @@ export function serverDown(connection: ServerConnection, what = "call tool"): Se
   );
 }
 
-/** A caller that gives a request little time or takes it back says nothing about the server. */
+/** A short deadline or a cancellation by the caller is no evidence about the server's health. */
 function endOf(
   error: unknown,
   { signal, isOwnLimit }: { readonly signal: AbortSignal; readonly isOwnLimit: boolean },
@@ -237,7 +239,7 @@ function circuitOpen(connection: ServerConnection, retryAfterMs: number): Servic
   );
 }
 
-/** The server did not begin: it wants a person to open an address first. There is a question at least. */
+/** The server did not begin: it wants a person to open an address first. There is at least one question. */
 function questionPending(server: string, questions: readonly Question[]): ServiceError {
   const [first] = questions;
   const questionIds = questions.map(({ id }) => id);
