@@ -32,7 +32,7 @@ test("other work gets its turn between tools that take long to look at", async (
   assert.ok(turns >= 5, `${turns} turns`);
 });
 
-test("a list that nobody wants any more is not looked at to its end", async () => {
+test("the inspection of a list stops when its caller aborts", async () => {
   const ended = new AbortController();
   const looking = inspectTools(costlyListing(1_000), context, ended.signal);
   ended.abort();

@@ -30,7 +30,7 @@ import { serverIdentity } from "./server-identity.ts";
 export interface InspectedTool {
   readonly name: string;
   readonly ref: ToolRef;
-  /** What it must not share with another tool. */
+  /** The name in the folded form that no other tool may share. */
   readonly foldedName: string;
   readonly info: ToolInfo;
   readonly inputSchema: JsonRecord;
@@ -38,9 +38,9 @@ export interface InspectedTool {
   readonly inputDigest: string;
   readonly outputDigest: string;
   readonly definition: JsonRecord;
-  /** Of the definition alone. */
+  /** Digest of the definition alone. */
   readonly definitionDigest: string;
-  /** Of the definition and the server's identity. */
+  /** Digest of the definition and the server's identity. */
   readonly pin: string;
   readonly findings: readonly ToolFinding[];
 }
@@ -52,7 +52,7 @@ export interface InspectedListing {
 
 export interface InspectionContext {
   readonly server: string;
-  /** What the server is: its program or its address (see `server-identity.ts`). */
+  /** The server's identity: its program or its address (see `server-identity.ts`). */
   readonly identity: unknown;
   /** The tools of the other servers. */
   readonly neighbours: Neighbourhood;
@@ -73,10 +73,10 @@ export function inspectAlone(
 
 /** After this time other work gets its turn: ten thousand tools take a second, a hostile one nearly as long alone. */
 const SLICE_MS = 10;
-/** What one tool took beyond a slice is made up for: its server's list gets one part in five. */
+/** Time that one tool took beyond a slice is compensated: its server's list gets one part in five. */
 const REST_PER_EXCESS = 4;
 
-/** Rejects when the signal aborts: nobody wants the list any more. */
+/** Rejects when the signal aborts: the list is no longer needed. */
 export async function inspectTools(
   listing: ToolListing,
   context: InspectionContext,

@@ -113,7 +113,7 @@ test("a cursor that cannot be sent back is named as a problem", async () => {
   assert.match(problems.join("\n"), /nextCursor/);
 });
 
-test("cuts a list that goes round in a circle or beyond a limit, and says so", async () => {
+test("cuts a list whose pages form a circle or exceed a limit, and reports it", async () => {
   const circle = await readToolList(pagesOf([{ tools: [tool("a")], nextCursor: "0" }]));
   assert.equal(circle.tools.length, 1);
   assert.deepEqual(circle.problems, ["the list is cut: its pages go round in a circle"]);

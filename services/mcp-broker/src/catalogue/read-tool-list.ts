@@ -9,21 +9,21 @@ export interface ToolListing {
   readonly tools: readonly ListedTool[];
   /** Entries that are not usable tools, and limits that were met, in words. */
   readonly problems: readonly string[];
-  /** How long the server says that the list holds, in milliseconds; null when it does not say. */
+  /** How long the list is valid according to the server, in milliseconds; null when the server gives no time. */
   readonly ttlMs: number | null;
 }
 
-/** Asks for one page as it comes, by the cursor of the page before. */
+/** Requests one page as it comes, by the cursor of the page before. */
 export type ReadPage = (cursor: string | undefined) => Promise<unknown>;
 
 export interface ListingLimits {
   readonly tools: number;
   readonly pages: number;
-  /** Of all definitions together. */
+  /** The limit for all definitions together. */
   readonly characters: number;
 }
 
-/** Of one server. More would crowd out the others in every list that is made from all of them. */
+/** Limits for one server. A longer list would crowd out the others in every list that is made from all of them. */
 export const LISTING_LIMITS: ListingLimits = {
   tools: 10_000,
   pages: 1_000,

@@ -1,7 +1,7 @@
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
 /**
- * What a server is for its pins: the program that runs or the address that answers, with references
+ * The identity of a server in its pins: the program that runs or the address that answers, with references
  * unresolved. Secrets may change without the server becoming another one, so environment and headers
  * are left out.
  */

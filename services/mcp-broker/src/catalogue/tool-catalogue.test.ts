@@ -70,7 +70,7 @@ test("finds a tool by its canonical name and by the server's own name, whatever 
   assert.equal(catalogue.find("other"), null);
 });
 
-test("refuses all tools whose names read alike, and says which [X1]", async () => {
+test("refuses all tools whose names read alike, and names them [X1]", async () => {
   const { tools, problems } = await catalogueOf("s", [
     tool("read-file"),
     tool("Read_File"),

@@ -7,7 +7,7 @@ import type { InspectedListing, InspectedTool } from "./inspect-tools.ts";
 export interface CatalogueTool {
   readonly ref: ToolRef;
   readonly info: ToolInfo;
-  /** Only an approved tool may be called. As it is at the moment, wherever the tool was found. */
+  /** Only an approved tool may be called. The state is current, wherever the tool was found. */
   readonly state: PinState;
   readonly inspected: InspectedTool;
 }
@@ -16,21 +16,21 @@ export interface CatalogueTool {
 export interface ToolCatalogue {
   /** Those that are approved. */
   readonly tools: readonly CatalogueTool[];
-  /** What the server lists and the catalogue does not, in words. */
+  /** Tools that the server lists and the catalogue refuses, in words. */
   readonly problems: readonly string[];
   /** Finds a tool by its canonical name or by the server's own name, approved or not. */
   find(name: string): CatalogueTool | null;
 }
 
-/** What is known of a tool with this digest. */
+/** The approval state of a tool with this digest. */
 export type PinView = (server: string, tool: string, pin: string) => PinState;
 
 export const emptyCatalogue: ToolCatalogue = { tools: [], problems: [], find: () => null };
 
 /**
- * Builds the catalogue of a server. Tools whose names cannot be told apart by a client that folds
- * case or `-` and `_` are all refused: keeping one of them would let a server put a tool in the
- * place of another.
+ * Builds the catalogue of a server. Tools whose names a client that folds case or `-` and `_` cannot
+ * distinguish are all refused: keeping one of them would let a server substitute one tool for
+ * another.
  */
 export function buildCatalogue(
   server: string,
@@ -79,7 +79,7 @@ export function isSameCatalogue(one: ToolCatalogue, other: ToolCatalogue): boole
   return pins(one) === pins(other) && one.problems.join() === other.problems.join();
 }
 
-/** Counted and not named: who lists tools need not be allowed to know of these. */
+/** Counted and not named: a caller that lists tools need not have permission to see these. */
 function heldTexts(
   server: string,
   byState: ReadonlyMap<PinState, readonly CatalogueTool[]>,

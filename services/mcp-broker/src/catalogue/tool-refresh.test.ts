@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createToolRefresh, MIN_TTL_MS } from "./tool-refresh.ts";
 
-/** A clock and timers that run when the test says so. */
+/** A clock and timers that the test advances. */
 function virtualTime() {
   const timers: { at: number; callback: () => void }[] = [];
   const time = { now: 0 };
@@ -80,7 +80,7 @@ test("reads again when the time of the list is over, but not all the time", asyn
   assert.deepEqual(time.delays(), []);
 });
 
-test("tells of a reading that failed, and reads again at the next change", async () => {
+test("reports a reading that failed, and reads again at the next change", async () => {
   const time = virtualTime();
   const problems: string[] = [];
   const refresh = createToolRefresh((problem) => problems.push(problem), time);

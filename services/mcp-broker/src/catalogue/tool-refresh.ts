@@ -2,7 +2,7 @@ import { errorText } from "../limits/call-failure.ts";
 
 export type ToolRefresh = ReturnType<typeof createToolRefresh>;
 
-/** Reads the list; resolves with how long it holds, in milliseconds, or null when nobody says so. */
+/** Reads the list; resolves with how long it is valid, in milliseconds, or null when the server gives no time. */
 export type ReadList = () => Promise<number | null>;
 
 /** Calls back after the delay unless the returned function is called first. */
@@ -12,13 +12,13 @@ export type Schedule = (delayMs: number, callback: () => void) => () => void;
 const DEBOUNCE_MS = 100;
 /** A server that changes its list all the time takes at most this share of it: one part in five. */
 const PAUSE_PER_READING = 4;
-/** A list that never holds is not read all the time either. */
+/** A list that is never valid is not read all the time either. */
 export const MIN_TTL_MS = 10_000;
 const MAX_TTL_MS = 86_400_000;
 
 /**
- * Reads the tool list again when the server says that it changed, and when the time is over for
- * which the server said that it holds. A change during a reading, or before the session is there,
+ * Reads the tool list again when the server reports a change, and when the time is over for
+ * which the server declared it valid. A change during a reading, or before the session is there,
  * leads to one more reading.
  */
 export function createToolRefresh(
@@ -79,7 +79,7 @@ export function createToolRefresh(
   return {
     /** The list has changed. */
     request,
-    /** From now on a change is read, and one from before too. */
+    /** Changes are read from this call on; a change reported before it is read, too. */
     start(reader: ReadList, ttlMs: number | null): void {
       read = reader;
       expireAfter(ttlMs);
@@ -87,7 +87,7 @@ export function createToolRefresh(
     },
     /** Reads the list now, or after the reading under way. Rejects with what the reading rejects. */
     async now(): Promise<void> {
-      // The one under way may have begun before what the caller knows of.
+      // The reading under way may have begun before the change that the caller means.
       if (reading !== null) await reading.catch(() => undefined);
       await (reading ?? begin());
     },
