@@ -68,7 +68,7 @@ test("a JSON-RPC error is an answer whatever the status, except one about the se
   assert.equal((await bodyOf(error("no"), { status: 400, method: "initialize" })).status, 400);
 });
 
-test("a result that is nested too deeply to be written is an error that says so", async () => {
+test("a result that is nested too deeply to be serialised is an error that names the nesting", async () => {
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const { text } = await bodyOf(`{"jsonrpc":"2.0","id":7,"result":{"a":${deep}}}`);
   assert.match(text, /"error":.*nested too deeply/);

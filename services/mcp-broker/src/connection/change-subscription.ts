@@ -15,8 +15,9 @@ const FIRST_DELAY_MS = 1_000;
 const MAX_DELAY_MS = 30_000;
 
 /**
- * Hears of a server's changes. The 2025 protocols tell them unasked, except those of resources; with
- * 2026-07-28 everything is asked for in one stream, which is opened again when it ends. `onGap` is called when
+ * Subscribes to a server's changes. Servers of the 2025 protocols send them without a subscription, except those of resources;
+ * with
+ * 2026-07-28 everything is requested in one stream, which is opened again when it ends. `onGap` is called when
  * changes may have been missed.
  */
 export function createChangeSubscription(
@@ -52,9 +53,9 @@ export function createChangeSubscription(
   };
 
   return {
-    /** Resolves when the server listens, or when it is known not to; never rejects. */
+    /** Resolves when the server has confirmed the subscription, or cannot provide one; never rejects. */
     start: (): Promise<void> => (isModern(client) ? listen(false) : Promise.resolve()),
-    /** Asks for the updates of these resources, in place of those before. Rejects as a request does. */
+    /** Subscribes to the updates of these resources, replacing the earlier ones. Rejects as a request does. */
     async watchResources(uris: readonly string[]): Promise<void> {
       const before = watched;
       watched = [...uris];
@@ -81,7 +82,7 @@ function filterOf(client: Client, watched: readonly string[]): SubscriptionFilte
   };
 }
 
-/** A refusal stays one, and without a connection there is nobody to ask. */
+/** A refusal is final, and without a connection there is no server to send to. */
 function isWorthAgain(error: unknown): boolean {
   if (error instanceof ProtocolError) return false;
   return !(error instanceof SdkError && error.code === SdkErrorCode.NotConnected);

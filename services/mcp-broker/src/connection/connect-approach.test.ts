@@ -11,12 +11,12 @@ import { firstApproach, nextApproach, MODERN_VERSION } from "./connect-approach.
 import type { EraVerdict } from "./verdict-store.ts";
 
 const LEGACY_VERSION = "2025-11-25";
-const discover = { supportedVersions: [MODERN_VERSION], capabilities: {} } as DiscoverResult; // all that is read
+const discover = { supportedVersions: [MODERN_VERSION], capabilities: {} } as DiscoverResult; // the only members that are read
 const modern: EraVerdict = { era: "modern", discover };
 const legacy: EraVerdict = { era: "legacy", transport: "sse" };
 const verdicts: readonly (EraVerdict | null)[] = [null, modern, legacy];
 
-test("the version of a server's entry decides how it is asked, whatever was remembered", () => {
+test("the version of a server's entry decides how it is connected, whatever was remembered", () => {
   for (const transport of ["http", "stdio"] as const)
     for (const verdict of verdicts) {
       assert.deepEqual(firstApproach(transport, verdict, MODERN_VERSION), {

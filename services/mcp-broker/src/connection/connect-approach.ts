@@ -17,14 +17,14 @@ import type { EraVerdict } from "./verdict-store.ts";
 export interface Approach {
   readonly transport: TransportKind;
   readonly mode: VersionNegotiationMode;
-  /** What is known already, so that the server is not asked; null when nothing is. */
+  /** Cached discovery, which saves the probe; null when there is none. */
   readonly prior: PriorDiscovery | null;
 }
 
-/** How an approach failed, as far as it says something about the next one. */
+/** How an approach failed, as far as it matters for the next one. */
 export interface ConnectFailure {
   readonly error: unknown;
-  /** True when the server had answered the handshake: then it is not the handshake that is wrong. */
+  /** True when the server had answered the handshake: then the handshake is not the fault. */
   readonly isShaken: boolean;
 }
 
@@ -40,7 +40,7 @@ const WRONG_TRANSPORT = new Set([400, 404, 405]);
 /** With these a server refuses `initialize` itself: wrong version, no such method, bad request. */
 const WRONG_HANDSHAKE = new Set([-32_022, -32_601, -32_602, -32_600]);
 
-/** Where to begin: with the version of the server's entry, else with what is known of the server, else with what fits most servers. */
+/** Selects the first approach: the version of the server's entry, else the cached verdict, else what fits most servers. */
 export function firstApproach(
   transport: TransportKind,
   verdict: EraVerdict | null,
@@ -56,7 +56,7 @@ export function firstApproach(
   return { transport, mode: "auto", prior: { kind: "modern", discover: verdict.discover } };
 }
 
-/** What to try after a failure; null when no other way can help. */
+/** Selects the approach after a failure; null when no other one can help. */
 export function nextApproach(
   transport: TransportKind,
   failed: Approach,
@@ -64,9 +64,9 @@ export function nextApproach(
   version: ServerConfig["protocolVersion"] = null,
 ): Approach | null {
   const { error, isShaken } = failure;
-  // Another version was not asked for; another transport may still be the right one.
+  // Another version was not requested; another transport may still be the right one.
   if (version === MODERN_VERSION || (version !== null && transport === "stdio")) return null;
-  // A server that cannot be reached, or lets nobody in, has said nothing about the protocol.
+  // A server that cannot be reached, or refuses access, has revealed nothing about the protocol.
   if (failed.prior !== null)
     return isAnswer(error) || (failed.prior.kind === "modern" && isServerError(error))
       ? freshApproach(transport)
@@ -91,8 +91,8 @@ function freshApproach(transport: TransportKind): Approach {
 }
 
 /**
- * True when a server failed at the question for 2026-07-28 in a way that says nothing about `initialize`: older servers
- * answer a method that they do not know with 500, with a closed connection or not at all.
+ * True when a server failed at the probe for 2026-07-28 in a way that is no evidence about `initialize`: older servers
+ * answer an unknown method with 500, with a closed connection or not at all.
  */
 function isProbeFailure(error: unknown): boolean {
   if (!(error instanceof SdkError)) return false;
@@ -109,7 +109,7 @@ function isBrokenConnection(error: unknown): boolean {
   return cause instanceof Error && "code" in cause && BROKEN.has(String(cause.code));
 }
 
-/** The connection stood and ended before an answer. */
+/** The connection was open and ended before an answer. */
 const BROKEN = new Set(["ECONNRESET", "EPIPE", "UND_ERR_SOCKET"]);
 
 function isAnswer(error: unknown): boolean {

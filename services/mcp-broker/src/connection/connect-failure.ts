@@ -3,7 +3,7 @@ import { errorText } from "../limits/call-failure.ts";
 import { AddressError, type SessionTransport } from "./session-transport.ts";
 import { SpawnError } from "../process/child-program.ts";
 
-/** True when trying again cannot help before somebody does something. */
+/** True when a retry cannot help before a person changes something. */
 export function isPermanent(error: unknown): boolean {
   const permanent = [SpawnError, AddressError, SandboxError];
   if (permanent.some((kind) => error instanceof kind)) return true;
@@ -11,7 +11,7 @@ export function isPermanent(error: unknown): boolean {
   return error.name === "LoginNeededError" || isPermanent(error.cause);
 }
 
-/** Two ways were tried, and its message says why neither led anywhere. */
+/** Two ways were tried, and its message states why each of them failed. */
 export class BothFailedError extends Error {
   override readonly name = "BothFailedError";
 }
@@ -26,7 +26,7 @@ export function reasonOf(error: unknown, link: SessionTransport | null): string 
   if (error instanceof BothFailedError) return error.message;
   const end = link?.describeEnd() ?? null;
   if (end !== null) return end;
-  // What the process says for itself may be why nothing came.
+  // The output of the process may explain why no answer came.
   return error instanceof SilenceError && link !== null
     ? link.explain(error.message)
     : errorText(error);

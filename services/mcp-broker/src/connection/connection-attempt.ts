@@ -21,7 +21,7 @@ import { noHooks, type SessionHooksOf } from "./session-hooks.ts";
 import { createTransport, type SessionTransport } from "./session-transport.ts";
 import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
 
-/** What child processes are started with. */
+/** The environment of the child processes. */
 export interface ChildSurroundings {
   /** Where `${VAR}` references come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -41,7 +41,7 @@ export interface AttemptParts {
   ) => Promise<UpstreamLogin | null>;
   /** Looks at the tools of every list; left out, nothing is pinned. */
   readonly inspect?: InspectListing;
-  /** What connections offer their servers beside calls; nothing unless told. */
+  /** The handlers that connections offer their servers beside calls; none by default. */
   readonly hooks?: SessionHooksOf;
 }
 
@@ -55,12 +55,12 @@ interface AttemptOptions {
   readonly options: AttemptParts;
 }
 
-/** Tries one approach after the other until a connection stands or none is left. */
+/** Tries one approach after the other until a connection is open or none is left. */
 export class ConnectionAttempt {
   readonly #own: AttemptOptions;
   #current: { link: SessionTransport; stop: () => void } | null = null;
   #isOver = false;
-  /** What an answer is waited for to. */
+  /** The answer that the attempt is waiting for. */
   #awaited: "the handshake" | "tools/list" = "the handshake";
 
   constructor(own: AttemptOptions) {
@@ -91,7 +91,7 @@ export class ConnectionAttempt {
           config.protocolVersion,
         );
         if (next === null || this.#isOver) throw this.#afterEarlier(error, earlier);
-        // A verdict that proved wrong is no news; a refused handshake explains the next failure.
+        // A cached verdict that proved wrong is not reported; a refused handshake explains the next failure.
         earlier = approach.prior === null ? error : undefined;
         await this.#endCurrent();
         approach = next;
@@ -110,7 +110,7 @@ export class ConnectionAttempt {
     return new BothFailedError(first === last ? last : `${first}; then ${last}`, { cause: error });
   }
 
-  /** Ends whatever the attempt has begun. */
+  /** Ends everything that the attempt has begun. */
   giveUp(): { link: SessionTransport | null; closed: Promise<void> } {
     this.#isOver = true;
     const link = this.#current?.link ?? null;
@@ -131,7 +131,7 @@ export class ConnectionAttempt {
     return createSessionClient({
       version: options.version,
       mode,
-      // What is left of the time is for `initialize`, which every server has to answer.
+      // The rest of the time is for `initialize`, which every server has to answer.
       probeTimeoutMs:
         mode === "auto"
           ? Math.min(MAX_PROBE_MS, Math.ceil(config.connectTimeoutMs / 3))
@@ -177,7 +177,7 @@ export class ConnectionAttempt {
     let isClosed = false;
     this.#awaited = "the handshake";
     await client.connect(link.transport, prior === null ? { timeout } : { timeout, prior });
-    // Before the list is read, so that no change falls between the two.
+    // Subscribed before the list is read, so that no change falls between the two.
     await changes.start();
     const readTools = createToolReader({
       capabilities: client.getServerCapabilities() ?? {},
@@ -200,7 +200,7 @@ export class ConnectionAttempt {
     };
     this.#awaited = "tools/list";
     const read = await readTools();
-    // What is known from before proves nothing about now, and without tools nothing was asked yet.
+    // A cached discovery does not prove that the server is alive, and without tools no request was sent yet.
     if (prior?.kind === "modern" && client.getServerCapabilities()?.tools === undefined)
       await client.discover({ timeout });
     return { client, link, changes, refresh, read, readTools, isClosed: () => isClosed };
@@ -213,7 +213,7 @@ export class ConnectionAttempt {
     return launch.transport === "stdio" ? options.children.isolate({ ...config, ...launch }) : null;
   }
 
-  /** What has the next connection speak an earlier revision; null where this one does, or the entry names the revision. */
+  /** Makes the next connection speak an earlier revision; null where this one does, or the entry names the revision. */
   #olderOf(client: Client, context: string): OpenedConnection["rememberOlder"] {
     const { config, options } = this.#own;
     if (!isModern(client) || config.transport !== "http" || config.protocolVersion !== null)
@@ -222,7 +222,7 @@ export class ConnectionAttempt {
     return () => options.verdicts.save(config.id, context, verdict);
   }
 
-  /** Kept only where the next connection would have to ask otherwise. */
+  /** Stored only where the next connection would otherwise have to probe. */
   async #remember({ transport, prior }: Approach, client: Client, context: string): Promise<void> {
     const { config, options } = this.#own;
     if (prior !== null) return;

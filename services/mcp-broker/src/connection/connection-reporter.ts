@@ -9,14 +9,14 @@ import type { Log } from "@switchyard/service/log";
 import type { ServerConnectionOptions } from "./server-connection.ts";
 
 /**
- * Tells the outside what happened to a connection: a log line, an event, a count. Reasons come
- * redacted from the session. An event that cannot be published is lost: status is asked with
- * `mcp.servers`, which is always true.
+ * Reports what happened to a connection: a log line, an event, a count. Reasons come
+ * redacted from the session. An event that cannot be published is lost: `mcp.servers` returns the
+ * status, which is always true.
  */
 export function createConnectionReporter(options: {
   bus: Bus;
   log: Log;
-  /** Hears of each attempt to connect a server again. */
+  /** Called for each attempt to connect a server again. */
   onRestart: (server: string) => void;
   now: () => number;
 }): ServerConnectionOptions["onChange"] {

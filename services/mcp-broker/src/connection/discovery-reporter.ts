@@ -14,8 +14,8 @@ interface Connected {
 }
 
 /**
- * Tells the outside what came into a server's catalogue and what left it. A connection that ends
- * takes all its tools with it, which its own event says, so the next one begins with nothing.
+ * Publishes which tools entered a server's catalogue and which left it. A connection that ends
+ * takes all its tools with it, which its own event reports, so the next one begins with an empty list.
  */
 export function createDiscoveryReporter(options: {
   bus: Bus;
@@ -40,7 +40,7 @@ export function createDiscoveryReporter(options: {
   };
 }
 
-/** What is different between two lists, in the order of the names; null when nothing is. */
+/** The difference between two lists, in the order of the names; null when there is none. */
 function discoveredTools(before: ToolDigests, now: ToolDigests) {
   const names = [...now.keys()].toSorted();
   const added = names.filter((name) => !before.has(name));

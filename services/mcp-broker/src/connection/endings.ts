@@ -1,13 +1,13 @@
-/** What is being ended, by name, until nothing is left of it. */
+/** Tracks what is being ended, by name, until it has ended. */
 export class Endings {
   readonly #byName = new Map<string, Promise<void>>();
 
-  /** Resolves when nothing is left of what ends under this name now. */
+  /** Resolves when everything that is ending under this name now has ended. */
   of(name: string): Promise<void> {
     return this.#byName.get(name) ?? Promise.resolve();
   }
 
-  /** Notes an end; it is over when the one before it is, too. */
+  /** Records an end; it is over when the one before it is, too. */
   add(name: string, ended: Promise<unknown>): Promise<void> {
     const both = Promise.all([this.of(name), ended]).then(() => undefined);
     this.#byName.set(name, both);

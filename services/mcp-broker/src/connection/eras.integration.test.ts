@@ -12,7 +12,7 @@ import { twoEraServer } from "../../test-fixtures/two-era-server.ts";
 
 const world = await sessionWorld();
 
-/** What a connection asked of a server. */
+/** The methods that a connection called at a server. */
 async function askedBy(
   server: { url: string; asked: string[] },
   declaration: { id: string; headers?: object; connectTimeoutMs?: number },
@@ -38,7 +38,7 @@ test("a reconnect to a 2026-07-28 server sends no probe, and no handshake [A5]",
   assert.ok(second.asked.includes("tools/list"));
 });
 
-test("a server that answers the probe or the handshake with 202 alone fails at once, and says so", async () => {
+test("a server that answers the probe or the handshake with 202 alone fails at once with an error that names it", async () => {
   for (const toProbe of [202, 400]) {
     const server = await switchableServer((request, response) => {
       const isProbe = request.headers["mcp-protocol-version"] === "2026-07-28";
@@ -101,7 +101,7 @@ test("other credentials and another address ask anew, and Redis keeps no credent
   const kept = await world.redis.get("yard:{mcp}:era:keyed");
   assert.ok(kept !== null && !kept.includes("canary"));
   assert.match(kept, /"context":"hmac-sha256:[0-9a-f]{64}"/);
-  // Whoever has another key cannot tell whether a guessed credential is the right one.
+  // Without the key it is impossible to test whether a guessed credential is the right one.
   const otherKey = { digestKey: "another key" };
   const declared = { id: "keyed", headers: { "X-Key": "canary-two" } };
   assert.ok(hasProbe(await askedBy(server, declared, otherKey)));
@@ -111,7 +111,7 @@ test("other credentials and another address ask anew, and Redis keeps no credent
   await moved.close();
 });
 
-test("a server that is down is no reason to doubt what is known of it", async () => {
+test("a server that is down does not invalidate its cached verdict", async () => {
   const server = await switchableServer(() => undefined);
   server.answer = modernAnswer(server.asked);
   await askedBy(server, { id: "down" });
@@ -236,7 +236,7 @@ test("a result that the SDK refuses reaches the caller with each transport and p
       id,
     );
     await session.callTool(call);
-    // Once for the connection, and not for each call.
+    // Reported once for the connection, and not for each call.
     const about = session.troubles.filter((trouble) => trouble.includes("/content/0/annotations"));
     assert.equal(about.length, 1, id);
     await session.close();

@@ -25,7 +25,7 @@ function hostile(mode: string, more: object = {}) {
   };
 }
 
-/** Why a connection could not be made, after everything of it is gone. */
+/** Why a connection could not be made, returned after everything of it is gone. */
 async function failureOf(opening: Promise<unknown>): Promise<string> {
   try {
     await opening;
@@ -46,7 +46,7 @@ for (const status of [401, 403, 500])
     assert.match(message, new RegExp(`HTTP ${status}`));
   });
 
-test("an address that is not an MCP server, by Streamable HTTP or by SSE, is told with both answers [A5, C3]", async () => {
+test("an address that is not an MCP server, by Streamable HTTP or by SSE, is reported with both answers [A5, C3]", async () => {
   const server = await switchableServer((_, response) => response.writeHead(404).end());
   const message = await failureOf(world.open({ id: "elsewhere", url: server.url }));
   assert.match(message, /^the server answered HTTP 404; then .*404/);
@@ -83,7 +83,7 @@ test("an address and a name that are not public are refused before anything is s
   assert.equal(session.tools.length, 1);
 });
 
-test("a TLS failure, by a certificate that nobody vouches for, ends the connection before a header is sent", async () => {
+test("a TLS failure, by an untrusted certificate, ends the connection before a header is sent", async () => {
   const { private: key, cert } = await generate([{ name: "commonName", value: "127.0.0.1" }]);
   const server = await switchableServer(() => undefined, { key, cert });
   server.answer = legacyAnswer(server.asked);
@@ -128,7 +128,7 @@ test("an SSE connection that is cut in the middle ends the connection and the ca
   );
 });
 
-test("after an error an HTTP server is asked with a ping, and stays connected when it answers [A24]", async () => {
+test("after an error the broker pings an HTTP server, which stays connected when it answers [A24]", async () => {
   const server = await switchableServer(() => undefined);
   server.answer = legacyAnswer(server.asked);
   const session = await world.open({ id: "asked", url: server.url });
@@ -169,7 +169,7 @@ test("after an error an HTTP server is asked with a ping, and stays connected wh
   await session.close();
 });
 
-test("half a line, wrong ids, chatter and nothing at all end in connectTimeoutMs, with the process, and say what is missing", async () => {
+test("half a line, wrong ids, chatter and nothing at all end in connectTimeoutMs, with the process, and the error names what is missing", async () => {
   for (const mode of ["half", "wrong-ids", "silent"]) {
     const message = await failureOf(world.open(hostile(mode)));
     assert.match(
@@ -203,7 +203,7 @@ test("200 connects and disconnects leave no process, no fd and no memory growth"
     assert.equal(session.tools.length, 1);
     await session.close();
   };
-  // What is made once and kept, such as compiled code, is there after these.
+  // State that is created once and cached, such as compiled code, exists after these.
   for (let n = 0; n < 20; n += 1) for (const each of [remote, small]) await once(each);
   collectGarbage();
   const [before, heapBefore] = [await descriptors(), process.memoryUsage().heapUsed];
@@ -213,7 +213,7 @@ test("200 connects and disconnects leave no process, no fd and no memory growth"
     ({ length }) => length === 0,
   );
   await until(descriptors, (now) => now <= before);
-  // What waits for a timer of the last connections, such as their farewell, goes a moment later.
+  // State that waits for a timer of the last connections, such as the end of a session, is released a moment later.
   await until(
     () => {
       collectGarbage();
@@ -223,10 +223,10 @@ test("200 connects and disconnects leave no process, no fd and no memory growth"
   );
 });
 
-/** Of 200 connections: each of them has more while it is there. */
+/** The limit for 200 connections together: each of them uses more while it is open. */
 const MAX_GROWN = 1024 * 1024;
 
-/** What nothing refers to any more is no growth. */
+/** Unreferenced memory does not count as growth. */
 function collectGarbage(): void {
   setFlagsFromString("--expose-gc");
   runInNewContext("gc")();

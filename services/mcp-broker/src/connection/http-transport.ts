@@ -38,9 +38,9 @@ export interface HttpTransportOptions {
 
 export interface HttpTransport {
   readonly transport: StreamableTransport | SSEClientTransport;
-  /** Why the connection ended by itself; null while nobody knows of an end. */
+  /** Why the connection ended by itself; null while no end is known. */
   describeEnd(): string | null;
-  /** Ends the transport, after a word of farewell to the session, and every socket. Never rejects. */
+  /** Ends the transport and every socket, after ending the session at the server. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -93,7 +93,7 @@ function streamableLink(
     transport,
     describeEnd: () => null,
     async close() {
-      // Politeness only: a server that is gone keeps no session, and one that hangs is not waited for.
+      // This is a courtesy: a server that is gone keeps no session, and the close does not wait for one that hangs.
       await within(
         FAREWELL_MS,
         transport.terminateSession().catch(() => undefined),
@@ -103,7 +103,7 @@ function streamableLink(
   };
 }
 
-/** The stream is the session: a second one would know nothing of the first, so its end is the end. */
+/** The stream is the session: a second one would have no state of the first, so its end is the end. */
 function sseLink(
   url: URL,
   options: SSEClientTransportOptions,
@@ -129,7 +129,7 @@ function sseLink(
 
 interface Bounds {
   readonly maxBytes: number;
-  /** Of the whole connection: many streams are not faster than one. */
+  /** Shared by the whole connection: many streams are not faster than one. */
   readonly brake: MessageBrake;
   readonly messages: MessageReader;
   readonly pace: PollPace;
@@ -155,7 +155,7 @@ function readingFetch(
     }
     if (kind === "http" && isOwn && init?.method === "GET" && response.ok) {
       await response.body?.cancel();
-      // By the specification a server without such a stream answers so; anything else would be polled for ever.
+      // By the specification a server without such a stream answers so; any other answer would be polled for ever.
       return new Response(null, { status: NO_STREAM });
     }
     const bounded = withBody(response, bodyBound(bounds.maxBytes));
@@ -168,7 +168,7 @@ function readingFetch(
 }
 
 const NO_STREAM = 405;
-/** An answer, and what stands before it: the event that opens a stream which can be resumed. */
+/** An answer, and the event before it, which opens a stream that can be resumed. */
 const EVENTS_OF_POST = 2;
 
 function isEventStream({ ok, headers }: Response): boolean {
@@ -178,8 +178,8 @@ function isEventStream({ ok, headers }: Response): boolean {
 
 /**
  * Cuts a stream into its events, from one blank line to the next: an event stream may be endless, one event may not. Each
- * event goes on by itself, because the protocol layer handles an answer at once and a notification
- * one turn later: progress that came in one piece with its result would be forgotten.
+ * event is forwarded by itself, because the protocol layer handles an answer at once and a notification
+ * one turn later: progress in one chunk with its result would be dropped.
  */
 function eventsOf(
   options: Bounds & { readonly posted: PostedRequest | undefined; readonly onEvent: () => void },

@@ -22,7 +22,7 @@ async function textOf(
   return first?.type === "text" ? String(first["text"]) : "";
 }
 
-/** Lists, calls, and hears the progress of a call. */
+/** Lists, calls, and receives the progress of a call. */
 async function checkEverything(session: TestSession): Promise<void> {
   assert.ok(session.tools.some(({ name }) => name === "echo"));
   assert.equal(await textOf(session, "echo", { message: "hi" }), "Echo: hi");

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { firstWords, lastWords } from "./last-words.ts";
 
-test("keeps the line that says what happened and leaves out the frames of its stack", () => {
+test("keeps the line with the error and leaves out the frames of its stack", () => {
   const frames = Array.from({ length: 40 }, (_, n) => `    at step${n} (/app/index.js:${n}:9)`);
   const text = [
     "starting",

@@ -1,15 +1,14 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 
-/** `    at connect (/app/index.js:3:9)`: the line above such lines says what happened. */
+/** `    at connect (/app/index.js:3:9)`: the line above such lines holds the error. */
 const STACK_FRAME = /^\s+at .+(?::\d+(?::\d+)?\)?|<anonymous>\)?)\s*$/;
-/** What `npx` says before anything of the server. */
+/** Warnings that `npx` prints before the server's own output. */
 const NPM_NOISE = /^npm (?:warn|notice)\b/i;
 const CUT = "…";
 
 /**
- * The end of what a process wrote, short enough for a status: whole lines without the frames of stacks and
- * the warnings of npm. Of a line that is
- * too long by itself the beginning is kept, because the cause stands there.
+ * The end of a process's output, short enough for a status: whole lines without stack frames and
+ * npm's warnings. A single line that is too long keeps its beginning, because it holds the cause.
  */
 export function lastWords(text: string, maxLength: number): string {
   const said = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !STACK_FRAME.test(line));

@@ -28,39 +28,39 @@ export interface McpSession {
   readonly tools: readonly InspectedTool[];
   /** Entries of its list that are not usable tools, in words. */
   readonly problems: readonly string[];
-  /** Name and version that the server gave of itself. */
+  /** Name and version that the server declared. */
   readonly serverVersion: string | null;
   readonly protocolVersion: string | null;
   /** True when nothing at the server is bound to this connection. */
   readonly isStateless: boolean;
-  /** What the server said that it can do. */
+  /** The capabilities that the server declared. */
   readonly capabilities: ServerCapabilities;
-  /** What the server tells a model about how to use it. */
+  /** The server's instructions to a model on how to use it. */
   readonly instructions: string | null;
   /** Rejects with what the SDK throws; see `call-failure.ts`. */
   callTool(call: ToolCall): Promise<ToolResult>;
   /** Any other request of the specification, answered with its whole result; rejects as `callTool` does. */
   request(request: SessionRequest): Promise<Readonly<Record<string, unknown>>>;
   /**
-   * With 2026-07-28 every request says from which level the server's log messages are wanted: true,
-   * and the next ones say this level. False with the protocols that have a request for it.
+   * With 2026-07-28 every request states from which level the server's log messages are wanted: true,
+   * and the next requests state this level. False with the protocols that have a request for it.
    */
   wantLogs(level: LogLevel): boolean;
-  /** Tells the server that its roots are others now. With 2026-07-28 it asks each time that it needs them. */
+  /** Notifies the server that its roots have changed. With 2026-07-28 it requests them each time that it needs them. */
   rootsChanged(): Promise<void>;
-  /** Asks for the updates of these resources, in place of those before; they come to the hooks. */
+  /** Subscribes to the updates of these resources, replacing the earlier ones; updates come to the hooks. */
   watchResources(uris: readonly string[]): Promise<void>;
-  /** Has the next connection speak a revision before 2026-07-28; null where there is none to step back to. */
+  /** Makes the next connection speak a revision before 2026-07-28; null where there is none to step back to. */
   readonly stepBack: (() => Promise<void>) | null;
   /** Reads the tool list again; rejects with what the server answers. */
   refreshTools(): Promise<void>;
-  /** Takes what the configuration keeps secret out of a text, and cuts it. */
+  /** Removes the configuration's secrets from a text, and cuts it. */
   redact(text: string): string;
   /** The end of what the process wrote to stderr, with resolved references put back; empty for HTTP. */
   stderr(): string;
   /** Resolves when the connection is closed and its process group is gone; never rejects. */
   close(): Promise<void>;
-  /** As `close`, once the requests under way have ended or the signal is aborted. No further one may be sent. */
+  /** Like `close`, once the requests under way have ended or the signal is aborted. No further one may be sent. */
   closeWhenIdle(signal: AbortSignal): Promise<void>;
 }
 
@@ -68,9 +68,9 @@ export interface ToolCall extends RequestLimits {
   /** The server's own name of the tool. */
   readonly tool: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Metadata of the client; what the broker adds itself counts before it. */
+  /** Metadata of the client; the broker's own entries take precedence. */
   readonly meta?: Readonly<Record<string, unknown>> | undefined;
-  /** As the server listed the tool: 2026-07-28 repeats some arguments in headers that it declares there. */
+  /** The tool as the server listed it: 2026-07-28 repeats some arguments in headers that it declares there. */
   readonly definition?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -81,7 +81,7 @@ export interface SessionRequest extends Pick<RequestLimits, "timeoutMs" | "onPro
 }
 
 export interface SessionEvents {
-  /** The connection ended by itself. Nothing is reported before the session is returned. */
+  /** The connection ended by itself. No end is reported before the session is returned. */
   onLost(reason: string): void;
   onToolsChanged(listing: InspectedListing): void;
   /** Something failed that does not end the connection. */
@@ -98,11 +98,11 @@ export type OpenSession = (
 /** A connection could not be made. */
 export class ConnectError extends Error {
   override readonly name = "ConnectError";
-  /** True when another try cannot help before somebody changes something. */
+  /** True when a retry cannot help before a person changes something. */
   readonly permanent: boolean;
   /** Resolves when nothing is left of the attempt: its process may take seconds to end. */
   readonly closed: Promise<void>;
-  /** What the process wrote to stderr, with resolved references put back. */
+  /** The end of the process's stderr, with resolved references put back. */
   readonly stderr: string;
 
   constructor(
@@ -116,7 +116,7 @@ export class ConnectError extends Error {
   }
 }
 
-/** A connection that has passed the handshake, with what keeps it. */
+/** A connection that has passed the handshake, with the parts that maintain it. */
 export interface OpenedConnection {
   readonly client: Client;
   readonly link: SessionTransport;
@@ -131,7 +131,7 @@ export interface OpenedConnection {
   readonly isClosed: () => boolean;
 }
 
-/** Puts the session together. From here on its end is reported, and its list is read again when it changes. */
+/** Creates the session. From then on its end is reported, and its list is read again when it changes. */
 export function keepSession(
   opened: OpenedConnection,
   context: {
@@ -153,7 +153,7 @@ export function keepSession(
     if (isOver) return;
     finish();
     events.onLost(show(reason));
-    // The calls in flight are told by the protocol layer; what is left of the process ends meanwhile.
+    // The protocol layer rejects the calls in flight; the rest of the process ends meanwhile.
     client.close().catch(() => undefined); // it is lost already
   };
   const health = watchHealth(client, config.transport, lose);
@@ -238,7 +238,7 @@ function requests(
   { during }: { readonly during: <T>(call: () => Promise<T>) => Promise<T> },
 ): Pick<McpSession, "callTool" | "request" | "wantLogs"> {
   let level: LogLevel | null = null;
-  // A server that traces, too, goes on with the trace: https://modelcontextprotocol.io/community/seps/414
+  // A server that traces continues the trace: https://modelcontextprotocol.io/community/seps/414
   const metaOf = (
     traceparent?: string,
     given: Readonly<Record<string, unknown>> = {},
@@ -256,7 +256,7 @@ function requests(
     limits: RequestLimits,
   ): Promise<JsonRecord> => {
     const options = requestOptions(limits);
-    // Only the SDK's own method puts arguments into headers, which only 2026-07-28 knows.
+    // Only the SDK's own method puts arguments into headers, which only 2026-07-28 supports.
     if (isModern(client))
       return during(() => client.callTool(params, { ...options, ...definitionOption(definition) }));
     const method = "tools/call";

@@ -25,7 +25,7 @@ test("messages beyond the burst are waited for as long as the rate says, and at 
   assert.equal(brake.pauseMs(), 0);
 });
 
-test("answers that were asked for cost nothing, however large, and those beyond them count", () => {
+test("expected answers cost nothing, however large, and those beyond them count", () => {
   const brake = createMessageBrake(() => 0);
   for (let n = 0; n < 500; n += 1) brake.expect();
   for (let n = 0; n < 500; n += 1) brake.answer(4 * 1024 * 1024);

@@ -1,17 +1,17 @@
 export type MessageBrake = ReturnType<typeof createMessageBrake>;
 
-/** What a server may send unasked: so many messages a second, of which each KiB counts as one more. */
+/** The rate of unsolicited messages that a server may send, per second; each KiB of one counts as one more. */
 const PER_SECOND = 1_000;
-/** What may come at once after a quiet time. */
+/** The burst that is accepted at once after a quiet time. */
 const BURST = 2_000;
 const BYTES_PER_POINT = 1_024;
-/** Answers that never come are not saved up for ever. */
+/** Expected answers that never come do not accumulate without limit. */
 const MAX_EXPECTED = 1_000;
-/** However much came, the next look is not later than this. */
+/** However much arrived, the next read begins within this time. */
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Slows a server down that sends more than anybody asked for. Nothing is dropped: its messages are
+ * Slows down a server that sends more than was requested. Nothing is dropped: its messages are
  * read later, so the server waits for its own pipe or socket, and the other servers of the broker do not.
  * `clock` counts milliseconds and never goes back.
  */
@@ -23,18 +23,18 @@ export function createMessageBrake(clock: () => number = () => performance.now()
     points -= 1 + Math.floor(bytes / BYTES_PER_POINT);
   };
   return {
-    /** Something was asked: one answer more is free. */
+    /** A request was sent, so one more answer is free. */
     expect(): void {
       expected = Math.min(MAX_EXPECTED, expected + 1);
     },
-    /** Notes an answer; beyond those that were asked for it counts as any other message. */
+    /** Counts an answer; beyond the expected ones it counts as any other message. */
     answer(bytes: number): void {
       if (expected === 0) add(bytes);
       else expected -= 1;
     },
-    /** Notes a message that answers nothing, or a line that is none. */
+    /** Counts a message that answers nothing, or a line that is no message. */
     add,
-    /** How long nothing should be read now, in milliseconds; 0 while the server keeps within its rate. */
+    /** How long reading should pause, in milliseconds; 0 while the server keeps within its rate. */
     pauseMs(): number {
       const now = clock();
       points = Math.min(BURST, points + ((now - countedAt) * PER_SECOND) / 1_000);

@@ -31,7 +31,7 @@ async function call(session: TestSession, tool: string, args: Record<string, unk
   return { heard, text: first?.type === "text" ? first.text : "" };
 }
 
-test("a stdio server that refuses initialize is asked for 2026-07-28 in a second process, once [A5]", async () => {
+test("a stdio server that refuses initialize is probed for 2026-07-28 in a second process, once [A5]", async () => {
   const { declaration, read } = modernStdio("refusing");
   const first = await world.open(declaration);
   assert.equal(first.protocolVersion, "2026-07-28");
@@ -40,7 +40,7 @@ test("a stdio server that refuses initialize is asked for 2026-07-28 in a second
   assert.deepEqual(asked.slice(0, 4), ["started", "initialize", "started", "server/discover"]);
   await first.close();
 
-  // What was found out is kept: the next connection is one process, without a handshake or a probe.
+  // The verdict is cached: the next connection is one process, without a handshake or a probe.
   const second = await world.open(declaration);
   assert.equal(second.protocolVersion, "2026-07-28");
   const again = (await read()).slice(asked.length);
@@ -90,7 +90,7 @@ test("a stdio server that refuses both handshakes is named with both answers", a
   );
 });
 
-test("a list that changed while nobody listened is read again, and listening goes on [A5]", async () => {
+test("a list that changed during a gap in the subscription is read again, and the subscription continues [A5]", async () => {
   const server = await listeningServer();
   const session = await world.open({ id: "listening", url: server.url });
   assert.equal(session.protocolVersion, "2026-07-28");
@@ -101,7 +101,7 @@ test("a list that changed while nobody listened is read again, and listening goe
 
   server.cut();
   assert.equal(server.listening(), 0);
-  // Nobody hears of this one.
+  // No notification reports this one.
   server.tools.push("third");
   server.changed();
   await until(server.listening, (count) => count === 1);

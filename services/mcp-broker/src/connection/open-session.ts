@@ -26,7 +26,7 @@ export function createSessionOpener(options: AttemptParts): OpenSession {
     try {
       // One budget for every handshake and every page of the list: a slow server cannot stretch it.
       const opened = await withinBudget(attempt, config, signal);
-      // Its end came while the tools were looked at, and nobody else heard of it.
+      // The connection ended while the tools were inspected, and its end was not reported yet.
       if (opened.isClosed()) throw new Error("the server closed the connection");
       return keepSession(opened, { config, events, show });
     } catch (error) {
@@ -53,7 +53,7 @@ function resolve(
   }
 }
 
-/** The SDK's timeouts begin with its first request and leave out notifications, so the whole has one of its own. */
+/** The SDK's timeouts begin with its first request and leave out notifications, so the whole attempt has its own. */
 async function withinBudget(
   attempt: ConnectionAttempt,
   { id: server, connectTimeoutMs: timeoutMs }: ServerConfig,

@@ -4,7 +4,7 @@ import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config
 import { ConnectError, type McpSession, type SessionEvents } from "./mcp-session.ts";
 import { paceStarts } from "./pace-starts.ts";
 
-/** Starts that go on until the test ends them; only their kind of server and their number matter. */
+/** Starts that continue until the test ends them; only their kind of server and their number matter. */
 function lab(pace: { atOnce: number; holdMs: number }) {
   const begun: { readonly name: string; readonly end: PromiseWithResolvers<McpSession> }[] = [];
   const open = paceStarts((config) => {
@@ -13,12 +13,12 @@ function lab(pace: { atOnce: number; holdMs: number }) {
     return end.promise;
   }, pace);
   const start = (name: string, transport = "stdio", signal = new AbortController().signal) => {
-    const config = { id: name, transport } as unknown as ServerConfig; // all that is looked at
+    const config = { id: name, transport } as unknown as ServerConfig; // the only members that are read
     return open(config, {} as SessionEvents, signal); // nothing happens to it
   };
   const names = (): string[] => begun.map(({ name }) => name);
   const end = (name: string): void =>
-    begun.find((one) => one.name === name)?.end.resolve({} as McpSession); // nothing is asked of it
+    begun.find((one) => one.name === name)?.end.resolve({} as McpSession); // no method of it is called
   const fail = (name: string): void =>
     begun.find((one) => one.name === name)?.end.reject(new Error("no"));
   return { start, names, end, fail };

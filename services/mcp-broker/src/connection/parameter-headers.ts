@@ -15,7 +15,7 @@ export function withoutUnsendable(listing: ToolListing): ToolListing {
   };
 }
 
-/** What makes a declaration impossible, in words; null when there is none or all can be sent. */
+/** The reason why a declaration cannot be sent, in words; null when there is none or all can be sent. */
 export function parameterHeaderProblem(inputSchema: unknown): string | null {
   return problemIn(inputSchema, { path: [], isPlain: true, names: new Set() });
 }
@@ -54,8 +54,8 @@ interface SchemaPosition {
 }
 
 /**
- * With 2026-07-28 a tool may ask for a parameter in an HTTP header too. One that asks for what cannot
- * be sent is left out, as the specification wants: a call would be refused or mean something else.
+ * With 2026-07-28 a tool may require a parameter in an HTTP header too. A tool whose parameter cannot be
+ * sent so is left out, as the specification requires: a call would be refused or mean something else.
  */
 function problemIn(schema: unknown, position: SchemaPosition): string | null {
   if (!isRecord(schema)) return null;

@@ -6,12 +6,12 @@ export interface Outage {
   /** Reconnects that were tried since the outage began; all of them failed. */
   readonly reconnectsTried: number;
   readonly maxReconnectAttempts: number;
-  /** True when another try cannot help until somebody changes the configuration or the machine. */
+  /** True when a retry cannot help until a person changes the configuration or the machine. */
   readonly permanent: boolean;
 }
 
 export interface NextReconnect {
-  /** What the server is until then. */
+  /** The server's status until then. */
   readonly status: "disconnected" | "error";
   readonly delayMs: number;
 }

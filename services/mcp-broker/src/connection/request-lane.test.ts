@@ -41,7 +41,7 @@ test("each request gets its own answer, also under an id that is written as a te
   assert.equal(lineLength(Object(answers[0])), 70);
 });
 
-test("what belongs to the protocol layer is left to it, and a late answer is nobody's", async () => {
+test("messages of the protocol layer are left to it, and a late answer is dropped", async () => {
   const { sent, begin, hear } = lab();
   const asked = begin();
   assert.equal(hear({ id: 3, result: {} }), false);
@@ -68,7 +68,7 @@ test("an error is the protocol's, and addresses to open are found in it", async 
   assert.deepEqual(wants.reason.elicitations, elicitations);
 });
 
-test("progress is heard until the answer, beside what else the request says of itself", async () => {
+test("progress is delivered until the answer, beside the request's other metadata", async () => {
   const { sent, begin, hear } = lab();
   const heard: Progress[] = [];
   const asked = begin({ onProgress: (progress) => heard.push(progress) });

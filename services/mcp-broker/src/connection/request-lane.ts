@@ -9,9 +9,9 @@ import {
 
 export interface RequestLimits {
   readonly timeoutMs: number;
-  /** Aborting it tells the server to stop. */
+  /** Aborting it notifies the server to stop. */
   readonly signal: AbortSignal;
-  /** Without it the server is not asked to report progress. */
+  /** Without it the request has no progress token, and the server reports no progress. */
   readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
@@ -25,21 +25,21 @@ interface Pending {
   readonly end: (error: Error | null, result: unknown) => void;
 }
 
-/** Far above what the protocol layer counts to on one connection. */
+/** Far above the ids that the protocol layer uses on one connection. */
 const FIRST_ID = 1_000_000_000;
 
 const PROGRESS = "notifications/progress";
 
 const lengths = new WeakMap<object, number>();
 
-/** How many characters the line had that the result came in; null for what came in another way. */
+/** The number of characters of the line that carried the result; null for a result that arrived in another way. */
 export function lineLength(result: object): number | null {
   return lengths.get(result) ?? null;
 }
 
 /**
- * Requests beside the SDK's protocol layer, on the same connection: that costs more processor time for a call than all
- * the rest of it. Ids are told apart by their range. Fails as the protocol layer does.
+ * Requests beside the SDK's protocol layer, on the same connection: that layer costs more processor time for a call than all
+ * the rest of it. The ranges of ids keep the two apart. Fails as the protocol layer does.
  */
 export class RequestLane {
   readonly #send: (message: JSONRPCMessage) => Promise<void>;
@@ -85,7 +85,7 @@ export class RequestLane {
     return promise;
   }
 
-  /** True when the message was one of this lane's, also when nobody waits for it any more. */
+  /** True when the message was one of this lane's, also when its request has ended. */
   take(message: JSONRPCMessage, length: number): boolean {
     if ("method" in message) return this.#takeProgress(message);
     // Some servers write the id back as a text.
@@ -115,7 +115,7 @@ export class RequestLane {
     const id = Number(progressToken);
     if (!(id >= FIRST_ID)) return false;
     const onProgress = this.#pending.get(id)?.request.onProgress;
-    if (typeof progress["progress"] === "number") onProgress?.(progress as Progress); // the hearer looks at the rest
+    if (typeof progress["progress"] === "number") onProgress?.(progress as Progress); // the receiver checks the rest
     return true;
   }
 }

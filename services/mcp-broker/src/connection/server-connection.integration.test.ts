@@ -38,7 +38,7 @@ async function eventsOf(server: string): Promise<string[]> {
   return kinds;
 }
 
-test("connects a server and tells its true status, name and version [A8, A19, A42, C5, X8]", async () => {
+test("connects a server and shows its true status, name and version [A8, A19, A42, C5, X8]", async () => {
   const broker = await world.startBroker({
     servers: [fixtureServer("status", ["fixture-server.ts"])],
   });

@@ -15,12 +15,12 @@ import {
   type ToolCatalogue,
 } from "../catalogue/tool-catalogue.ts";
 
-/** What happened to a connection, for events, logs and metrics. */
+/** A change of a connection, for events, logs and metrics. */
 export type ConnectionChange =
   | { readonly kind: "connecting"; readonly isRetry: boolean }
   | { readonly kind: "connected" | "tools_changed" }
   | { readonly kind: "lost"; readonly reason: string }
-  /** Ended from here, because somebody wanted it. */
+  /** Ended by the broker, on request. */
   | { readonly kind: "closed"; readonly reason: string }
   /** `isNew` is false for the slow probes that fail after the server is in `error` already. */
   | { readonly kind: "failed"; readonly reason: string; readonly isNew: boolean }
@@ -35,11 +35,11 @@ export interface ConnectionAccess {
   mayConnect(server: string): boolean;
 }
 
-/** The connection that was in the place of another one. */
+/** The connection that this one replaces. */
 export interface Predecessor {
-  /** Two processes of a server may be in each other's way. */
+  /** Two processes of one server may interfere with each other. */
   readonly ended: Promise<void>;
-  /** What its process wrote last; shown until there is a new one. */
+  /** The end of its process's stderr; shown until there is a new process. */
   readonly stderr: string;
 }
 
@@ -53,7 +53,7 @@ export interface Clock {
 
 export interface ServerConnectionOptions {
   readonly entry: ServerEntry;
-  /** Asked again at every use. Left out: this broker is the only one. */
+  /** Checked at every use. Without it this broker is the only one. */
   readonly access?: ConnectionAccess;
   /** Why the server is not to be connected; null when it may be. */
   readonly heldBecause?: string | null;
@@ -74,7 +74,7 @@ const OLD_QUESTIONS =
  */
 export class ServerConnection {
   #entry: ServerEntry;
-  /** Keeps calls away while the way to the server fails again and again. */
+  /** Blocks calls while the connection to the server fails repeatedly. */
   readonly circuit: CircuitBreaker = createCircuitBreaker(() => performance.now());
   readonly #options: ServerConnectionOptions;
   readonly #stopping = new AbortController();
@@ -93,7 +93,7 @@ export class ServerConnection {
   #cancelTimer: () => void = () => undefined;
   /** False from a renewal of the session until a request succeeds. */
   #mayRenew = true;
-  /** The session that was left for an earlier revision, until one speaks that: a server that refuses those is asked once. */
+  /** The session that was left for an earlier revision, until one speaks that: a server that refuses those is tried once. */
   #steppedBackFrom: McpSession | null = null;
   /** The renewal under way. */
   #renewal: Promise<void> | null = null;
@@ -122,7 +122,7 @@ export class ServerConnection {
     return this.#stoppedBecause;
   }
 
-  /** What the server's process wrote to stderr last, of the last process when there is none now. */
+  /** The end of the stderr of the server's process, or of the last process when there is none now. */
   get stderr(): string {
     return this.#session?.stderr() ?? this.#stderr;
   }
@@ -155,17 +155,17 @@ export class ServerConnection {
     return access === undefined || this.isStateless || access.owns(this.entry.id);
   }
 
-  /** True while it is not connected and is being connected again; in `error` nobody should wait for it. */
+  /** True while it is not connected and is being connected again; in `error` no call should wait for it. */
   get isReturning(): boolean {
     const isAway = this.#status === "connecting" || this.#status === "disconnected";
     return isAway && this.heldBecause === null;
   }
 
-  /** What everybody may know of the server. */
+  /** The facts about the server that every client may see. */
   get info(): ServerInfo {
     const { entry, session, catalogue } = this;
     const { id, name, origin, transport, config, overridesFile = false, warnings } = entry;
-    // Connected, but not by right any more: the connection ends in a moment.
+    // Connected, but the lease is lost: the connection ends in a moment.
     const isLeft = this.#status === "connected" && session === null;
     return {
       id,
@@ -201,8 +201,8 @@ export class ServerConnection {
   }
 
   /**
-   * Ends the connection for good. Resolves when no process of it is left. A reason is told to the
-   * outside and to the callers of calls in work; without one the whole broker stops.
+   * Ends the connection for good. Resolves when no process of it is left. A reason is published
+   * and returned to the callers of calls in work; without one the whole broker stops.
    */
   async stop(reason: string | null = null): Promise<void> {
     this.#stoppedBecause ??= reason;
@@ -221,7 +221,7 @@ export class ServerConnection {
   }
 
   /**
-   * Starts a new session in the place of one that the server refused a request of. Resolves when the attempt is over; never rejects.
+   * Replaces a session in which the server refused a request. Resolves when the attempt is over; never rejects.
    * A renewed session in which nothing succeeded is kept: the next one would be refused alike.
    */
   async renew(session: McpSession, reason: string): Promise<void> {
@@ -241,7 +241,7 @@ export class ServerConnection {
   async stepBack(session: McpSession): Promise<boolean> {
     const { config } = this.#entry;
     if (config === null || session.stepBack === null || this.#stopping.signal.aborted) return false;
-    // Another request of the same session did it.
+    // Another request of the same session has stepped back already.
     if (this.#steppedBackFrom === session) return true;
     if (this.#session !== session) return this.#session?.stepBack === null;
     if (this.#steppedBackFrom !== null) return false;
@@ -268,7 +268,7 @@ export class ServerConnection {
     await (this.#renewal ?? this.#attempt);
   }
 
-  /** Takes over an entry that makes the same connection. The server is notified of other roots when it asked for that. */
+  /** Takes over an entry that makes the same connection. The server is notified of changed roots when it has requested that. */
   async amend(entry: ServerEntry): Promise<void> {
     const { config } = this.#entry;
     if (config === null || entry.config === null) return;
@@ -331,7 +331,7 @@ export class ServerConnection {
     };
   }
 
-  /** Looks again at the pins of its tools, and at which of them its entry leaves in. */
+  /** Re-evaluates the pins of its tools, and which of them its entry allows. */
   repin(): void {
     if (this.#session === null) return;
     const before = this.#catalogue;

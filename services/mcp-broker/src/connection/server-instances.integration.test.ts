@@ -37,7 +37,7 @@ const broker = await world.startBroker({
   ],
 });
 
-/** Calls as a run; the answer is the number of the process that worked. */
+/** Calls as a run; the answer is the id of the process that executed the call. */
 async function pidOf(server: string, run: string): Promise<number> {
   return Number(
     (await broker.call(server, { tool: "note", args: { note: run }, token: run })).text,
@@ -162,7 +162,7 @@ test("an instance without calls ends after its idle time", async () => {
   );
 });
 
-test("a call that is of no run is refused: it could only meet somebody else's instance", async () => {
+test("a call that belongs to no run is refused: it could only reach another caller's instance", async () => {
   await assert.rejects(broker.call("by-run", { tool: "note", args: { note: "x" } }), (error) =>
     isError(error, callTool, "scope_required"),
   );

@@ -8,16 +8,16 @@ import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config"
 
 export type ServerInstances = ReturnType<typeof createServerInstances>;
 
-/** What an instance is for. */
+/** The run or session that an instance belongs to. */
 export interface Holder {
   readonly scope: "run" | "session";
-  /** The run's id, or the session's as it stands in the context of run tokens. */
+  /** The run's id, or the session's id from the context of run tokens. */
   readonly id: string;
 }
 
 interface Instance {
   readonly server: string;
-  /** The run or the session that it is for. */
+  /** The run or the session that it belongs to. */
   readonly holder: Holder;
   readonly member: PoolMember;
   readonly idleMs: number;
@@ -31,7 +31,7 @@ const fail = failuresOf(contract.errors);
  * request, on the broker that owns the server. It ends with its run, or when it had no request for a while.
  */
 export function createServerInstances(options: {
-  /** Makes an unconnected instance with a queue of its own, which connects when nothing of the one before it is left. */
+  /** Creates an unconnected instance with a queue of its own, which connects when nothing of the one before it is left. */
   create: (entry: ServerEntry, predecessorEnded: Promise<void>) => PoolMember;
   schedule: (delayMs: number, callback: () => void) => () => void;
   onFault: (error: unknown) => void;
@@ -72,7 +72,7 @@ export function createServerInstances(options: {
   return {
     /**
      * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError
-     * when the call is of no run or session, when there are too many instances, or when its one cannot be connected.
+     * when the call is of no run or session, when there are too many instances, or when its own cannot be connected.
      */
     async memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null> {
       const { config, id } = entry;
@@ -89,13 +89,13 @@ export function createServerInstances(options: {
       await instance.member.connection.start();
       if (instances.get(key) === instance) watchIdle(instance);
       const { info } = instance.member.connection;
-      // One that cannot be connected takes nobody's place.
+      // An instance that cannot be connected does not count towards the limit.
       if (info.status === "error" && instances.get(key) === instance)
         end(instance, info.lastError ?? "it could not be connected").catch(options.onFault);
       return instance.member;
     },
     count: (server: string): number => of((instance) => instance.server === server).length,
-    /** The instances that there are of one server. */
+    /** The current instances of one server. */
     of: (server: string): readonly PoolMember[] =>
       of((instance) => instance.server === server).map(({ member }) => member),
     /** A run or a session has ended: nothing of it is left when this resolves. */
@@ -115,13 +115,13 @@ export function createServerInstances(options: {
   };
 }
 
-/** Whose instance a request of the principal belongs to; a run without a session has none of a session's. */
+/** The run or session that a request's instance belongs to; a run without a session has no instance of a session. */
 function holderOf(scope: Holder["scope"], { runId, context }: Principal): Holder | null {
   const id = scope === "run" ? runId : (context?.session ?? null);
   return id === null ? null : { scope, id };
 }
 
-/** A configuration of its own: what a server asks back is told apart by it. */
+/** Each instance has its own configuration object, by which the requests that a server sends back are assigned. */
 function entryOfInstance(entry: ServerEntry): ServerEntry {
   const { config } = entry;
   return config === null ? entry : { ...entry, config: { ...config, instanceOf: config } };

@@ -20,12 +20,12 @@ export interface PoolOptions extends Omit<
   ServerConnectionOptions,
   "entry" | "heldBecause" | "predecessor"
 > {
-  /** Of the connections of instances, which are not reported to the outside. */
+  /** Called for the connections of instances, which are not published. */
   readonly onInstanceChange: ServerConnectionOptions["onChange"];
   readonly onFault: (error: unknown) => void;
 }
 
-/** What all requests about a server say that is not there. */
+/** The error of every request about a server that does not exist. */
 export function unknownServer(server: string): ServiceError {
   return fail.unknown_server(`MCP server not found: ${server}`, { server });
 }
@@ -58,7 +58,7 @@ export function createServerPool() {
   };
 
   /**
-   * Puts a server in, in the place of the one with its id. It connects when its connection is
+   * Adds a server, replacing the one with its id. It connects when its connection is
    * started, and not before the processes of its predecessor are gone: then `predecessorEnded` resolves.
    */
   const put = (entry: ServerEntry, { reason, heldBecause }: PoolChange) => {
@@ -71,7 +71,7 @@ export function createServerPool() {
   };
 
   return {
-    /** Puts the first servers in. Before it there are none: what connections are made with may look for servers here. */
+    /** Adds the first servers. Before it there are none: the parts that create connections may look for servers here. */
     begin(entries: readonly ServerEntry[], options: PoolOptions): void {
       given = options;
       for (const entry of entries) put(entry, { reason: "replaced", heldBecause: null });
@@ -108,7 +108,7 @@ export function createServerPool() {
         queue.limitsChanged();
       }
     },
-    /** Takes a server out. Resolves when no connection and no child process of it is left. */
+    /** Removes a server. Resolves when no connection and no child process of it is left. */
     take(id: string, reason: string): Promise<void> {
       const ended = end(id, reason);
       members.delete(id);

@@ -5,7 +5,7 @@ import { isModern } from "./connect-approach.ts";
 
 /** Watches a connection that cannot report its own end. */
 export interface SessionHealth {
-  /** Asks now, because something went wrong. */
+  /** Checks now, because something went wrong. */
   check(): void;
   /** Runs a call. A server that works on one may be too busy to answer, so silence counts only without calls. */
   during<T>(call: () => Promise<T>): Promise<T>;
@@ -18,8 +18,8 @@ const TIMEOUT_MS = 10_000;
 const LOST_SESSION_ANSWERS = 2;
 
 /**
- * HTTP has no connection that ends, so the server is asked from time to time and after every
- * error. A child process needs no questions: its exit is the truth, and a busy one is not dead.
+ * HTTP has no connection that ends, so the server is pinged from time to time and after every
+ * error. A child process needs no ping: its exit is the truth, and a busy one is not dead.
  */
 export function watchHealth(
   client: Client,
@@ -71,7 +71,7 @@ export function watchHealth(
   };
 }
 
-/** A refusal of the question is an answer too. */
+/** A refusal of the ping is an answer too. */
 function isDead(error: unknown, callsInFlight: number): boolean {
   if (error instanceof ProtocolError) return false;
   const isSilence = error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout;

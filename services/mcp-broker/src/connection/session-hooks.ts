@@ -1,7 +1,7 @@
 import type { ClientCapabilities, Result } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
-/** What a server may ask of its client. */
+/** The requests that a server may send to its client. */
 export type ServerRequestMethod = "sampling/createMessage" | "elicitation/create" | "roots/list";
 
 export interface ServerRequest {
@@ -12,7 +12,7 @@ export interface ServerRequest {
 }
 
 /**
- * What a connection offers its server beside calls. The same handlers answer the requests of the
+ * The handlers that a connection offers its server beside calls. The same handlers answer the requests of the
  * 2025 protocols and the `input_required` results of 2026-07-28.
  */
 export interface SessionHooks {
@@ -27,7 +27,7 @@ export interface SessionHooks {
 
 export type SessionHooksOf = (config: ServerConfig) => SessionHooks;
 
-/** Offers nothing and hears nothing. */
+/** Offers nothing and ignores notifications. */
 export const noHooks: SessionHooks = {
   capabilities: {},
   requests: {},

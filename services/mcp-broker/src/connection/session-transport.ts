@@ -10,14 +10,14 @@ import { lastWords } from "./last-words.ts";
 import type { RequestLane } from "./request-lane.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
-/** A transport with what the session needs to know of it beyond the SDK's interface. */
+/** A transport with the facts that the session needs beyond the SDK's interface. */
 export interface SessionTransport {
   readonly transport: Transport;
   /** Takes requests beside the protocol layer; null where only that can send them. */
   readonly lane: RequestLane | null;
-  /** Why the other side ended the connection; null when it did not, or when nobody can tell. */
+  /** Why the other side ended the connection; null when it did not, or when the reason is unknown. */
   describeEnd(): string | null;
-  /** The reason with what the process said meanwhile: lines that were not messages, and its stderr. */
+  /** The reason with the output of the process: lines that were not messages, and its stderr. */
   explain(reason: string): string;
   /** The end of the process's stderr, with resolved references put back; empty without a process. */
   stderr(): string;
@@ -28,11 +28,11 @@ export interface SessionTransport {
 export interface TransportOptions {
   readonly server: string;
   readonly resolved: ResolvedServer;
-  /** What a stdio server is started with; null for the others. */
+  /** The program that starts a stdio server; null for the others. */
   readonly program: Program | null;
   readonly records: ChildRecords;
   readonly onTrouble: (problem: string) => void;
-  /** What an HTTP server needs beside its address. */
+  /** The settings of an HTTP server beside its address. */
   readonly http: {
     readonly kind: "http" | "sse";
     readonly guard: EgressGuard;
@@ -45,7 +45,7 @@ export class AddressError extends Error {
   override readonly name = "AddressError";
 }
 
-/** Of each stream. */
+/** The most characters shown of each stream. */
 const SAID_SHOWN = 900;
 
 /** Makes the transport of a server; nothing is started or connected yet. Throws AddressError. */

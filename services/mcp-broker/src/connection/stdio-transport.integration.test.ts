@@ -25,10 +25,10 @@ function transportOf(
   });
 }
 
-/** A program given as text, which writes what it wants to stdout. */
+/** A program given as text, which writes test data to stdout. */
 const script = (text: string): string[] => ["-e", text];
 
-/** What a transport told, and when it ended. */
+/** The calls of a transport's handlers, and when it ended. */
 function observe(transport: StdioTransport) {
   const messages: JSONRPCMessage[] = [];
   const errors: Error[] = [];
@@ -107,7 +107,7 @@ test("reads the answer that a child wrote just before it ended", async () => {
   assert.equal(seen.messages.length, 1);
 });
 
-test("counts lines on stdout that are not messages and goes on", async () => {
+test("counts lines on stdout that are not messages and continues", async () => {
   const transport = transportOf([fixture("hostile-server.ts"), "garbage"]);
   const client = new Client({ name: "test", version: "0" });
   await client.connect(transport);
@@ -215,7 +215,7 @@ test("a child that closes its output, or its input, and lives on is at its end",
   await deaf.close();
 });
 
-test("a child that asks again and again and does not read the answers is ended, not kept in memory", async () => {
+test("a child that sends requests endlessly and does not read the answers is ended, not kept in memory", async () => {
   const transport = transportOf(script("setInterval(() => {}, 1000)"));
   const seen = observe(transport);
   await transport.start();
@@ -276,7 +276,7 @@ test("a child that floods its stderr is read at a rate, too, answers meanwhile a
   assert.ok(transport.stderrTail.text.endsWith("last words"));
 });
 
-test("a message that the protocol layer cannot bear costs nobody anything, wherever it stands in a chunk", async () => {
+test("a message that the protocol layer cannot process harms no other message, at every position in a chunk", async () => {
   const note = `{"jsonrpc":"2.0","method":"note"}`;
   const deep = `{"jsonrpc":"2.0","id":99,"result":{"a":${"[".repeat(10_000)}${"]".repeat(10_000)}}}`;
   const transport = transportOf(
@@ -289,7 +289,7 @@ test("a message that the protocol layer cannot bear costs nobody anything, where
     heard.push(method);
     return Promise.resolve();
   };
-  // It never answers the handshake; its messages are heard from the start.
+  // It never answers the handshake; its messages are received from the start.
   const connecting = client.connect(transport, { timeout: 60_000 }).catch(() => "closed");
   await until(
     () => heard.length,

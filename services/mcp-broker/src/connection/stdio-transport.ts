@@ -26,10 +26,10 @@ import { MessageReader, type Received } from "../normalise/message-reader.ts";
 
 /**
  * A child process that speaks MCP on its standard streams. Compared with the SDK's transport it
- * - leads its own process group, so that whatever it starts ends with it,
+ * - leads its own process group, so that every process it starts ends with it,
  * - gets the environment that it is given and nothing of this process's own,
  * - survives any garbage on stdout, and bounds a message before it is complete,
- * - is read more slowly while it sends more than it was asked for,
+ * - is read more slowly while it sends more than was requested,
  * - reports its death at once, with its exit code and the end of its stderr, and the end of a stream, too.
  */
 export interface StdioTransportOptions extends Program {
@@ -48,7 +48,7 @@ export interface StdioTransportOptions extends Program {
 const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
 const NEWLINE = Buffer.from("\n");
 const DEFAULT_GRACE_MS = 2_000;
-/** What a server may leave unread on its stdin. All of it is kept in memory meanwhile. */
+/** The bytes that a server may leave unread on its stdin. All of them are kept in memory meanwhile. */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 const STDERR_BYTES = 64 * 1024;
 const IGNORED_BYTES = 8 * 1024;
@@ -59,7 +59,7 @@ export class StdioTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
   onmessage?: Transport["onmessage"];
-  /** For requests beside the protocol layer. */
+  /** Sends requests beside the protocol layer. */
   readonly lane = new RequestLane((message) => this.send(message));
 
   readonly #options: StdioTransportOptions;
@@ -101,7 +101,7 @@ export class StdioTransport implements Transport {
     return { text: this.#ignored.text(), isCut: this.#ignored.isCut };
   }
 
-  /** Why the connection ended by itself; null while it lives or when it was closed from here. */
+  /** Why the connection ended by itself; null while it lives or when the broker closed it. */
   get endReason(): string | null {
     return this.#endReason;
   }
@@ -192,11 +192,11 @@ export class StdioTransport implements Transport {
     });
     child.stdout.on("data", (chunk: Buffer) => this.#receive(chunk));
     child.once("exit", (code, signal) => {
-      child.stderr.resume(); // its last words
+      child.stderr.resume(); // the end of its stderr
       const end = (): void => {
         clearTimeout(timer);
         child.off("close", end);
-        // After a close from here an orderly end says nothing; a failure may be why it was closed.
+        // After a close by the broker an orderly exit is no reason; a failure may be why it was closed.
         const isOrdered = !this.#isOpen && (code === 0 || signal !== null);
         if (!isOrdered) this.#endReason ??= exitText(code, signal);
         this.#disconnect();
@@ -214,7 +214,7 @@ export class StdioTransport implements Transport {
         0,
       );
     } catch (error) {
-      // Only the length cap throws here; the stream cannot be followed any further.
+      // Only the length cap throws here; the rest of the stream cannot be parsed any more.
       const failure = error instanceof Error ? error : new Error(String(error));
       this.onerror?.(failure);
       this.#breakOff(failure.message);
@@ -226,7 +226,7 @@ export class StdioTransport implements Transport {
     this.#disconnect();
   }
 
-  /** Nothing more can be said to the process, or heard of it. When that is its exit, its code tells more. */
+  /** A stream to or from the process has ended. If the process exits shortly after, its exit code gives the better reason. */
   #endSoon(reason: string): void {
     if (!this.#isOpen) return;
     setTimeout(() => this.#isOpen && this.#breakOff(reason), 2 * PIPE_DRAIN_MS).unref();
@@ -263,7 +263,7 @@ export class StdioTransport implements Transport {
     if (this.#child !== null) slowDown(this.#child.stdout, this.#brake);
   }
 
-  /** The protocol layer throws at what is nested deeper than it can print, and that is no end of anything. */
+  /** The protocol layer throws at a message that is nested deeper than it can serialise, which does not end the connection. */
   #deliver(received: ReceivedInLine): void {
     const { message, share, lineLength } = received;
     if ("method" in message) this.#brake.add(share);
@@ -276,13 +276,13 @@ export class StdioTransport implements Transport {
     }
   }
 
-  /** Reports the end first and ends the process after: nobody waits for a server that hangs. */
+  /** Reports the end first and ends the process after: no caller waits for a server that hangs. */
   #disconnect(): void {
     const wasOpen = this.#isOpen;
     this.#isOpen = false;
     if (this.#child?.pid !== undefined) this.#gone ??= this.#endProgram(this.#child);
     if (!wasOpen) return;
-    // First who keeps the connection: whoever asks why a request was lost is told by it.
+    // The owner of the connection is notified first, because it gives the reason to requests that are lost with the lane.
     this.onclose?.();
     this.lane.close();
   }

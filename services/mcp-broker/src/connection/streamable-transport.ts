@@ -19,18 +19,18 @@ import type { MessageReader } from "../normalise/message-reader.ts";
 import type { PollPace } from "./poll-pace.ts";
 import { posting, type PostedRequest } from "./posted-request.ts";
 
-/** Answered to what wants no answer. */
+/** The status that answers messages which need no answer. */
 const ACCEPTED = 202;
 
 interface OpenRequest {
-  /** Nothing is waited for any more. */
+  /** No answer is expected any more. */
   settle(): void;
   /** Ends its stream, and the attempts to resume it. */
   giveUp(): void;
 }
 
 export interface StreamableOptions extends StreamableHTTPClientTransportOptions {
-  /** Hears that the login has too few scopes; what it throws is the end of the request. */
+  /** Called when the login has too few scopes; its error ends the request. */
   readonly onWantedScope: (scope: string | undefined) => Promise<void>;
   readonly fetch: FetchLike;
   readonly messages: MessageReader;
@@ -39,8 +39,8 @@ export interface StreamableOptions extends StreamableHTTPClientTransportOptions 
 
 /**
  * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once, and
- * one whose POST is answered without a stream and without its answer. The SDK knows of these ends and
- * tells the first for subscriptions alone, so that a call would wait until its timeout. A stream with
+ * one whose POST is answered without a stream and without its answer. The SDK detects these ends and
+ * reports the first for subscriptions alone, so that a call would wait until its timeout. A stream with
  * event ids is resumed first, after the time that the server names.
  */
 export class StreamableTransport extends StreamableHTTPClientTransport {
@@ -69,7 +69,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     this.onerror = (error) => this.#keep(error);
   }
 
-  /** For a request: resolves when it was answered or given up, rejects when its answer is lost. */
+  /** Resolves, for a request, when it was answered or given up, and rejects when its answer is lost. */
   override async send(
     message: JSONRPCMessage | JSONRPCMessage[],
     options: TransportSendOptions = {},
@@ -123,7 +123,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
           onRequestStreamEnd: () => reject(lost(this.#trouble)),
         }),
       );
-      // Its answer was heard by now if it came, and then this changes nothing.
+      // An answer that arrived has settled the request already, and then this changes nothing.
       if (!post.isStream || post.status === ACCEPTED) reject(unanswered(post.status));
       await promise;
     } finally {
@@ -137,7 +137,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     if (message.id !== undefined) this.#open.get(message.id)?.settle();
   }
 
-  /** The end of a stream is told in the same turn as the error that ended it. */
+  /** The end of a stream is reported in the same turn as the error that ended it. */
   #keep(error: Error): void {
     this.#trouble = error.message;
     queueMicrotask(() => (this.#trouble = null));

@@ -17,7 +17,7 @@ interface ToolUse {
 
 /**
  * Servers of SDK v1, and uses of their tools whose results are the same each time. Progress is not
- * compared: the older client forgets what comes in one piece with the result.
+ * compared: the older client drops progress that comes in one chunk with the result.
  */
 const SERVERS: readonly {
   name: string;
@@ -54,10 +54,10 @@ const SERVERS: readonly {
   },
 ];
 
-/** What a client sees of a server. */
+/** A server as its client sees it. */
 interface Peer {
   tools(): Promise<object[]>;
-  /** Answers as it was given: a result, or the refusal in words. */
+  /** The raw outcome: a result, or the refusal in words. */
   call(use: ToolUse): Promise<unknown>;
 }
 

@@ -7,7 +7,7 @@ import type { KeyedDigest } from "../auth/keyed-digest.ts";
 import { isRecord } from "@switchyard/contracts/json-record";
 import type { ResolvedServer } from "../declaration/env-references.ts";
 
-/** Only what tells it from something else: the protocol layer checks the whole when it takes it up. */
+/** Checked only as far as needed to recognise it: the protocol layer checks the whole when it loads it. */
 const Discovered = z.custom<DiscoverResult>(
   (value) =>
     isRecord(value) && Array.isArray(value["supportedVersions"]) && isRecord(value["capabilities"]),
@@ -22,30 +22,32 @@ const EraVerdict = z.discriminatedUnion("era", [
   }),
   z.object({ era: z.literal("modern"), discover: Discovered }),
 ]);
-/** What the first connection found out about a server, so that the next one need not ask. */
+/** The verdict of the first connection to a server, which saves the next one the probe. */
 export type EraVerdict = z.infer<typeof EraVerdict>;
 
 const Stored = z.object({ context: z.string(), at: z.iso.datetime(), verdict: EraVerdict });
 
-/** An old verdict `legacy` fails silently: the server may have learned the new protocol. One because of questions is not about that. */
+/**
+ * An old verdict `legacy` fails silently: the server may have learned the new protocol. One because of questions is not affected.
+ */
 const LEGACY_MAX_AGE_MS = 24 * 3_600_000;
 const KEEP_MS = 30 * 24 * 3_600_000;
-/** A server's description may be long; asking again costs less than keeping that. */
+/** A server's description may be long; another probe costs less than storing it. */
 const MAX_BYTES = 64 * 1024;
 
 export type VerdictStore = ReturnType<typeof createVerdictStore>;
 
 /**
- * Verdicts by server. One counts only for the same address with the same credentials: what a server
- * offers may depend on who asks. Redis that does not answer means a probe, never a failure.
+ * Verdicts by server. One counts only for the same address with the same credentials: a server's offer
+ * may depend on its caller. Redis that does not answer means a probe, never a failure.
  */
 export function createVerdictStore(options: {
   redis: Redis;
   now: () => number;
-  /** Redis gets it in place of a context. */
+  /** Stored in Redis instead of the context. */
   digest: KeyedDigest;
   onTrouble: (error: unknown) => void;
-  /** A verdict because of questions was saved: it is about the sessions that there are, too. */
+  /** A verdict because of questions was saved: it applies to the current sessions, too. */
   onOldQuestions?: (server: string) => void;
 }) {
   const { redis, now, digest, onTrouble, onOldQuestions } = options;
@@ -81,8 +83,8 @@ export function createVerdictStore(options: {
 }
 
 /**
- * What a verdict depends on: how the server is started or addressed, and who asks. It has the
- * credentials in it and is for the store alone. `grant` names a login without being one.
+ * The context that a verdict depends on: how the server is started or addressed, and the credentials. It contains the
+ * credentials and is for the store alone. `grant` names a login without being one.
  */
 export function verdictContext(resolved: ResolvedServer, grant: string | null): string {
   return canonicalJson({ launch: resolved.launch, grant });
