@@ -8,7 +8,7 @@ import type { ServerRegistry } from "../registry/server-registry.ts";
 
 export type OwnerReply = z.output<typeof askOwner.reply>;
 
-/** An attempt that takes longer goes on, and the answer says that the server is connecting. */
+/** An attempt that takes longer continues, and the answer reports that the server is connecting. */
 const ATTEMPT_MS = connectServer.timeoutMs - 2_000;
 
 /** Carries out a request about a server, on the broker that has the connection. */

@@ -3,13 +3,13 @@ import type { KnownLeases } from "./known-leases.ts";
 import type { FactsOf, RolesOf } from "@switchyard/service/tool-provider/server-access";
 import { serverFacts } from "../declaration/server-facts.ts";
 
-/** What the declaration of a server says, for the policy and its gate. */
+/** The facts that a server's declaration states, for the policy and its gate. */
 export function declaredFacts(
   pool: ServerPool,
   leases: KnownLeases,
 ): { readonly rolesOf: RolesOf; readonly factsOf: FactsOf } {
   const configOf = (server: string) => pool.find(server)?.connection.entry.config ?? null;
-  /** What its owner says, of a server that stands in another broker's file alone. */
+  /** The facts that its owner states, for a server that only another broker's file names. */
   const elsewhere = (server: string) =>
     pool.find(server) === null ? leases.stateOf(server)?.declared : undefined;
   return {

@@ -81,7 +81,7 @@ test("no server stays free while a broker has room for it", () => {
   );
 });
 
-/** Lets the brokers give servers away until none does any more; fails when that takes too long. */
+/** Lets the brokers hand over servers until none does any more; fails when that takes too long. */
 function settle(all: readonly BrokerShare[]): { moves: number; after: BrokerShare[] } {
   const after = all.map((broker) => ({ ...broker }));
   for (let moves = 0; ; moves += 1) {
@@ -97,7 +97,7 @@ function settle(all: readonly BrokerShare[]): { moves: number; after: BrokerShar
   }
 }
 
-test("balancing comes to an end, and then nobody with room has two fewer than the fullest", () => {
+test("balancing ends, and then no broker with room has two fewer than the fullest", () => {
   fc.assert(
     fc.property(brokers, (all) => {
       const { moves, after } = settle(all);

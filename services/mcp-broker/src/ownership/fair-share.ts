@@ -3,7 +3,7 @@ import type { PresentBroker } from "./lease-store.ts";
 /** A server that no broker owns. */
 export interface FreeServer {
   readonly server: string;
-  /** Since this broker knows of it. */
+  /** The time since this broker saw that it is free. */
   readonly freeForMs: number;
 }
 
@@ -22,7 +22,7 @@ export interface ClaimSituation {
 
 /**
  * Which free servers this broker claims now: up to its fair share at once, beyond it when the
- * others let them lie, and never more than it may own. The lease decides between two that claim one.
+ * other brokers do not claim them, and never more than it may own. The lease decides between two that claim one.
  */
 export function serversToClaim(situation: ClaimSituation): string[] {
   const { self, brokers, free, total, hesitationMs } = situation;
@@ -43,8 +43,8 @@ export function serversToClaim(situation: ClaimSituation): string[] {
 }
 
 /**
- * Whether this broker should give one server away: it has the most, and another has at least two
- * fewer and room. After the move the two are nearer and never the other way round, so nothing
+ * True when this broker should hand over one server: it has the most, and another has at least two
+ * fewer and room. The move brings the two closer and never reverses their order, so nothing
  * moves back and forth.
  */
 export function shouldGiveOne({

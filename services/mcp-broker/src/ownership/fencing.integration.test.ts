@@ -20,7 +20,7 @@ import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 const world = await testWorld();
 const { cli } = world;
 const dataDir = await testDirectory();
-// Of its own, so that it can be killed.
+// This file has its own Redis, so that its tests can kill it.
 const first = await testRedis({ dataDir, appendfsync: "always" });
 const port = Number(new URL(first.url).port);
 const log = createLog({ service: "test", level: "silent" });
@@ -60,7 +60,7 @@ async function stop(...brokers: ClusterBroker[]): Promise<void> {
   for (const { exited } of brokers) await exited;
 }
 
-/** Calls the server again and again, each time with little patience, until it is told to end. */
+/** Calls the server repeatedly, each time with a short timeout, until the returned `end` is called. */
 function hammer(id: string): { answered: () => number; end: () => Promise<void> } {
   const over = new AbortController();
   let answered = 0;
@@ -74,7 +74,7 @@ function hammer(id: string): { answered: () => number; end: () => Promise<void> 
       );
       answered += 1;
     } catch {
-      // Refused, or nobody there: the next call finds out anew.
+      // The call was refused or reached no broker; the next call locates the owner anew.
     }
   };
   const worker = async (name: number): Promise<void> => {
@@ -93,7 +93,7 @@ function hammer(id: string): { answered: () => number; end: () => Promise<void> 
 }
 
 /**
- * The server may change hands only with a new epoch: two brokers that both believe to own it would
+ * The server may change hands only with a new epoch: two brokers that both consider themselves the owner would
  * write by turns, and so change hands more often than that.
  */
 async function assertOneOwnerAtATime(cluster: BrokerCluster, id: string): Promise<void> {
@@ -128,7 +128,7 @@ test("brokers that are killed, stopped and resumed never own a server at the sam
   stopped.process.kill("SIGSTOP");
   const second = await moved(stopped.name);
   alive.get(second)?.process.kill("SIGKILL");
-  // The first one wakes while nobody has the server yet, full of calls from before.
+  // The first one wakes while no broker has the server yet, with calls from before waiting.
   stopped.process.kill("SIGCONT");
   await moved(second);
   alive.delete(second);
@@ -138,7 +138,7 @@ test("brokers that are killed, stopped and resumed never own a server at the sam
   await stop(...alive.values());
 });
 
-test("without Redis an owner stops serving before its lease can end, and goes on when Redis is back", async () => {
+test("without Redis an owner stops serving before its lease can end, and continues when Redis is back", async () => {
   const cluster = await clusterOf("leased");
   const brokers = [await cluster.start("a"), await cluster.start("b")];
   await connected("leased");
@@ -192,7 +192,7 @@ test("a Redis that restarts within the lease changes no owner and no connection"
   await killRedis();
   assert.equal(await note(), pid);
   await startRedis();
-  // Every broker has had a look at the leases since.
+  // Every broker has checked the leases since.
   await until(
     async () => (await call(cli, listTools, {})).tools.length,
     (count) => count === 2,

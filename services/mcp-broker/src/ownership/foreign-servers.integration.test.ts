@@ -32,7 +32,7 @@ test("a server that only one broker's file names is listed, shown and called thr
     env: { API_KEY: "literal-secret-1234" },
   });
   await writeFile(file, JSON.stringify({ servers: [own] }));
-  // Each begins after the other, so that one learns of the server from a hint and one from its start.
+  // Each begins after the other, so that one learns of the server from a notification and one from its start.
   const before = await cluster.start("before");
   const owner = await cluster.start("owner", { YARD_MCP_SERVERS_FILE: file });
   const afterwards = await cluster.start("afterwards");
@@ -61,7 +61,7 @@ test("a server that only one broker's file names is listed, shown and called thr
   await callMcpTool(cli, note, { tokens: { server: "own" } });
   assert.equal((await cluster.notes()).at(-1)?.broker, owner.pid);
 
-  // With its broker it is gone everywhere: nobody else could connect it.
+  // It disappears everywhere with its broker: no other broker could connect it.
   owner.process.kill("SIGTERM");
   await owner.exited;
   await until(

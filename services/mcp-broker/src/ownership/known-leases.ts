@@ -3,12 +3,12 @@ import type { LeaseTimes } from "./lease-times.ts";
 import { ServerLease } from "./server-lease.ts";
 import type { ServerState } from "./server-state.ts";
 
-/** The leases of all servers, as far as this broker knows them. */
+/** The leases of all servers, as far as this broker has seen them. */
 export class KnownLeases {
   /** Names this broker in its leases. A restarted broker is another owner: it has none of the connections. */
   readonly self: string;
   readonly times: LeaseTimes;
-  /** What connections ask before they speak to their server. */
+  /** The check that connections make before they send to their server. */
   readonly access: ConnectionAccess;
   readonly #leases = new Map<string, ServerLease>();
 
@@ -44,13 +44,13 @@ export class KnownLeases {
     return lease;
   }
 
-  /** Keeps those of the named servers, and those that a broker has. */
+  /** Keeps the leases of the named servers, and those that a broker has. */
   retain(servers: ReadonlySet<string>): void {
     for (const { server, own, stamp } of this.all)
       if (!servers.has(server) && own === null && stamp === null) this.#leases.delete(server);
   }
 
-  /** True while this broker's lease is to be trusted, at this very moment. */
+  /** True while this broker's lease is valid, at this very moment. */
   owns(server: string): boolean {
     return this.#leases.get(server)?.isOwned ?? false;
   }
@@ -60,7 +60,7 @@ export class KnownLeases {
     return this.owns(server) && !this.of(server).own?.isLeaving;
   }
 
-  /** What another broker says of a server; null when this one owns it, or nobody does. */
+  /** The state of a server as another broker published it; null when this one owns it, or no broker does. */
   stateOf(server: string): ServerState | null {
     return this.#leases.get(server)?.stateElsewhere ?? null;
   }

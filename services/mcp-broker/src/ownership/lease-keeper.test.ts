@@ -8,7 +8,7 @@ import { leaseTimes } from "./lease-times.ts";
 
 const times = leaseTimes(900_000);
 
-/** A Redis that gives every lease, and answers after the time that the test says. */
+/** A Redis that grants every lease, and answers after the time that the test sets. */
 function lab({ mock }: TestContext) {
   mock.timers.enable({ apis: ["Date"] });
   const passes = (ms: number): void => mock.timers.setTime(Date.now() + ms);
@@ -53,7 +53,7 @@ function lab({ mock }: TestContext) {
   return { leases, keeper, lost, passes, way };
 }
 
-test("a lease is trusted from when it was asked for, however late the answer came", async (context) => {
+test("a lease is trusted from when it was requested, however late the answer came", async (context) => {
   const { leases, keeper, lost, way } = lab(context);
   way.ms = times.trustMs;
   await keeper.acquire(["files"]);

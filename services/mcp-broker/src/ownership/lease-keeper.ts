@@ -20,16 +20,17 @@ export interface LeaseKeeperOptions {
   readonly limit: number;
   /** At most one server is moved between brokers in this time. */
   readonly rebalanceMs: number;
-  /** Lets the other brokers look at the server's lease. */
+  /** Makes the other brokers read the server's lease. */
   readonly hint: (server: string) => void;
-  /** A look at Redis went well. */
+  /** Called when a round of reads from Redis succeeded. */
   readonly onRound: () => void;
   readonly log: Log;
 }
 
 /**
- * Keeps the leases of this broker: it renews them, sees what others have, claims its fair share of what nobody has and hands
- * over what is above it. What a lease is and how far it is believed stands in `server-lease.ts`.
+ * Maintains the leases of this broker: it renews them, reads those of the others, claims its fair share of the free servers and
+ * hands
+ * over its surplus. `server-lease.ts` defines a lease and how long it is trusted.
  */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
@@ -48,16 +49,16 @@ export class LeaseKeeper {
     this.#options = options;
   }
 
-  /** Takes its share of the free servers once, and keeps it from then on. Rejects with StoreError. */
+  /** Claims its share of the free servers once, and maintains it from then on. Rejects with StoreError. */
   async start(): Promise<void> {
     const { tickMs, hesitationMs } = this.#options.leases.times;
     await this.#round();
-    // What is beyond the fair share is left to the others for a moment, and not for longer.
+    // Servers beyond the fair share are left to the others for a moment, and not for longer.
     if (this.#free().length > 0) {
       await delay(hesitationMs + 1);
       await this.#round();
     }
-    // Two timers: what Redis keeps waiting must not keep a lease from ending here in time.
+    // Two timers: a slow answer of Redis must not keep a lease from ending here in time.
     this.#timers = [
       setInterval(() => this.dropUntrusted(), tickMs),
       setInterval(() => this.#tick(), tickMs),
@@ -72,7 +73,7 @@ export class LeaseKeeper {
     return this.#options.limit;
   }
 
-  /** True for one of the brokers that there are. */
+  /** True for exactly one of the present brokers. */
   get isFirst(): boolean {
     return this.#brokers.every(({ id }) => id >= this.#options.leases.self);
   }
@@ -87,7 +88,7 @@ export class LeaseKeeper {
     });
   }
 
-  /** Looks whose the servers are. Rejects with StoreError. */
+  /** Reads the current leases of the servers. Rejects with StoreError. */
   async lookAt(...servers: readonly string[]): Promise<void> {
     if (servers.length === 0) return;
     const { store, leases, served } = this.#options;
@@ -113,7 +114,7 @@ export class LeaseKeeper {
     this.#tick();
   }
 
-  /** What the others know of an owned server is not true any more. */
+  /** The state that this broker published about an owned server is out of date. */
   changed(server: string): void {
     const lease = this.#options.leases.of(server);
     if (lease.own === null || lease.own.isStale) return;
@@ -121,7 +122,7 @@ export class LeaseKeeper {
     this.#publishSoon(lease);
   }
 
-  /** Takes the lease when nobody has it. Rejects with StoreError. */
+  /** Claims the lease when it is free. Rejects with StoreError. */
   async claim(server: string): Promise<boolean> {
     const { leases, limit } = this.#options;
     if (leases.owns(server)) return true;
@@ -130,7 +131,7 @@ export class LeaseKeeper {
     return leases.owns(server);
   }
 
-  /** Takes the leases that nobody has. Rejects with StoreError. */
+  /** Claims the leases that are free. Rejects with StoreError. */
   async acquire(servers: readonly string[]): Promise<void> {
     if (servers.length === 0) return;
     const { store, leases, served, hint } = this.#options;
@@ -165,12 +166,12 @@ export class LeaseKeeper {
     }
   }
 
-  /** Leaves what is not to be trusted any more. */
+  /** Releases the leases that are no longer valid. */
   dropUntrusted(): void {
     for (const lease of this.#options.leases.own) if (!lease.isOwned) this.#drop(lease);
   }
 
-  /** The server is no more. */
+  /** The server was removed. */
   forget(server: string): void {
     const { store, leases } = this.#options;
     const lease = leases.of(server);
@@ -235,7 +236,7 @@ export class LeaseKeeper {
       this.lookAt(...[...declared].filter((server) => !isOwn(server))),
     ]);
     this.#brokers = brokers;
-    // Servers that stand in the file of another broker alone, and those that did until now.
+    // Servers that only another broker's file names, and those that one named until now.
     const foreign = new Set([...brokers.flatMap((broker) => broker.servers), ...leases.elsewhere]);
     await this.lookAt(...[...foreign].filter((server) => !declared.has(server) && !isOwn(server)));
   }
@@ -255,7 +256,7 @@ export class LeaseKeeper {
     lease.foundElsewhere({ owner, stamp: read?.stamp ?? found.stamp, seenAt, leftMs, says });
   }
 
-  /** Declared servers that nobody has, with the time since this was seen. */
+  /** Declared servers without an owner, with the time since this was seen. */
   #free() {
     const { leases, served } = this.#options;
     const now = instant();
@@ -279,7 +280,7 @@ export class LeaseKeeper {
     this.#planNextClaim(free.length > wanted.length);
   }
 
-  /** Looks again when the next lease of another broker ends, or when the hesitation is over. */
+  /** Rechecks when the next lease of another broker ends, or when the hesitation is over. */
   #planNextClaim(isHesitating: boolean): void {
     const { leases, served } = this.#options;
     const { hesitationMs, jitterMs, leaseMs } = leases.times;
@@ -307,7 +308,7 @@ export class LeaseKeeper {
     void this.#handOver(idle);
   }
 
-  /** The brokers that there are, this one with what it has now. */
+  /** The present brokers, this one with its current number of servers. */
   #brokersNow(): readonly BrokerShare[] {
     const { limit, leases } = this.#options;
     return this.#brokers.map((broker) =>
@@ -315,7 +316,7 @@ export class LeaseKeeper {
     );
   }
 
-  /** Gives a server away when its calls have ended; never rejects. */
+  /** Hands over a server when its calls have ended; never rejects. */
   async #handOver(lease: ServerLease): Promise<void> {
     const { own, server } = lease;
     if (own === null) return;
@@ -331,14 +332,14 @@ export class LeaseKeeper {
     }
   }
 
-  /** After this turn: one event changes several things. */
+  /** Published after this turn: one event changes several things. */
   #publishSoon(lease: ServerLease): void {
     setImmediate(() => {
       this.#publish(lease).catch((error: unknown) => this.#failed(error));
     });
   }
 
-  /** Writes what the others read of an owned server, where that changed. */
+  /** Writes the state that the others read of an owned server, where it has changed. */
   async #publish({ server, own }: ServerLease): Promise<void> {
     if (own === null || !own.isStale) return;
     const { store, served, hint } = this.#options;
@@ -359,7 +360,7 @@ export class LeaseKeeper {
     this.#options.served.lost(lease.server);
   }
 
-  /** Something failed that nobody waits for. An outage of Redis is logged once, and its end. */
+  /** Logs an error of background work. An outage of Redis is logged once, and its end. */
   #failed(err: unknown): void {
     const { log } = this.#options;
     if (!(err instanceof StoreError)) return log.error({ err }, "mcp ownership fault");
@@ -368,7 +369,7 @@ export class LeaseKeeper {
   }
 }
 
-/** In an order of its own for each broker, so that two do not claim the same servers first. */
+/** Each broker has an order of its own, so that two do not claim the same servers first. */
 function shuffled<T>(items: readonly T[]): T[] {
   return items
     .map((item) => ({ item, rank: Math.random() }))

@@ -38,7 +38,7 @@ test("the epoch grows with every owner, and outlives the lease", async () => {
     () => b.look(["grows"]),
     ([lease]) => lease === null,
   );
-  // What the owner said went with the lease.
+  // The state that the owner published was deleted with the lease.
   assert.equal(await b.read("grows"), null);
   assert.deepEqual(await a.renew([old], 30), [false]);
   assert.deepEqual(await b.acquire(["grows"], 60_000), [(first ?? 0) + 1]);

@@ -10,7 +10,7 @@ export interface HeldLease {
 
 export interface SeenLease {
   readonly owner: string;
-  /** Changes when the owner or what it says changes. */
+  /** Changes when the owner or its published state changes. */
   readonly stamp: string;
   readonly leftMs: number;
 }
@@ -19,7 +19,7 @@ const BrokerLoad = z.object({
   owned: z.int().nonnegative(),
   /** The most that it may own. */
   limit: z.int().nonnegative(),
-  /** Which it owns: the server file of another broker need not name them. */
+  /** The servers that it owns: the server file of another broker need not name them. */
   servers: z.array(z.string()).readonly().default([]),
 });
 type BrokerLoad = z.infer<typeof BrokerLoad>;
@@ -31,7 +31,7 @@ export interface PresentBroker extends BrokerLoad {
 const BROKERS_KEY = "yard:{mcp}:brokers";
 const TURN_KEY = "yard:{mcp}:move";
 
-/** Our own lease again means that the answer to the first question was lost: a new epoch is safe. */
+/** Our own lease in the way means that the answer to the first request was lost: a new epoch is safe. */
 const ACQUIRE = `${ESSENTIAL}
 local owner = redis.call("HGET", KEYS[1], "owner")
 if owner and owner ~= ARGV[1] then return false end
@@ -62,7 +62,7 @@ local held = redis.call("HMGET", KEYS[1], "owner", "epoch", "version")
 if not held[1] then return false end
 return {held[1], held[2] .. "." .. held[3], redis.call("PTTL", KEYS[1])}`;
 
-/** A broker that has not been heard of for the length of a lease is left out, and taken out. */
+/** A broker without a sign of life for the length of a lease is left out and deleted. */
 const BEAT = `${ESSENTIAL}
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -79,14 +79,17 @@ return present`;
 export type LeaseStore = ReturnType<typeof createLeaseStore>;
 
 /**
- * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and what the
- * owner says of the server, gone when the owner stops renewing. The epoch is counted beside it and
+ * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and the state that the
+ * owner publishes of the server, gone when the owner stops renewing. The epoch is counted beside it and
  * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
- * Which brokers there are, and how much each has, is kept beside the leases for fair shares; no lease rests on it.
+ * The present brokers, and how much each has, are stored beside the leases for fair shares; no lease depends on it.
  * Rejects with StoreError.
  */
 export function createLeaseStore(redis: Redis, self: string) {
-  /** All at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the whole question. */
+  /**
+   * Sends all at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the
+   * whole request.
+   */
   const ask = (commands: (string | number)[][]): Promise<unknown[]> =>
     fromRedis(Promise.all(commands.map(([name = "", ...args]) => redis.call(`${name}`, ...args))));
   const own = (script: string, { server, epoch }: HeldLease, ...more: (string | number)[]) => [
@@ -99,7 +102,7 @@ export function createLeaseStore(redis: Redis, self: string) {
     ...more,
   ];
   return {
-    /** Takes each lease that nobody has; null for the others. */
+    /** Claims each lease that is free; null for the others. */
     async acquire(
       servers: readonly string[],
       leaseMs: number,
@@ -125,7 +128,7 @@ export function createLeaseStore(redis: Redis, self: string) {
     async release(lease: HeldLease): Promise<void> {
       await ask([own(RELEASE, lease)]);
     },
-    /** Says something of the server to the other brokers; false when the lease is not ours any more. */
+    /** Publishes the state of the server to the other brokers; false when the lease is not ours any more. */
     async write(lease: HeldLease, note: { version: number; text: string }): Promise<boolean> {
       const { version, text } = note;
       return (await ask([own(WRITE, lease, version, text)]))[0] === 1;
@@ -140,7 +143,7 @@ export function createLeaseStore(redis: Redis, self: string) {
       const [epoch, version, text] = Array.isArray(answer) ? answer : [];
       return typeof text === "string" ? { stamp: `${epoch}.${version}`, text } : null;
     },
-    /** Says that this broker is there, and returns all that said so within the length of a lease. */
+    /** Records that this broker is present, and returns all that did so within the length of a lease. */
     async beat(load: BrokerLoad, leaseMs: number): Promise<readonly PresentBroker[]> {
       const answer = redis.eval(BEAT, 1, BROKERS_KEY, self, JSON.stringify(load), leaseMs);
       return presentBrokers(await fromRedis(answer));

@@ -18,7 +18,7 @@ const cluster = await brokerCluster({
   redisUrl: world.redisUrl,
   servers: (book) => [fixtureServer("kept", ["witness-server.ts", book])],
 });
-// As shipped.
+// The default, which production uses.
 const env = { YARD_MCP_LEASE_MS: "5000" };
 const brokers = await Promise.all(["x", "y", "z"].map((name) => cluster.start(name, env)));
 
@@ -56,7 +56,7 @@ test("a call whose broker is killed meanwhile is known to be unknown long before
     callId: "killed",
   };
   const calling = send(wait);
-  calling.catch(() => undefined); // looked at below
+  calling.catch(() => undefined); // checked below
   await until(
     () => cluster.notes(),
     (notes) => notes.some(({ note }) => note === "killed"),

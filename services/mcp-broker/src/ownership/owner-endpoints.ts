@@ -8,7 +8,7 @@ import type { KnownLeases } from "./known-leases.ts";
 import type { OwnerRequests } from "./owner-requests.ts";
 import { createServerEndpoints, type ServerEndpoints } from "./server-endpoints.ts";
 
-/** What the owner of a server answers the other brokers: one subject for each owned server. */
+/** The endpoint on which a server's owner answers the other brokers: one subject for each owned server. */
 export function createOwnerEndpoints(
   service: Service,
   deps: { bus: Bus; leases: KnownLeases; pool: ServerPool; registry: ServerRegistry },
@@ -28,7 +28,7 @@ export function createOwnerEndpoints(
   return endpoints;
 }
 
-/** Answers `mcp.ensure`, which any broker may be asked. */
+/** Answers `mcp.ensure`, which callers may send to any broker. */
 export function serveEnsure(
   service: Service,
   deps: { pool: ServerPool; leases: KnownLeases; requests: OwnerRequests },

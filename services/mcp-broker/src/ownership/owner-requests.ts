@@ -31,7 +31,7 @@ const fail = failuresOf({ ...ensureServer.errors, ...serverLogs.errors });
 
 const REPLY_MARGIN_MS = 250;
 const LOOK_AGAIN_MS = 100;
-/** How long a broker that is full lets the others take the server. */
+/** How long a broker that is full waits for another one to claim the server. */
 const PATIENCE_MS = 1_500;
 
 export function createOwnerRequests(deps: OwnerRequestDeps) {
@@ -79,12 +79,12 @@ async function isEnsured(deps: OwnerRequestDeps, server: string, limits: Limits)
     return true;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    // A dead owner keeps its lease for a while, and nothing may take it before.
+    // A dead owner keeps its lease for a while, and no broker may claim it before.
     return false;
   }
 }
 
-/** Sees whose the server is, and takes it when it is nobody's. Rejects with StoreError. */
+/** Reads the server's lease, and claims it when it is free. Rejects with StoreError. */
 async function lookAndClaim(
   { leases, keeper, pool }: OwnerRequestDeps,
   server: string,
@@ -115,7 +115,7 @@ async function askElsewhere(
   }
 }
 
-/** Ends of a question that prove that the owner did nothing. */
+/** Errors of a request that prove that the owner did nothing. */
 const GONE: ReadonlySet<string> = new Set(["no_responders", "not_owner", "overloaded"]);
 
 const orUnavailable = (server: string) =>

@@ -36,7 +36,7 @@ const clusterOf = (ids: readonly string[], more: object = {}) =>
 const note = (server: string, text: string) =>
   callMcpTool(cli, { tool: "note", args: { note: text } }, { tokens: { server } });
 
-/** Asks again when nobody answers: NATS may hand a call to a process that died a moment ago. */
+/** Retries when no broker answers: NATS may deliver a call to a process that died a moment ago. */
 async function noteOnce(server: string, text: string): ReturnType<typeof note> {
   const request = { tool: "note", args: { note: text }, callId: randomUUID() };
   for (;;) {
@@ -68,7 +68,7 @@ test("every server has one owner, and each broker lists all of them with their t
   const cluster = await clusterOf(ids);
   const [a, b] = await Promise.all([cluster.start("a"), cluster.start("b")]);
   await connected(ids);
-  // Each answer may come from either broker, and one hears of the other's servers a moment later.
+  // Each answer may come from either broker, and one learns of the other's servers a moment later.
   const answers = await until(
     () => Promise.all(Array.from({ length: 8 }, () => call(cli, listTools, {}))),
     (lists) => lists.every(({ failures }) => failures.length === 0),
@@ -109,7 +109,7 @@ test("kill -9 of the owner moves its servers, and a call waits through it [A21]"
   await stop(second);
 });
 
-test("a dead owner's tools are gone with its lease, when nobody may take over", async () => {
+test("a dead owner's tools are gone with its lease, when no other broker may take over", async () => {
   const ids = ["taken", "left"];
   const cluster = await clusterOf(ids);
   const first = await cluster.start("first");
@@ -117,7 +117,7 @@ test("a dead owner's tools are gone with its lease, when nobody may take over", 
   const second = await cluster.start("second", { YARD_MCP_OWNED_LIMIT: "1" });
   first.process.kill("SIGKILL");
   await first.exited;
-  // NATS may hear of the broker's end a moment later, and give it the first request.
+  // NATS may notice the broker's end a moment later, and deliver the first request to it.
   const { tools, failures } = await until(
     () =>
       call(cli, listTools, {}, { timeoutMs: 2_000 }).catch((error: unknown) => {
@@ -140,14 +140,14 @@ test("a dead owner's tools are gone with its lease, when nobody may take over", 
   await stop(second);
 });
 
-test("a broker that was stopped for longer than its lease sends nothing when it goes on", async () => {
+test("a broker that was stopped for longer than its lease sends nothing when it continues", async () => {
   const cluster = await clusterOf(["fenced"]);
   const zombie = await cluster.start("zombie");
   const heir = await cluster.start("heir");
   await connected(["fenced"]);
   await note("fenced", "mine");
   zombie.process.kill("SIGSTOP");
-  // These are delivered to the stopped process, and it finds them when it goes on.
+  // These are delivered to the stopped process, which reads them when it continues.
   const late = Array.from({ length: 20 }, (_, n) =>
     call(
       cli,
@@ -176,7 +176,7 @@ test("a broker that was stopped for longer than its lease sends nothing when it 
   await until(heirs, (text) => text !== null);
   zombie.process.kill("SIGCONT");
   const ends = await Promise.all(late);
-  // Who meets the zombie is told; the subject has two owners in it until the zombie has left.
+  // Callers that reach the stale owner get `not_owner`; the subject has two owners in it until that one has left.
   const told = ends.filter((end) => isError(end, callTool, "not_owner"));
   assert.ok(told.length > 0, "no call met the zombie");
   const byZombie = (await cluster.notes()).filter(({ broker }) => broker === zombie.pid);
@@ -210,7 +210,7 @@ test("at a stop servers are handed over at once, before their leases end", async
     () => ownerOf("handed"),
     (owner) => owner === "second",
   );
-  // The call that is in work keeps its server where it is, and ends as if nothing were.
+  // The call that is in work keeps its server where it is, and ends normally.
   await writeFile(release, "");
   await access(release);
   assert.ok(Number((await inWork).text) > 0);

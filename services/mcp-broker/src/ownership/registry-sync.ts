@@ -3,8 +3,8 @@ import type { RegistryStore } from "../registry/registry-store.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 
 /**
- * Makes what brings in the changes that other brokers made in the registry. It is read again when its version is not the one
- * that was read last. Never rejects.
+ * Creates the function that loads the changes that other brokers made in the registry. It is read again when its version is not
+ * the one that was read last. Never rejects.
  */
 export function createRegistrySync(options: {
   registry: ServerRegistry;
@@ -23,7 +23,7 @@ export function createRegistrySync(options: {
       await registry.follow(() => registryStore.load());
       known = version;
     } catch (error) {
-      // Without Redis there is nothing new to know; the leases tell of the outage.
+      // Without Redis there is nothing new to read; the leases report the outage.
       if (!(error instanceof StoreError)) onTrouble(error);
     }
   };

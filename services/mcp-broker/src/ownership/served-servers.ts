@@ -8,19 +8,19 @@ import { serverStateText } from "./server-state.ts";
 export interface ServedServersOptions {
   readonly pool: ServerPool;
   readonly leases: KnownLeases;
-  /** What every broker with a connection answers. */
+  /** The endpoints of every broker with a connection. */
   readonly endpoints: ServerEndpoints;
-  /** What the owner alone answers. */
+  /** The endpoints of the owner alone. */
   readonly ownerEndpoints: ServerEndpoints;
   readonly log: Log;
-  /** Tells the outside what happened to a connection. */
+  /** Reports what happened to a connection. */
   readonly report: (change: ConnectionChange, connection: ServerConnection) => void;
 }
 
 /**
- * Brings connections and subjects in line with what this broker owns: an owned server is served and
+ * Brings connections and subjects in line with this broker's leases: an owned server is served and
  * connected, a lost one is left at once, one that is handed over is left when its calls have ended.
- * A stateless server is connected and served by every broker; its owner only speaks for it.
+ * A stateless server is connected and served by every broker; its owner only publishes its state.
  */
 export class ServedServers {
   readonly #options: ServedServersOptions;
@@ -37,13 +37,13 @@ export class ServedServers {
     return this.#options.pool.members.map(({ connection }) => connection.entry.id);
   }
 
-  /** What the other brokers read of a server. */
+  /** The state of a server for the other brokers, as text. */
   async textOf(server: string): Promise<string> {
     const member = this.#options.pool.find(server);
     return member === null ? "null" : serverStateText(member.connection);
   }
 
-  /** True when nobody would notice that the server changes its owner. */
+  /** True when a change of owner would disturb no call. */
   isIdle(server: string): boolean {
     const { pool } = this.#options;
     const member = pool.find(server);
@@ -67,7 +67,7 @@ export class ServedServers {
     if (entry.config?.autoConnect) void pool.find(server)?.connection.start();
   }
 
-  /** The lease is not to be trusted any more: the server must not hear from here again. */
+  /** The lease is no longer valid: this broker must not send to the server any more. */
   lost(server: string): void {
     const { pool, endpoints, ownerEndpoints, log } = this.#options;
     log.warn({ server }, "mcp server's lease lost");
@@ -91,7 +91,7 @@ export class ServedServers {
     else await this.#replace(member.connection, "the server moves to another broker");
   }
 
-  /** Another broker says something new of the server. */
+  /** Another broker has published a new state of the server. */
   saidElsewhere(server: string): void {
     if (this.#isStopping || this.#options.leases.stateOf(server)?.isStateless !== true) return;
     void this.#options.pool.find(server)?.connection.start();
@@ -106,7 +106,7 @@ export class ServedServers {
       return report(change, connection);
     }
     this.#follow(change, connection);
-    // The end of a connection that was reported is reported, too, whoever owns the server by then.
+    // The end of a connection that was reported is reported, too, whichever broker owns the server at that time.
     const isEnd = change.kind === "closed" || change.kind === "lost";
     if (isEnd && this.#reported.delete(id)) report(change, connection);
   }
@@ -117,7 +117,7 @@ export class ServedServers {
     this.#options.ownerEndpoints.serve(server);
   }
 
-  /** The server is no more. */
+  /** The server was removed. */
   removed(server: string): void {
     void this.#options.endpoints.leave(server);
     void this.#options.ownerEndpoints.leave(server);
@@ -128,12 +128,12 @@ export class ServedServers {
     this.#isStopping = true;
   }
 
-  /** Ends the connection and leaves one in its place that waits for this broker to own the server. */
+  /** Ends the connection and replaces it with one that waits for this broker to own the server. */
   #replace({ entry, heldBecause }: ServerConnection, reason: string): Promise<void> {
     return this.#options.pool.put(entry, { reason, heldBecause }).predecessorEnded;
   }
 
-  /** Requests that were taken here end first: they may be under way in the session before, which was stateless. */
+  /** Requests that this broker accepted end first: they may be under way in the session before, which was stateless. */
   async #leaveToOwner(connection: ServerConnection): Promise<void> {
     const { endpoints, leases, pool } = this.#options;
     const { id } = connection.entry;

@@ -14,7 +14,7 @@ function lab({ mock }: TestContext) {
   return { lease, passes, elsewhere };
 }
 
-test("a lease of another broker counts as long as it lasts, and is then nobody's that is known", (context) => {
+test("a lease of another broker counts as long as it lasts, and then has no known owner", (context) => {
   const { lease, passes, elsewhere } = lab(context);
   elsewhere("b:1");
   assert.equal(lease.ownerElsewhere, "b:1");

@@ -7,22 +7,22 @@ export interface OwnLease {
   readonly epoch: number;
   /** When the renewal was sent that Redis confirmed last. */
   confirmed: Instant;
-  /** Of what the other brokers read about the server. */
+  /** The version of the state that the other brokers read about the server. */
   version: number;
-  /** What they read is out of date. */
+  /** The published state is out of date. */
   isStale: boolean;
-  /** It is being handed over: no reason to give another one. */
+  /** It is being handed over: no reason to hand over another one. */
   isLeaving: boolean;
 }
 
-/** A lease of another broker, or one that this broker does not know of any more. */
+/** A lease of another broker, or one that this broker has lost track of. */
 interface LeaseElsewhere {
   readonly kind: "elsewhere";
   readonly owner: string;
   readonly stamp: string;
   readonly seenAt: Instant;
   readonly leftMs: number;
-  /** What its owner says of the server. */
+  /** The state of the server that its owner published. */
   readonly says: ServerState | null;
 }
 
@@ -35,13 +35,13 @@ type LeaseState =
 const UNKNOWN: LeaseState = { kind: "unknown" };
 
 /**
- * What this broker knows of the lease of one server. Redis is asked elsewhere (`lease-keeper.ts`).
+ * This broker's view of the lease of one server. `lease-keeper.ts` makes the requests to Redis.
  *
  *     unknown ── found ──▶ free | elsewhere ── take ──▶ own ── end ──▶ unknown
  *
- * An own lease is believed for two thirds of its length after the last confirmed renewal was sent, by this broker's clock,
- * which is asked again at every use. So whoever takes the lease over begins after it has ended here, however slow Redis or
- * this process is. Nothing that another owner says outlives its lease.
+ * An own lease is trusted for two thirds of its length after the last confirmed renewal was sent, by this broker's clock,
+ * which is read at every use. So the next owner begins after it has ended here, however slow Redis or
+ * this process is. The state that another owner published counts no longer than its lease.
  */
 export class ServerLease {
   readonly server: string;
@@ -56,18 +56,18 @@ export class ServerLease {
     this.#times = times;
   }
 
-  /** The lease of this broker, also one that is not to be trusted any more and was not left yet. */
+  /** The lease of this broker, also one that is no longer valid and was not left yet. */
   get own(): OwnLease | null {
     return this.#state.kind === "own" ? this.#state : null;
   }
 
-  /** True while this broker's lease is to be trusted, at this very moment. */
+  /** True while this broker's lease is valid, at this very moment. */
   get isOwned(): boolean {
     const { own } = this;
     return own !== null && elapsedMs(own.confirmed, instant()) < this.#times.trustMs;
   }
 
-  /** Since when nobody has it; null when somebody does, or that is not known. */
+  /** The time since when it is free; null when a broker has it, or that is unknown. */
   get freeSince(): Instant | null {
     return this.#state.kind === "free" ? this.#state.since : null;
   }
@@ -84,12 +84,12 @@ export class ServerLease {
     return Math.max(0, this.#state.leftMs - elapsedMs(this.#state.seenAt, instant()));
   }
 
-  /** Changes when the other owner or what it says changes; null without one. */
+  /** Changes when the other owner or its published state changes; null without one. */
   get stamp(): string | null {
     return this.#state.kind === "elsewhere" ? this.#state.stamp : null;
   }
 
-  /** What the other owner says of the server; null when there is no other owner, or it is silent. */
+  /** The state that the other owner published; null when there is no other owner, or it has published none. */
   get stateElsewhere(): ServerState | null {
     if (this.#state.kind !== "elsewhere" || this.ownerElsewhere === null) return null;
     return this.#state.says;
@@ -100,7 +100,7 @@ export class ServerLease {
     return this.#heldBecause;
   }
 
-  /** Redis gave this broker the lease, for a request that was sent at `sentAt`. */
+  /** Redis granted this broker the lease, for a request that was sent at `sentAt`. */
   take(epoch: number, sentAt: Instant): OwnLease {
     const own: OwnLease = {
       kind: "own",
@@ -114,12 +114,12 @@ export class ServerLease {
     return own;
   }
 
-  /** Whose it is has to be looked up again: it was released, lost, or taken by a faster broker. */
+  /** The owner has to be read again: the lease was released, lost, or claimed by a faster broker. */
   end(): void {
     this.#state = UNKNOWN;
   }
 
-  /** Nobody has it. */
+  /** The lease is free. */
   foundFree(at: Instant): void {
     if (this.#state.kind !== "own") this.#state = { kind: "free", since: this.freeSince ?? at };
   }

@@ -46,12 +46,12 @@ interface OwnedParts {
   readonly registry: ServerRegistry;
   readonly registryStore: RegistryStore;
   readonly service: Service;
-  /** What every broker with a connection answers. */
+  /** The endpoints of every broker with a connection. */
   readonly endpoints: ServerEndpoints;
   readonly report: (change: ConnectionChange, connection: ServerConnection) => void;
 }
 
-/** The part of a broker that decides which servers are its own, and answers for those of others. */
+/** Creates the part of a broker that decides which servers it owns, and answers for those of others. */
 export function createServerOwner(
   { bus, redis, log }: { bus: Bus; redis: Redis; log: Log },
   settings: OwnershipSettings,
@@ -110,13 +110,13 @@ export function createServerOwner(
           requests
             .atOwner(server, { do: "start" }, { deadline: Date.now() + START_ELSEWHERE_MS })
             .then(() => keeper.lookAt(server))
-            .catch(() => undefined), // the view says what is missing
+            .catch(() => undefined), // the view reports what is missing
       }),
     requests,
-    /** Owns a server that is being added before it is there; `work` adds it. */
+    /** Claims a server that is being added before it exists; `work` adds it. */
     claiming: <T>(server: unknown, work: () => Promise<T>): Promise<T> =>
       claiming({ keeper, pool, server, work }),
-    /** Takes a share of the servers. Rejects with StoreError. */
+    /** Claims a share of the servers. Rejects with StoreError. */
     async start(): Promise<void> {
       serveEnsure(service, { pool, leases, requests });
       const hints = follow(bus, serverHint, ({ about }, { server }) => {
@@ -145,7 +145,7 @@ async function claiming<T>(options: {
   const { keeper, pool, server, work } = options;
   const id = ServerId.safeParse(server).data ?? null;
   const isNew = id !== null && pool.find(id) === null;
-  // Without Redis the registry says so itself.
+  // Without Redis the registry reports the outage itself.
   if (isNew) await keeper.claim(id).catch(() => false);
   try {
     return await work();
@@ -154,7 +154,7 @@ async function claiming<T>(options: {
   }
 }
 
-/** Lets the other brokers look at a server; each looks by itself sooner or later, too. */
+/** Makes the other brokers read the state of a server; each polls it sooner or later, too. */
 function hint(bus: Bus, server: string, about: "lease" | "registry" | "revision"): void {
   if (!isSubjectToken(server) || bus.status !== "connected") return;
   publishLive(bus, serverHint, { server }, { about });

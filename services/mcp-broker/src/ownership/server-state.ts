@@ -11,16 +11,16 @@ import { workSlices } from "../limits/work-slices.ts";
 
 const ListedElsewhere = z.object({ ref: ToolRef, info: ToolInfo });
 
-/** What the owner of a server tells the other brokers, so that each can answer for all of them. */
+/** The state that the owner of a server publishes to the other brokers, so that each can answer for all of them. */
 export const ServerState = z.object({
   info: ServerInfo,
   tools: z.array(ListedElsewhere),
   problems: z.array(z.string()),
   /** True when every broker may connect it: nothing at the server is bound to one connection. */
   isStateless: z.boolean(),
-  /** Why somebody wants it unconnected; the next owner keeps to it. */
+  /** Why a person wants it unconnected; the next owner respects it. */
   heldBecause: z.string().nullable(),
-  /** What its declaration says, for brokers that do not have it; older owners leave it out. */
+  /** The facts of its declaration, for brokers that do not have it; older owners leave it out. */
   declared: z
     .object({ roles: z.array(z.string()).nullable(), facts: ServerFacts.nullable() })
     .optional(),

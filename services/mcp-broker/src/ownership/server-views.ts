@@ -22,8 +22,8 @@ export interface ViewDeps {
 }
 
 /**
- * All servers: those of this broker from their connections, the others as their owners say. What
- * an owner says counts as long as its lease, so a dead owner's tools leave the lists with it.
+ * All servers: those of this broker from their connections, the others as their owners publish them. An
+ * owner's state counts as long as its lease, so a dead owner's tools leave the lists with it.
  */
 export function serverViews(deps: ViewDeps): ServerView[] {
   const { pool, leases, startElsewhere } = deps;
@@ -46,7 +46,7 @@ export function serverViews(deps: ViewDeps): ServerView[] {
   return [...own, ...foreignViews(deps)];
 }
 
-/** Servers that this broker has no declaration of: they stand in the file of another broker alone. */
+/** Servers that this broker has no declaration of: only another broker's file names them. */
 function foreignViews({
   pool,
   leases,
@@ -57,7 +57,7 @@ function foreignViews({
     .toSorted()
     .flatMap((id) => {
       const state = leases.stateOf(id);
-      // Without the roles that it is kept for its tools can be shown to nobody.
+      // The tools of a server without declared roles can be shown to no caller.
       if (state?.declared === undefined) return [];
       return [
         { entry: { id }, start: () => startElsewhere(id), info: state.info, catalogue: state },
