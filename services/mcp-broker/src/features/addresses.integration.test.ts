@@ -93,7 +93,7 @@ test("an address that has to be opened before a call is a question, the call was
   assert.match(reply.text, /completed the URL elicitation/);
 });
 
-test("a server that says that it has happened ends its question, before a call and in one", async () => {
+test("a server that reports an interaction as complete ends its question, before a call and in one", async () => {
   const needs = { tool: "needs", args: { id: "e-1" }, callId: "needs-1" };
   const id = await pendingQuestion(broker.call("eliciting", needs));
   await broker.call("eliciting", { tool: "finish", args: { id: "another" } });
@@ -112,7 +112,7 @@ test("a server that says that it has happened ends its question, before a call a
   assert.equal((await asks).text, "accept");
 });
 
-test("what is not an address, or may not be asked, is the server's refusal and no question", async () => {
+test("an invalid address, or one that the policy refuses, is the server's refusal and no question", async () => {
   const failed = (error: unknown): boolean => isError(error, callTool, "tool_failed");
   await assert.rejects(broker.call("eliciting", { tool: "odd", args: { id: "e-3" } }), failed);
   world.policy.answer = (_tool, { kind }) => (kind === "tool" ? "allow" : "deny");
@@ -120,7 +120,7 @@ test("what is not an address, or may not be asked, is the server's refusal and n
   assert.deepEqual(await questions(), []);
 });
 
-test("changed roots are told to a connected server, which stays connected and asks for them", async () => {
+test("a connected server is notified of changed roots, stays connected and requests them", async () => {
   const roots = async () =>
     (await broker.call("everything", { tool: "get-roots-list", args: {} })).text;
   assert.match(await roots(), /file:\/\/\/srv\/first/);
@@ -135,7 +135,7 @@ test("changed roots are told to a connected server, which stays connected and as
   const { declaration } = await call(world.cli, getServer, { server: "everything" });
   assert.deepEqual(declaration["roots"], ["/srv/second"]);
 
-  // With anything beside them that a connection is made of the server is connected anew.
+  // A change of any other field of the connection as well connects the server anew.
   await change({ roots: ["/srv/third"], env: { OTHER: "1" } });
   await broker.until("everything", (info) => info.connectedAt !== connectedAt);
   await broker.until("everything", ({ status }) => status === "connected");

@@ -77,7 +77,7 @@ const asked = async (bus: Bus = world.cli, count = 1): Promise<Question[]> =>
 const callAs = (bus: Bus, tool: string, args = {}, timeoutMs = 30_000) =>
   call(bus, callTool, { tool, args }, { tokens: { server: "asking" }, timeoutMs });
 
-test("a server whose tools ask in the way of earlier revisions is connected with one by every broker, after one call that says so", async () => {
+test("a server whose tools prompt in the way of earlier revisions is connected with one by every broker, after one call that reports it", async () => {
   const other = await world.startBroker({
     servers: [{ id: "two", url: two.url }],
     ownership: { instance: "other" },
@@ -152,7 +152,7 @@ test("a question of a server over stdio waits for a fitting answer, once, and th
   assert.equal(JSON.stringify(events).includes("Lovelace"), false);
 });
 
-test("a person may decline, and may be asked to open an address", async () => {
+test("a person may decline, and may be prompted to open an address", async () => {
   const args = { url: "https://example.com/login", message: "Log in" };
   const calling = broker.call("everything", { tool: "trigger-url-elicitation", args });
   const [question] = await asked();
@@ -161,7 +161,7 @@ test("a person may decline, and may be asked to open an address", async () => {
   assert.match((await calling).text, /decline/);
 });
 
-test("what the policy denies is declined, refused, and asks nobody", async () => {
+test("a question that the policy denies is declined or refused, and reaches no person", async () => {
   world.policy.answer = (_tool, { kind }) => (kind === "tool" ? "allow" : "deny");
   const elicited = await broker.call("everything", {
     tool: "trigger-elicitation-request",
@@ -183,7 +183,7 @@ test("an allowed sampling is one answer of the model, with the tokens cut to the
   assert.equal(sampled.at(-1), 1_024);
 });
 
-test("a server is told its own roots, or else the broker's workspace", async () => {
+test("a server receives its own roots, or else the broker's workspace", async () => {
   const reply = await broker.call("everything", { tool: "get-roots-list", args: {} });
   assert.match(reply.text, /file:\/\/\/srv\/own/);
 });
@@ -199,7 +199,7 @@ test("an input_required answer of 2026-07-28 is continued with an answer to each
   assert.equal(roots.roots[0].uri, "file:///srv/work%20space");
 });
 
-test("of two callers each is asked what the server asks on its behalf, and neither sees the other's", async () => {
+test("each of two callers gets the questions asked on its behalf, and neither sees the other's", async () => {
   const calls = [callAs(world.cli, "greet"), callAs(team, "greet")];
   // The test's own user is an admin and sees both; the team sees its own.
   const both = await asked(world.cli, 2);
@@ -222,7 +222,7 @@ test("of two callers each is asked what the server asks on its behalf, and neith
 test("a flood of questions is cut to a few, and a flood of samplings to the server's rate", async () => {
   const calling = callAs(world.cli, "flood", { count: 30 });
   const open = await asked(world.cli, 8);
-  // Another user is asked meanwhile.
+  // A question to another user waits meanwhile.
   const theirs = callAs(team, "greet");
   const [question] = await asked(team);
   await call(team, answerQuestion, { id: question?.id ?? "", action: "decline" });
@@ -257,7 +257,7 @@ test("a question is lost when its call ends, and when the broker that waits is g
   const orphan = { ...question, id: "q-0123456789abcdef" };
   const store = createQuestionStore(world.redis);
   await store.add({ question: orphan, holder: "a-broker-that-was-killed" });
-  // Nobody asks for the list: who follows the events hears of it all the same.
+  // No client lists the questions: a subscriber to the events receives the end all the same.
   const filters = ["yard.evt.mcp-question.*.*.ended"];
   for await (const { payload } of readEvents(world.cli, { filters, from: "beginning" })) {
     const told = questionEnded.payload.parse(payload).question;

@@ -20,20 +20,23 @@ export interface FeatureHookDeps extends SamplingDeps, AskPersonDeps {
   readonly rootsOf: (config: ServerConfig) => readonly string[];
 }
 
-/** What is kept of one server over its connections. */
+/** The state of one server that outlives its connections. */
 export interface ServerMemory {
   readonly messages: ServerMessages;
   readonly sampling: RateLimit;
-  /** Of everything that it asks and the policy would be asked about. */
+  /** The rate limit of all requests of the server that need a decision of the policy. */
   readonly asking: RateLimit;
 }
 
-/** Beside its samplings. Each costs a decision for everybody on whose behalf the server works, and a record of it. */
+/**
+ * The limit beside its samplings. Each request costs a decision, and a record of it, for every caller on whose behalf the server
+ * works.
+ */
 export const ASKED_PER_MINUTE = 120;
 
 /**
- * Everything is declared to every server: what a server may have is decided at each request, by the
- * policy, and not by a capability that would have to be known before.
+ * Every capability is declared to every server: the policy decides at each request whether a server may use it, and a
+ * capability would have to be decided before.
  */
 const CAPABILITIES: ClientCapabilities = {
   sampling: {},
@@ -41,7 +44,7 @@ const CAPABILITIES: ClientCapabilities = {
   roots: { listChanged: true },
 };
 
-/** What a connection offers its server. */
+/** The handlers that a connection offers its server. */
 export function featureHooks(
   deps: FeatureHookDeps,
   config: ServerConfig,

@@ -10,7 +10,7 @@ import { createCoalescer } from "./coalesce.ts";
 import type { ServerMessages } from "./server-messages.ts";
 import type { Subscriptions } from "./subscriptions.ts";
 
-/** The same change is told once in this time; replicas with the same server agree on the message id. */
+/** The same change is published once in this time; replicas with the same server agree on the message id. */
 const INTERVAL_MS = 1_000;
 
 const LISTS: Readonly<Record<string, "resources" | "prompts">> = {
@@ -20,7 +20,7 @@ const LISTS: Readonly<Record<string, "resources" | "prompts">> = {
 
 export type FeatureNotifications = ReturnType<typeof createFeatureNotifications>;
 
-/** Passes on what servers tell unasked: changed resources and lists as events, log messages live. */
+/** Forwards the notifications of servers: changed resources and lists as events, log messages live. */
 export function createFeatureNotifications(options: {
   readonly bus: Bus;
   readonly subscriptions: Subscriptions;

@@ -93,7 +93,7 @@ test("prompts are listed and got with their arguments, and arguments are complet
   assert.deepEqual(second.values, ["David", "Eve", "Frank"]);
 });
 
-test("a stop ends a read that is in work, and the server is told", async () => {
+test("a stop ends a read that is in work, and notifies the server", async () => {
   const uri = "test://endless";
   let error: unknown = null;
   const reading = ask(readResource, { uri }, "features").then(
@@ -102,7 +102,7 @@ test("a stop ends a read that is in work, and the server is told", async () => {
   );
   const scope = { kind: "server", name: "features" } as const;
   const stop = { scope, reason: "a test", by: "cli", at: new Date().toISOString() };
-  // The broker hears of a stop at any time; only one that comes while it reads ends the reading.
+  // The broker may receive a stop at any time; only one that comes while it reads ends the reading.
   await until(
     async () => {
       await publishEvent(world.cli, callsStopped, { scope: "server" }, stop);
@@ -139,7 +139,7 @@ test("what the policy denies is neither listed, read, got, completed, subscribed
   assert.deepEqual(new Set(codes), new Set(["denied"]));
 });
 
-test("a policy that gives no answer lets nothing through, and a refused token is told", async () => {
+test("a policy that gives no answer lets nothing through, and a refused token is reported", async () => {
   for (const answer of ["fault", "invalid_token"] as const) {
     world.policy.answer = () => answer;
     const code = answer === "fault" ? "policy_unavailable" : "invalid_token";
@@ -188,7 +188,7 @@ test("log messages come at the level that was set, without secrets, and a flood 
   assert.equal(messages.at(-1)?.text, "the key is ${SECRET}");
 });
 
-test("a 2026-07-28 server is told the level with each request, and says nothing without one", async () => {
+test("a 2026-07-28 server receives the level with each request, and logs nothing without one", async () => {
   assert.equal(broker.info("modern").protocolVersion, "2026-07-28");
   const messages = async () => (await ask(listMessages, {}, "modern")).messages;
   const log = (word: string) =>
@@ -203,7 +203,7 @@ test("a 2026-07-28 server is told the level with each request, and says nothing 
     said.map(({ text, level }) => [text, level]),
     [["wanted", "info"]],
   );
-  // A new connection goes on with the level that was set last.
+  // A new connection continues with the level that was set last.
   await broker.call("modern", { tool: "die", args: {} }).catch(() => undefined);
   await broker.until("modern", ({ status }) => status !== "connected");
   await broker.until("modern", ({ status }) => status === "connected");

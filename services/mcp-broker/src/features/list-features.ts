@@ -31,13 +31,13 @@ interface Listed<T> {
   readonly more: boolean;
 }
 
-/** A cursor that never ends ends here. */
+/** A list whose cursors never end stops after this many pages. */
 const MAX_PAGES = 64;
 
 const fail = failuresOf(featureErrors);
 
 /**
- * All pages of a list, cut at {@link MAX_LISTED_FEATURES} entries, and of them what the policy allows the principal
+ * All pages of a list, cut at {@link MAX_LISTED_FEATURES} entries, filtered to those that the policy allows the principal
  * with at least some arguments. An entry without the shape of the contract is left out by itself.
  */
 export async function listFeature<S extends z.ZodType>(
@@ -48,7 +48,7 @@ export async function listFeature<S extends z.ZodType>(
   const server = member.connection.entry.id;
   const call = deps.calls.begin({ requester, callId: undefined, server });
   try {
-    // First, so that a refused token and a silent policy are told before the server is asked.
+    // Identified first, so that a refused token and an unavailable policy are reported before the server is called.
     const principal = await deps.gate.identify(requester);
     const routed = await deps.pool.route(member, principal);
     const { entries, more } = await readPages(deps, routed, { listed, call });

@@ -13,7 +13,7 @@ import { noResult, requestFeature, type FeatureRequest } from "./request-feature
 
 export type FeatureDeps = Pick<CallDeps, "gate" | "executions" | "calls" | "pool" | "sender">;
 
-/** What is asked for: a resource by its URI, a prompt by its name, the rest by its kind. */
+/** The name of a feature in a request: a resource by its URI, a prompt by its name, the rest by its kind. */
 export interface Feature {
   readonly kind: Exclude<AccessKind, "tool">;
   readonly server: string;
@@ -24,8 +24,8 @@ export interface Feature {
 const fail = failuresOf(featureErrors);
 
 /**
- * Something that is not a tool, from the decision to its end: decide → record → work → finish. What cannot be recorded is
- * not done (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
+ * Performs a request that is not a tool call: decide → record → work → finish. A request that cannot be recorded is
+ * not executed (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
  */
 export async function performFeature<T>(
   { gate, executions, calls }: Pick<FeatureDeps, "gate" | "executions" | "calls">,
@@ -56,15 +56,15 @@ export async function performFeature<T>(
   }
 }
 
-/** What is asked for in one request, and the shape of its answer. */
+/** One request for a feature, and the shape of its answer. */
 export interface AskedFeature<S extends z.ZodType> extends FeatureRequest {
   readonly feature: Feature;
   readonly answer: S;
-  /** What the answer is, in words. */
+  /** The kind of answer, in words. */
   readonly what: string;
 }
 
-/** Asks the instance of the caller's run or session, or the server when that is shared, for what the policy allows. */
+/** Requests what the policy allows from the instance of the caller's run or session, or from the server when that is shared. */
 export async function askFeature<S extends z.ZodType>(
   deps: FeatureDeps,
   { member, asked }: { readonly member: PoolMember; readonly asked: AskedFeature<S> },
@@ -81,7 +81,7 @@ export async function askFeature<S extends z.ZodType>(
   });
 }
 
-/** Throws `denied` when the policy says no. */
+/** Throws `denied` when the policy refuses. */
 export async function allow(
   gate: PolicyGate,
   { kind, server, name, args }: Feature,

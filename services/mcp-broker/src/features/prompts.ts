@@ -55,7 +55,7 @@ const Completed = z.object({
 /** The protocol allows a hundred values. */
 const MAX_VALUES = 100;
 
-/** Who may use the prompt or the template may have its arguments completed. */
+/** A caller that may use the prompt or the template may have its arguments completed. */
 export async function completeArgument(
   deps: FeatureDeps,
   { member, request }: Of<typeof completeContract>,

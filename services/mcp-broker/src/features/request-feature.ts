@@ -22,7 +22,7 @@ export type FeatureName = "resources" | "subscriptions" | "prompts" | "completio
 export interface FeatureRequest {
   readonly method: RequestMethod;
   readonly params: Readonly<Record<string, unknown>>;
-  /** What the server must have said that it can do. */
+  /** The capability that the server must have declared. */
   readonly needs: FeatureName;
 }
 
@@ -30,7 +30,7 @@ const fail = failuresOf(featureErrors);
 
 /**
  * Sends one request to a server as a tool call is sent, and returns the result, which has the shape that the protocol
- * says and at most `maxResultBytes`. Throws the errors of the contract, or NotSentError.
+ * prescribes and at most `maxResultBytes`. Throws the errors of the contract, or NotSentError.
  */
 export async function requestFeature(
   sender: SendDeps,
@@ -60,7 +60,7 @@ export async function requestFeature(
   );
 }
 
-/** The session of a connected server that has the feature; throws what says why there is none. */
+/** The session of a connected server that has the feature; throws an error with the reason when there is none. */
 export function supportingSession(connection: ServerConnection, needs: FeatureName): McpSession {
   const { session } = connection;
   if (session === null) throw new NotSentError(serverDown(connection, `use ${needs}`));
@@ -78,7 +78,7 @@ export function hasFeature(capabilities: ServerCapabilities, feature: FeatureNam
     : capabilities[feature] !== undefined;
 }
 
-/** An answer that is nothing of the kind that was asked for. */
+/** The error for an answer of another kind than the request expects. */
 export function noResult(server: string, what: string): ServiceError {
   const reason = `it answered with something that is not a ${what}`;
   return serverFailed(server, `failed: ${reason}`, reason);
@@ -86,7 +86,7 @@ export function noResult(server: string, what: string): ServiceError {
 
 function failureOf(error: unknown, connection: ServerConnection): unknown {
   const server = connection.entry.id;
-  // The contract of features has no word of its own for a circuit that is open.
+  // The contract of features has no code of its own for an open circuit.
   if (error instanceof NotSentError && isError(error.reply, callTool, "circuit_open")) {
     const { status } = connection.info;
     const lastError = error.reply.message;

@@ -115,7 +115,7 @@ test("a log level reaches the instances that there are and those that come", asy
   );
 });
 
-test("nobody can subscribe to a resource of an instance, since an event could not say whose it is", async () => {
+test("a subscription to a resource of an instance is refused, since an event could not name its owner", async () => {
   const subscribing = call(
     world.cli,
     features.subscribeResource,

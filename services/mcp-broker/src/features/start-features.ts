@@ -47,7 +47,7 @@ export type Features = ReturnType<typeof startFeatures>;
 
 const SWEEP_MS = 10_000;
 
-/** What MCP servers offer and ask for beside tools. */
+/** Starts the features that MCP servers offer and use beside tools. */
 export function startFeatures(options: FeatureOptions) {
   const { bus, redis, log, gate, pool, origins, questionMs } = options;
   const now = Date.now;
@@ -85,7 +85,7 @@ export function startFeatures(options: FeatureOptions) {
       rootsOf(pool.find(config.id)?.connection.entry.config ?? config, options.env),
   };
   const askToOpen = createAskToOpen(deps);
-  // Questions of a broker that was killed are lost; nobody has to ask for the list to learn it.
+  // Questions of a broker that was killed are lost; their ends are published even when no client lists the questions.
   const keeping: QuestionKeeping = { store, now, onLost: report.ended };
   const lookForLost = (): void =>
     void currentQuestions(keeping).catch((err: unknown) =>
@@ -117,9 +117,9 @@ export function startFeatures(options: FeatureOptions) {
     subscriptions,
     levels,
     messagesOf: memories.messagesOf,
-    /** Makes questions out of the addresses that a server wants opened before it makes a call. */
+    /** Creates questions from the addresses that a server wants opened before it executes a call. */
     askToOpen,
-    /** The questions of this broker, and those that all brokers keep. */
+    /** The questions of this broker, and those that all brokers store. */
     questions: { ...keeping, open: questions },
     stop(): void {
       clearInterval(sweep);
@@ -145,7 +145,7 @@ function createQuestionReporter(bus: Bus, onTrouble: (server: string, error: unk
   };
 }
 
-/** What is remembered of each server; a changed declaration begins anew. */
+/** The state of each server; a changed declaration begins anew. */
 function createMemories(env: FeatureOptions["env"], now: () => number) {
   const memories = new Map<string, { config: ServerConfig; memory: ServerMemory }>();
   return {

@@ -2,7 +2,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/** Who wants to hear of which resource of a server, and until when. */
+/** A subscription of a NATS user to a resource of a server, with its expiry. */
 const Subscription = z.object({
   /** The NATS user. */
   caller: z.string(),
@@ -36,7 +36,7 @@ export function createSubscriptionStore(redis: Redis) {
     async remove(server: string, caller: string, uri: string): Promise<void> {
       await fromRedis(redis.hdel(keyOf(server), fieldOf(caller, uri)));
     },
-    /** Those that last; the others are taken out. */
+    /** Returns the subscriptions that have not expired, and deletes the others. */
     async load(server: string, now: number): Promise<Subscription[]> {
       const fields = await fromRedis(redis.hgetall(keyOf(server)));
       const read = Object.entries(fields).map(([field, text]) => ({ field, found: parsed(text) }));

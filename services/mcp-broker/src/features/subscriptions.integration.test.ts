@@ -9,7 +9,7 @@ import { testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
 
-test("a subscription to a server that every broker serves outlives the broker that was asked for it", async () => {
+test("a subscription to a server that every broker serves outlives the broker that received it", async () => {
   const server = await listeningServer();
   const servers = [{ id: "shared", url: server.url }];
   const [one, other] = await Promise.all(

@@ -28,7 +28,7 @@ export function createSubscriptions(options: {
   const { store, now, onTrouble } = options;
   const watched = new Map<string, readonly string[]>();
 
-  /** Asks the server for exactly what is kept. */
+  /** Subscribes at the server to exactly the stored resources. */
   const follow = async (server: string, session: McpSession): Promise<void> => {
     const kept = await store.load(server, now());
     const uris = [...new Set(kept.map(({ uri }) => uri))].slice(0, MAX_WATCHED);
@@ -86,20 +86,20 @@ export function createSubscriptions(options: {
       if (session !== null)
         await follow(server, session).catch((error: unknown) => onTrouble(server, error));
     },
-    /** Subscribes a new connection to what is kept; never rejects. */
+    /** Subscribes a new connection to the stored resources; never rejects. */
     async restore(server: string, session: McpSession): Promise<void> {
       watched.delete(server);
       if (session.capabilities.resources?.subscribe !== true) return;
-      // From here on the sweep looks after it, also when Redis gives no answer now.
+      // From here on the sweep maintains it, also when Redis gives no answer now.
       watched.set(server, []);
       await follow(server, session).catch((error: unknown) => onTrouble(server, error));
     },
-    /** True when somebody subscribed to the resource, or to one that it is a part of. */
+    /** True when a caller subscribed to the resource, or to one that contains it. */
     isWatched: (server: string, uri: string): boolean =>
       (watched.get(server) ?? []).some((each) => isPartOfResource(uri, each)),
     /**
-     * Forgets what has expired, in every connected server, and takes up what another broker was asked for: of
-     * a server that all serve each of them listens, and none is missed when one ends.
+     * Removes expired subscriptions, in every connected server, and adds those that another broker received: every broker
+     * subscribes at a server that all serve, so no update is missed when one of them ends.
      */
     async sweep(sessionOf: (server: string) => McpSession | null): Promise<void> {
       for (const server of watched.keys()) {
@@ -111,7 +111,7 @@ export function createSubscriptions(options: {
   };
 }
 
-/** An event of one instance would be told to everybody, and nobody could tell whose it is. */
+/** An event of one instance would be published to every subscriber, without a way to see whose it is. */
 function notShared(server: string) {
   return fail.not_supported(
     `MCP server ${server} has an instance for each run or session; subscriptions are for shared servers.`,
