@@ -7,7 +7,7 @@ import type { ServerRegistry } from "./server-registry.ts";
 import { tellServerFile } from "./tell-server-file.ts";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
 
-/** Lets the registry follow the edits of the server file. A bad edit changes nothing and is told. */
+/** Lets the registry follow the edits of the server file. A bad edit changes nothing and is reported. */
 export function followFile(options: {
   path: string;
   /** The text that the registry was made from. */

@@ -8,7 +8,7 @@ import { readServerFile } from "@switchyard/project/mcp-servers/server-file";
 import { tellServerFile } from "./tell-server-file.ts";
 import { mergedEntries } from "./server-entries.ts";
 
-/** What the broker begins with: the servers that there are, and what a crashed broker left. */
+/** Reads the state with which the broker begins: the declared servers, and the leftovers of a crashed broker. */
 export async function readState(
   { redis, log }: { readonly redis: Redis; readonly log: Log },
   { serversFile, stateDir }: { readonly serversFile: string; readonly stateDir: string },

@@ -11,7 +11,7 @@ import type { RegistryChange } from "./server-registry.ts";
 
 export type RegistryReporter = ReturnType<typeof createRegistryReporter>;
 
-/** Tells the outside what happened to the registry: a log line and an event. */
+/** Reports what happened to the registry: a log line and an event. */
 export function createRegistryReporter(options: { bus: Bus; log: Log; now: () => number }) {
   const { bus, log, now } = options;
   const publish = (publishing: Promise<unknown>): void =>
@@ -32,7 +32,7 @@ export function createRegistryReporter(options: { bus: Bus; log: Log; now: () =>
       log.info({ server: server.id, by }, `mcp server ${kind}`);
       publish(publishEvent(bus, contract, { server: server.id }, { server, by, at: at() }));
     },
-    /** The file's entry of a server was edited, and a change over the bus stands above it. */
+    /** The file's entry of a server was edited, but a change over the bus takes precedence. */
     ignored(server: string): void {
       const wayBack = "yard mcp reset follows the file again";
       log.warn({ server, wayBack }, "edit of the server file ignored, changed over the bus");

@@ -15,7 +15,7 @@ const RegistryRecord = z.discriminatedUnion("state", [
     state: z.literal("set"),
     declaration: ServerDeclaration,
     updatedAt: z.string(),
-    /** What of the last change counts for nothing; it is not in the declaration any more. */
+    /** Fields of the last change that have no effect; they are no longer in the declaration. */
     warnings: z.array(z.string()).optional(),
   }),
   z.object({ state: z.literal("removed"), updatedAt: z.string() }),
@@ -38,8 +38,8 @@ return 1
 export type RegistryStore = ReturnType<typeof createRegistryStore>;
 
 /**
- * What was changed over the bus, kept in Redis. The servers of the file are not copied there: the
- * file is the truth about them, and a record of this store stands in the place of its entry. Rejects with StoreError.
+ * The changes that were made over the bus, stored in Redis. The servers of the file are not copied there: the
+ * file is the source of truth for them, and a record of this store replaces its entry. Rejects with StoreError.
  */
 export function createRegistryStore(redis: Redis) {
   return {
@@ -47,7 +47,10 @@ export function createRegistryStore(redis: Redis) {
       const all = await fromRedis(redis.hgetall(KEY));
       return new Map(Object.entries(all).map(([id, text]) => [id, parseRecord(id, text)]));
     },
-    /** Null forgets the record. Only when what is there is `expected`, if that is given; false: it is not, and nothing was written. */
+    /**
+     * Null deletes the record. With `expected`, writes only when the stored record is that one; false when it is not, and then
+     * nothing was written.
+     */
     async write(id: string, record: RegistryRecord | null, expected?: Expected): Promise<boolean> {
       const text = record === null ? "" : JSON.stringify(record);
       const when = expected === undefined ? "any" : (expected.updatedAt ?? "none");
@@ -59,7 +62,7 @@ export function createRegistryStore(redis: Redis) {
       const steps = redis.multi().hdel(KEY, ...ids);
       await allFromRedis(steps.incr(VERSION_KEY).exec());
     },
-    /** Another text after every change, whichever broker made it. */
+    /** A text that differs after every change, whichever broker made it. */
     async version(): Promise<string> {
       return (await fromRedis(redis.get(VERSION_KEY))) ?? "0";
     },

@@ -41,7 +41,7 @@ const REGISTRY = "yard:{mcp}:servers";
 const real = (id: string, more: object = {}) => fixtureServer(id, ["fixture-server.ts"], more);
 const declared = (id: string, more: object = {}) => ({ ...real(id, more) });
 
-/** Only one broker at a time: any of them would answer for the registry. */
+/** Starts only one broker at a time: any of them would answer for the registry. */
 async function withBroker(
   options: TestBrokerOptions,
   work: (broker: TestBroker) => Promise<void>,
@@ -71,7 +71,7 @@ async function allGone(pids: readonly number[]): Promise<void> {
   );
 }
 
-/** What was told on subjects below `yard.evt.mcp`, oldest first, when there are so many. */
+/** The messages that were published on subjects below `yard.evt.mcp`, oldest first, when there are so many. */
 function eventsOn(subjects: string, count: number) {
   return until(
     async () => {
@@ -92,7 +92,7 @@ async function events(server: string, count: number): Promise<string[]> {
   );
 }
 
-test("says that a change over the bus stands above the file, ignores edits aloud and goes back on reset [A30]", async () => {
+test("reports that a change over the bus overrides the file, logs ignored edits and returns to the file on reset [A30]", async () => {
   await withBroker({ servers: [real("both"), real("away")] }, async (broker) => {
     await broker.until("both", isConnected);
     const changed = await api.updateServer({ server: "both", changes: { name: "Ours" } });
@@ -122,7 +122,7 @@ test("says that a change over the bus stands above the file, ignores edits aloud
   });
 });
 
-test("an edit of the file adds, changes and removes servers while calls to another go on [A29, A30]", async () => {
+test("an edit of the file adds, changes and removes servers while calls to another continue [A29, A30]", async () => {
   await withBroker({ servers: [real("steady")] }, async (broker) => {
     const [pid] = await pidsOf(broker, "steady");
     const editing = { isOver: false };
@@ -162,7 +162,7 @@ test("an edit of the file adds, changes and removes servers while calls to anoth
   });
 });
 
-test("a bad edit keeps the last good servers and is told without a word of the file", async () => {
+test("a bad edit keeps the last good servers and is reported without any content of the file", async () => {
   await withBroker({ servers: [real("kept")] }, async (broker) => {
     const [pid] = await pidsOf(broker, "kept");
     await writeFile(broker.serversFile, '{"servers": [{"env": {"A": hunter2}}]}');
@@ -191,7 +191,7 @@ test("a change over the bus wins over the file, also after a restart [A30, A34, 
     const next = await world.startBroker({ servers: first });
     assert.equal(next.info("both").name, "By hand");
     assert.ok(!(await idsOf()).includes("gone"));
-    // When the file no longer names it and names it again, that is a new wish.
+    // When the file no longer names it and names it again, that is a new declaration.
     await editFile(next, [real("mark")]);
     await until(idsOf, (ids) => ids.includes("mark"));
     await editFile(next, [real("gone")]);
@@ -201,7 +201,7 @@ test("a change over the bus wins over the file, also after a restart [A30, A34, 
   });
 });
 
-test("adds, checks and changes servers, and tells of what was added [A32, A34, A40, C20, CR8, AR13]", async () => {
+test("adds, checks and changes servers, and publishes what was added [A32, A34, A40, C20, CR8, AR13]", async () => {
   await withBroker({ servers: [] }, async (broker) => {
     await api.addServer({ server: declared("made") });
     await broker.until("made", isConnected);
@@ -264,7 +264,7 @@ test("what no connection is made of changes without a new one, and counts for th
     const limits = { callTimeoutMs: 300, disabledTools: ["environment"] };
     const reply = await api.updateServer({ server: "live", changes: { ...changes, ...limits } });
     assert.deepEqual([reply.server.name, reply.server.status], ["Live", "connected"]);
-    // The place that the change made is taken by who waited for it.
+    // A waiting call takes the slot that the change added.
     assert.equal((await waiting).text, "waits");
     assert.equal((await pidsOf(broker, "live"))[0], pid);
     await assert.rejects(
@@ -287,7 +287,7 @@ test("what no connection is made of changes without a new one, and counts for th
   });
 });
 
-test("takes an entry as another client has it, says what counts for nothing, and keeps saying it [A32, E1]", async () => {
+test("accepts an entry in the form of another client, and reports ignored fields each time [A32, E1]", async () => {
   const entry = { ...declared("pasted"), alwaysAllow: ["fork"], autoApprove: [], timeout: 45 };
   const grants = '"alwaysAllow" grants nothing: the policy alone says which calls are allowed';
   await withBroker({ servers: [{ ...entry, id: "filed" }] }, async (broker) => {
@@ -310,7 +310,7 @@ test("takes an entry as another client has it, says what counts for nothing, and
   });
 });
 
-test("no more servers than the limit are added, which says so [A26, AR4]", async () => {
+test("no more servers than the limit are added, and the error names the limit [A26, AR4]", async () => {
   const servers = Array.from({ length: 256 }, (_, n) => ({
     id: `s${n}`,
     command: "true",
@@ -358,7 +358,7 @@ test("values of references are in nothing that is stored, shown or logged [A31]"
   });
 });
 
-test("of two that add the same server at once one is told that it exists", async () => {
+test("of two callers that add the same server at once, one gets the error that it exists", async () => {
   await withBroker({ servers: [] }, async (broker) => {
     const adding = [1, 2].map((n) => api.addServer({ server: declared("twin", { name: `${n}` }) }));
     const ends = await Promise.allSettled(adding);
@@ -390,7 +390,7 @@ test("only the listed users may change servers, and a refused one starts nothing
       call(stranger, connectServer, { server: "safe" }),
       call(stranger, disconnectServer, { server: "safe" }),
     ];
-    // All are waited for before one is looked at: a rejection that nobody awaits yet ends the process.
+    // All are awaited before one is checked: an unhandled rejection ends the process.
     for (const end of await Promise.allSettled(refused)) {
       const error: unknown = end.status === "rejected" ? end.reason : end.value;
       assert.ok(isError(error, addServer, "forbidden_admin"), String(error));
@@ -434,7 +434,7 @@ test("removing waits for the processes and ends a call in work with a clear erro
   });
 });
 
-test("connects anew, disconnects until told otherwise, disables for good [A35, A36, AR14]", async () => {
+test("connects anew, stays disconnected until a connect, disables for good [A35, A36, AR14]", async () => {
   await withBroker({ servers: [real("lever")] }, async (broker) => {
     const pids = await pidsOf(broker, "lever");
     assert.equal((await api.connectServer({ server: "lever" })).server.status, "connected");
@@ -472,7 +472,7 @@ test("twenty connects and disconnects leave no process [A20]", async () => {
   });
 });
 
-test("without Redis nothing is changed, and that is told", async () => {
+test("without Redis nothing is changed, and the error names the outage", async () => {
   const log = createLog({ service: "test", level: "silent" });
   const redis = await connectRedis({ url: world.redisUrl, name: "lost", log });
   await withBroker({ servers: [real("stays")], redis }, async () => {

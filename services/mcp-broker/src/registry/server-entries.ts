@@ -8,7 +8,7 @@ import type { RegistryRecord } from "./registry-store.ts";
 
 const fail = failuresOf({ ...addServer.errors, ...updateServer.errors });
 
-/** The servers that there are: the file's, with what was changed over the bus above them. */
+/** The declared servers: the file's, overridden by the changes that were made over the bus. */
 export function mergedEntries(
   file: readonly ServerEntry[],
   records: ReadonlyMap<string, RegistryRecord>,
@@ -33,7 +33,7 @@ export function warned<T extends ServerEntry>(entry: T, warnings: readonly strin
   return { ...entry, warnings: [...new Set([...warnings, ...entry.warnings])] };
 }
 
-/** What becomes of a declaration over the bus. Throws `invalid_config` with all that is wrong. */
+/** Checks a declaration from the bus and returns its entry. Throws `invalid_config` with all that is wrong. */
 export function checked(id: string, declaration: ServerDeclaration): ServerEntry {
   const { problems, ...entry } = readDeclaration(id, declaration, "api");
   const placeholders = placeholdersIn(declaration).map(
@@ -48,7 +48,7 @@ export function invalid(problems: string[]) {
   return fail.invalid_config(problems.join("; "), { problems });
 }
 
-/** True when they would be the same server, with the same to be said of it. */
+/** True when both describe the same server with the same warnings. */
 export function isSameEntry(one: ServerEntry | undefined, other: ServerEntry): boolean {
   return one !== undefined && digestOf(one) === digestOf(other);
 }

@@ -44,13 +44,13 @@ export interface ServerRegistryOptions {
   readonly records: ReadonlyMap<string, RegistryRecord>;
   readonly file: readonly ServerEntry[];
   readonly now: () => number;
-  /** The file's entry of a server was edited, and a change over the bus stands above it. */
+  /** The file's entry of a server was edited, but a change over the bus takes precedence. */
   readonly onIgnoredEdit: (server: string) => void;
-  /** Something failed that nobody waits for. */
+  /** Called with an error of background work. */
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** More than this over the bus would be no configuration any more. */
+/** More changed servers over the bus would be no configuration any more. */
 const MAX_SERVERS = 256;
 
 const fail = failuresOf({
@@ -61,9 +61,9 @@ const fail = failuresOf({
 });
 
 /**
- * Which servers there are. The file says it, and changes over the bus stand above the file: a server
- * that was added or changed there has origin `api`, and the file no longer touches it; a server of
- * the file that was removed there stays away until the file no longer names it. Changes happen one
+ * The declared servers. The file declares them, and changes over the bus override the file: a server
+ * that was added or changed there has origin `api`, and the file no longer affects it; a server of
+ * the file that was removed there stays removed until the file no longer names it. Changes happen one
  * after the other.
  */
 export class ServerRegistry {
@@ -79,7 +79,7 @@ export class ServerRegistry {
     this.#file = byId(options.file);
   }
 
-  /** Every listener hears of every change from now on. */
+  /** Calls the listener for every change from now on. */
   listen(listener: (change: RegistryChange) => void): void {
     this.#listeners.push(listener);
   }
@@ -90,8 +90,9 @@ export class ServerRegistry {
   }
 
   /**
-   * Of the declaration and its last change over the bus. Values of secrets have no part in it, so that nobody can guess them by
-   * it: the file's server with another one is at the same version.
+   * Version of the declaration and its last change over the bus. Values of secrets are not part of it, so that it cannot be used
+   * to
+   * guess them: the file's server with another secret is at the same version.
    */
   version(id: string): string {
     const { origin, declaration } = this.#options.pool.known(id).entry;
@@ -115,7 +116,7 @@ export class ServerRegistry {
     });
   }
 
-  /** Checks the changed declaration as a whole. A connected server is connected anew where its connection would be another one. */
+  /** Checks the changed declaration as a whole. A server is connected anew only where its connection would be another one. */
   update(
     id: string,
     changes: ServerDeclaration,
@@ -133,7 +134,7 @@ export class ServerRegistry {
     });
   }
 
-  /** Forgets what was changed over the bus, a removal too. */
+  /** Deletes the changes that were made over the bus, a removal too. */
   reset(id: string, by: string): Promise<ServerInfo> {
     return this.#serially(async () => {
       const entry = this.#file.get(id);
@@ -149,7 +150,7 @@ export class ServerRegistry {
     });
   }
 
-  /** Resolves when nothing is left of the server. */
+  /** Resolves when the server, its connection and its processes are gone. */
   async remove(id: string, change: ChangeBy): Promise<void> {
     const { gone } = await this.#serially(async () => {
       this.#checkVersion(id, change);
@@ -161,7 +162,7 @@ export class ServerRegistry {
     await gone;
   }
 
-  /** Begins to connect, anew when it is connected. `attempt` is over with the first attempt. */
+  /** Begins to connect, anew when it is connected. `attempt` resolves when the first attempt has ended. */
   connect(id: string, by: string): { connection: ServerConnection; attempt: Promise<void> } {
     const { entry } = this.#options.pool.known(id);
     if (entry.config?.enabled === false)
@@ -182,7 +183,7 @@ export class ServerRegistry {
     return placed.connection.info;
   }
 
-  /** The file has changed. Servers that are the same in both are not touched. */
+  /** The file has changed. Servers that are the same in both versions stay untouched. */
   reload(file: readonly ServerEntry[]): Promise<void> {
     return this.#serially(async () => {
       const before = this.#file;
@@ -208,7 +209,7 @@ export class ServerRegistry {
     this.#apply({ by: null, isEcho: true });
   }
 
-  /** Makes the servers those of the file and the records. */
+  /** Applies the servers of the file and the records. */
   #apply(change: ChangeBy): void {
     const { pool, onTrouble } = this.#options;
     const wanted = mergedEntries([...this.#file.values()], this.#records);
@@ -280,7 +281,7 @@ export class ServerRegistry {
     else this.#records.set(id, record);
   }
 
-  /** A mark has done its work when the file no longer names the server: naming it again is a new wish. */
+  /** A removal mark is obsolete when the file no longer names the server: naming it again is a new declaration. */
   async #forgetMarks(): Promise<void> {
     const done = [...this.#records]
       .filter(([id, { state }]) => state === "removed" && !this.#file.has(id))
@@ -289,7 +290,7 @@ export class ServerRegistry {
     for (const id of done) this.#records.delete(id);
   }
 
-  /** Now, or just after a change that another broker's clock or the same millisecond puts there. */
+  /** The current time, or the next millisecond after a change that another broker's clock or the same millisecond put there. */
   #later(before: string | null): string {
     const after = before === null ? 0 : Date.parse(before) + 1;
     return new Date(Math.max(this.#options.now(), after)).toISOString();

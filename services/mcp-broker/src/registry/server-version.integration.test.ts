@@ -15,7 +15,7 @@ const world = await testWorld();
 const api = client(world.cli, { addServer, getServer, removeServer, resetServer, updateServer });
 const REGISTRY = "yard:{mcp}:servers";
 
-test("a change for a version is made when nobody changed the server since, on this broker or another", async () => {
+test("a change for a version is made when the server has not changed since, on this broker or another", async () => {
   const held = fixtureServer("held", ["fixture-server.ts"], { env: { TOKEN: "s3cret" } });
   await world.startBroker({ servers: [held] });
   const read = () => api.getServer({ server: "held" });
@@ -38,7 +38,7 @@ test("a change for a version is made when nobody changed the server since, on th
   assert.notEqual(second, first);
   await refused(update("Late", first), second);
 
-  // Another broker's change that this one has not heard of yet.
+  // Another broker's change that this one has not received yet.
   const stored = JSON.parse((await world.redis.hget(REGISTRY, "held")) ?? "{}") as {
     declaration: object;
   };
@@ -68,7 +68,7 @@ test("a change for a version is made when nobody changed the server since, on th
   await remove("held", first);
   await assert.rejects(read(), (error) => isError(error, getServer, "unknown_server"));
 
-  // Of one that no file names nothing is kept, so another broker's change must not be forgotten.
+  // A server that no file names leaves no record, so another broker's change must not be lost.
   const added = fixtureServer("added", ["fixture-server.ts"]);
   await api.addServer({ server: { ...added } });
   const { version: before } = await api.getServer({ server: "added" });
