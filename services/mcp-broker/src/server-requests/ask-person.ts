@@ -47,9 +47,9 @@ const UrlRequest = z.looseObject({
 });
 
 /**
- * Answers `elicitation/create`. What the policy denies is declined; what nobody can be asked now
+ * Answers `elicitation/create`. A question that the policy denies is declined; one that can reach no person now
  * (too many questions, no store, no request that it belongs to) is cancelled, which the server may
- * take as "not now". Rejects only for a request that is none.
+ * take as "not now". Rejects only for an invalid request.
  */
 export async function askPerson(
   deps: AskPersonDeps,
@@ -64,10 +64,11 @@ export async function askPerson(
   const allowed = await askedPrincipals(deps, server, { requesters, mode: asks.mode });
   if (allowed === null) return { action: "decline" };
   const { questions } = deps;
-  // Over stdio a server does not say for whom it asks: somebody with many questions does not cost the others theirs.
+  // Over stdio a server does not state on whose behalf it asks: a user with many questions does not use up the share of the
+  // others.
   const principals = withRoom(questions, server, allowed);
   if (principals.length === 0) return { action: "cancel" };
-  // After the deadline of the request nobody takes the answer any more.
+  // After the deadline of the request no caller accepts the answer any more.
   const until = Math.max(...origins.map(({ requester }) => requester.deadline));
   const question = newQuestion(deps, { server, principals, asks, until });
   const resume = pauseUntil(origins, Date.parse(question.expiresAt) - deps.now());
@@ -97,11 +98,11 @@ function pauseUntil(origins: readonly RequestOrigin[], forMs: number): () => voi
 }
 
 type Asks = Pick<Question, "mode" | "message" | "form" | "url"> & {
-  /** What the server calls an address to open. */
+  /** The server's own id of an address to open. */
   readonly elicitationId?: string | undefined;
 };
 
-/** Reads what a server asks for; rejects with what it is told when that is not a question. */
+/** Reads an elicitation of a server; rejects with the error for the server when it is no valid question. */
 export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
   const form = FormRequest.safeParse(params);
   if (form.success) {
@@ -115,7 +116,7 @@ export function readRequest(params: Readonly<Record<string, unknown>>): Asks {
   return { mode: "url", message: cut(message), form: null, url: address, elicitationId };
 }
 
-/** Whose questions these are, when the policy allows each of them to be asked; else null. */
+/** The principals to whom a question belongs, when the policy allows it for each of them; else null. */
 export function askedPrincipals(
   { gate }: Pick<AskPersonDeps, "gate">,
   server: string,
@@ -125,7 +126,7 @@ export function askedPrincipals(
   return allowedPrincipals(gate, { kind: "elicitation", ref, args: { mode } }, requesters);
 }
 
-/** Those of them who may have one more question of this server wait for them; nobody while the server or the broker has too many. */
+/** The principals that may have one more question of this server; none while the server or the broker has too many. */
 export function withRoom(
   questions: OpenQuestions,
   server: string,

@@ -13,13 +13,13 @@ import {
 
 export type AskToOpen = ReturnType<typeof createAskToOpen>;
 
-/** A server that wants more than this opened before one call wants something else. */
+/** A server that wants more than this opened before one call is not behaving normally. */
 const MAX_ADDRESSES = 4;
 
 /**
- * Makes a pending question out of each address that a server wants opened before it makes a call
- * (MCP error -32042). They outlive the call, which may be sent again afterwards. None are made when
- * the policy does not allow the caller to be asked, or when nobody can be asked now.
+ * Creates a pending question from each address that a server wants opened before it executes a call
+ * (MCP error -32042). They outlive the call, which may be sent again afterwards. None are created when
+ * the policy does not allow questions to the caller, or when they cannot reach a person now.
  */
 export function createAskToOpen(deps: AskPersonDeps) {
   /** The elicitations as the server wrote them: a list, by the protocol. */
@@ -57,7 +57,7 @@ function readAddress(elicitation: unknown) {
   try {
     return [readRequest({ ...elicitation, mode: "url" })];
   } catch (error) {
-    if (error instanceof ProtocolError) return []; // it is not an address; the caller is told what the server said
+    if (error instanceof ProtocolError) return []; // it is not an address; the caller gets the server's own error
     throw error;
   }
 }

@@ -4,13 +4,13 @@ import type { QuestionStore, StoredQuestion } from "./question-store.ts";
 export interface QuestionKeeping {
   readonly store: QuestionStore;
   readonly now: () => number;
-  /** Called with a question that the broker which waited for it has left behind. */
+  /** Called with a question whose waiting broker is gone. */
   readonly onLost: (question: Question) => void;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** The questions as they are: those of a broker that is gone are lost, those that ended a day ago are forgotten. */
+/** The questions in their current state: those of a broker that is gone are lost, those that ended a day ago are deleted. */
 export async function currentQuestions(deps: QuestionKeeping): Promise<StoredQuestion[]> {
   const { store, now } = deps;
   const all = await store.all();
@@ -24,7 +24,7 @@ export async function currentQuestions(deps: QuestionKeeping): Promise<StoredQue
   );
 }
 
-/** Nobody waits for it: a pending one is lost, and the content of an answer that was not taken goes. */
+/** Ends a question without a waiting broker: a pending one is lost, and the content of an unused answer is deleted. */
 async function abandoned(
   { store, now, onLost }: QuestionKeeping,
   stored: StoredQuestion,
@@ -33,7 +33,7 @@ async function abandoned(
   if (question.state === "pending") {
     const lost = { ...question, state: "lost" as const, endedAt: new Date(now()).toISOString() };
     const stands = (await store.end({ question: lost, holder })) ?? stored;
-    // Of brokers that find it at the same time each tells it, under one message id.
+    // Several brokers may find it at the same time; each publishes it, under one message id.
     if (stands.question.state === "lost") onLost(stands.question);
     return stands;
   }

@@ -8,11 +8,11 @@ export type QuestionEnd =
 
 /** The questions of this broker that wait for an answer. */
 export interface OpenQuestions {
-  /** Of this server, or of all; with `user`, those that are asked for requests of that user. */
+  /** Counts the questions of this server, or of all; with `user`, those for requests of that user. */
   count(of?: { readonly server?: string; readonly user?: string }): number;
   /**
-   * Keeps the question and waits for its end: an answer, wherever it was given, its time, or the
-   * signal, after which it is `lost`. Rejects with StoreError when it could not be kept.
+   * Stores the question and waits for its end: an answer, on whichever broker it was given, its expiry, or the
+   * signal, after which it is `lost`. Rejects with StoreError when it could not be stored.
    */
   ask(
     question: Question,
@@ -24,13 +24,13 @@ export interface OpenQuestions {
     },
   ): Promise<QuestionEnd>;
   /**
-   * Keeps a question that no request waits for, until it is answered or its time is over. Rejects
-   * with StoreError when it could not be kept.
+   * Stores a question that no request waits for, until it is answered or expires. Rejects
+   * with StoreError when it could not be stored.
    */
   post(question: Question, elicitationId: string | undefined): Promise<void>;
-  /** The server says that what it asked for has happened: a pending question of that id is accepted. */
+  /** The server reports the interaction as complete: a pending question of that id is accepted. */
   complete(server: string, elicitationId: string): void;
-  /** Looks for answers now, for instance because one was given here. */
+  /** Polls for answers now, for instance because one was given here. */
   look(): void;
   stop(): void;
 }
@@ -44,17 +44,17 @@ export interface OpenQuestionsOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** How this broker ends a question: its time is over, nobody waits, or the server says that it has happened. */
+/** How this broker ends a question: it expired, its request ended, or the server reported its interaction as complete. */
 type EndHere = "expired" | "lost" | "accepted";
 
-/** An answer that another broker took is found this late. */
+/** The interval at which answers that another broker received are polled. */
 const LOOK_MS = 500;
-/** Ten looks between two signs of life, which last three times as long. */
+/** Ten polls between two signs of life, which are valid three times as long. */
 const LOOKS_PER_TOUCH = 10;
 
 interface Waiting {
   readonly question: Question;
-  /** The server's own name of what it asks for; only addresses to open have one. */
+  /** The server's own id of the interaction; only addresses to open have one. */
   readonly elicitationId: string | undefined;
   readonly settle: (end: QuestionEnd) => void;
 }
@@ -72,7 +72,7 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
     clearInterval(timer);
     timer = null;
   };
-  /** Ends a question from here, unless somebody has answered it meanwhile: then the answer counts. */
+  /** Ends a question from here, unless it was answered meanwhile: then the answer counts. */
   const give = async ({ question }: Waiting, state: EndHere): Promise<void> => {
     const ended = { ...question, state, endedAt: new Date(now()).toISOString() };
     const stored = { question: ended, holder };
@@ -80,7 +80,7 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
   };
   const finish = async (stored: StoredQuestion): Promise<void> => {
     const { question, content } = stored;
-    if (!waiting.has(question.id)) return; // two looks at the same time found it
+    if (!waiting.has(question.id)) return; // two polls at the same time found it
     leave(question.id, endOf(stored));
     onEnded(question);
     if (content !== undefined) await store.forgetContent(stored);
@@ -144,7 +144,7 @@ export function createOpenQuestions(options: OpenQuestionsOptions): OpenQuestion
   };
 }
 
-/** Of this server, or of all. */
+/** Filters the questions of one server, or returns all. */
 function ofServer(waiting: ReadonlyMap<string, Waiting>, server: string | undefined): Waiting[] {
   return [...waiting.values()].filter(
     ({ question }) => server === undefined || question.server === server,

@@ -8,7 +8,7 @@ import { z } from "zod";
 
 /**
  * Reads the schema of an elicitation as a form, or returns what is wrong with it. Only the flat
- * shape that MCP allows is taken: whatever else stands in it could not be shown or checked.
+ * shape that MCP allows is accepted: any other keyword could not be shown or checked.
  */
 export function readForm(schema: unknown): { form: QuestionForm } | { problem: string } {
   const shape = RequestedSchema.safeParse(schema);
@@ -29,7 +29,7 @@ export function readForm(schema: unknown): { form: QuestionForm } | { problem: s
     : { problem: "requestedSchema has too many or unusable fields" };
 }
 
-/** What does not fit, one text for each field. Values are not repeated: they may be private. */
+/** Returns the misfits of an answer, one text for each field. Values are not repeated: they may be private. */
 export function contentProblems(form: QuestionForm, content: AnswerContent): string[] {
   const unknown = Object.keys(content)
     .filter((name) => !Object.hasOwn(form.fields, name))

@@ -5,7 +5,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/** A question with what only brokers need. */
+/** A question with the fields that only brokers need. */
 export const StoredQuestion = z.object({
   question: Question,
   /** The broker that waits for the answer. */
@@ -29,7 +29,7 @@ export type QuestionStore = ReturnType<typeof createQuestionStore>;
 
 /**
  * Questions in Redis, in one hash. A question leaves `pending` once, by compare-and-set, so that of
- * two answers one counts. The content of an answer is in it only until the broker that waits has taken it.
+ * two answers one counts. The content of an answer is in it only until the waiting broker has read it.
  */
 export function createQuestionStore(redis: Redis) {
   return {
@@ -46,13 +46,13 @@ export function createQuestionStore(redis: Redis) {
       if (ids.length === 0) return [];
       return (await fromRedis(redis.hmget(KEY, ...ids))).map(parsed);
     },
-    /** Puts an ended question in the place of the pending one; returns what stands there then. */
+    /** Replaces the pending question with the ended one; returns the question that is stored afterwards. */
     async end(stored: StoredQuestion): Promise<StoredQuestion | null> {
       const text = toJson(stored);
       const result = await fromRedis(redis.eval(END, 1, KEY, stored.question.id, text));
       return parsed(typeof result === "string" ? result : null);
     },
-    /** Takes the content of an answer out. */
+    /** Deletes the content of an answer. */
     async forgetContent({ question, holder }: StoredQuestion): Promise<void> {
       await fromRedis(redis.hset(KEY, question.id, toJson({ question, holder })));
     },
@@ -63,7 +63,7 @@ export function createQuestionStore(redis: Redis) {
     async remove(ids: readonly string[]): Promise<void> {
       if (ids.length > 0) await fromRedis(redis.hdel(KEY, ...ids));
     },
-    /** Says that the holder lives, for {@link HOLDER_TTL_SECONDS}. */
+    /** Records that the holder is alive, for {@link HOLDER_TTL_SECONDS}. */
     async touchHolder(holder: string): Promise<void> {
       await fromRedis(redis.set(holderKey(holder), "1", "EX", HOLDER_TTL_SECONDS));
     },
@@ -79,7 +79,7 @@ function holderKey(holder: string): string {
   return `yard:{mcp:questions}:holder:${holder}`;
 }
 
-/** A record that another version wrote and that is not understood is as good as none. */
+/** A record of another version that cannot be parsed is treated as missing. */
 function parsed(text: string | null | undefined): StoredQuestion | null {
   if (typeof text !== "string") return null;
   const result = StoredQuestion.safeParse(JSON.parse(text));

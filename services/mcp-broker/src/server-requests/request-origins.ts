@@ -5,17 +5,17 @@ import type { CallClock } from "../limits/call-clock.ts";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { PolicyGate, Requester } from "@switchyard/service/tool-provider/policy-gate";
 
-/** A request that a server works on, and on whose behalf. */
+/** A request that a server works on, with its requester. */
 export interface RequestOrigin {
   readonly requester: Requester;
   readonly isOver: boolean;
   /** Calls back when the request has ended, at once when it has already. */
   onEnd(callback: () => void): void;
-  /** Stops its time until the returned function is called: a person is asked something for it. */
+  /** Pauses its time limit until the returned function is called: a person answers a question for it. */
   pause(): () => void;
 }
 
-/** Who asks for a request, and its time. */
+/** The requester of a request, and its time limit. */
 export interface RequestBy {
   readonly requester: Requester;
   readonly clock: CallClock;
@@ -24,9 +24,9 @@ export interface RequestBy {
 export type RequestOrigins = ReturnType<typeof createRequestOrigins>;
 
 /**
- * Remembers on whose behalf each server works, so that what it asks back is decided for those
+ * Records on whose behalf each server works, so that the requests that it sends back are decided for those
  * principals. Over HTTP a server's question comes in the answer to a request, so its origin is
- * certain. Over stdio nothing says which request it belongs to, and every request in work counts. A server stands here as
+ * certain. Over stdio nothing shows which request it belongs to, and every request in work counts. The key of a server is
  * its configuration object, of which each instance of a run or a session has one of its own.
  */
 export function createRequestOrigins() {
@@ -51,7 +51,7 @@ export function createRequestOrigins() {
         end();
       }
     },
-    /** The origins of what a server asks in this moment; none when it works on nothing. */
+    /** The origins of a request that a server sends now; none when it works on nothing. */
     of(server: ServerConfig): readonly RequestOrigin[] {
       const own = current.getStore();
       if (own?.server === server && !own.origin.isOver) return [own.origin];
@@ -60,7 +60,7 @@ export function createRequestOrigins() {
   };
 }
 
-/** One for each who asked: several calls of one run are one question to the policy. */
+/** One for each requester: several calls of one run are one request to the policy. */
 export function distinctRequesters(origins: readonly RequestOrigin[]): Requester[] {
   const byKey = new Map<string, Requester>();
   for (const { requester } of origins) {
@@ -70,7 +70,7 @@ export function distinctRequesters(origins: readonly RequestOrigin[]): Requester
   return [...byKey.values()];
 }
 
-/** For whom a server may do what it asks for, when the policy allows it to each of them; else null. */
+/** The principals for whom a server may do what it requests, when the policy allows it to each of them; else null. */
 export async function allowedPrincipals(
   gate: PolicyGate,
   question: Parameters<PolicyGate["check"]>[0],
@@ -85,7 +85,7 @@ export async function allowedPrincipals(
   return allowed.length === answers.length ? allowed : null;
 }
 
-/** Not an AbortController: every tool call has an origin, and hardly any is asked about its end. */
+/** Not an AbortController: every tool call has an origin, and hardly any needs its end. */
 function beginOrigin({ requester, clock }: RequestBy): { origin: RequestOrigin; end: () => void } {
   const callbacks: (() => void)[] = [];
   let isOver = false;

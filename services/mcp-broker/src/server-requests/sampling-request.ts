@@ -5,7 +5,7 @@ import {
 } from "@switchyard/contracts/model-completion";
 import { z } from "zod";
 
-/** What a server wants sampled, and what the policy is asked about it. */
+/** A sampling that a server requests, and the arguments for the policy. */
 export interface SamplingRequest {
   readonly completion: z.input<typeof completeModel.request>;
   /** The messages are not among them: a rule looks at numbers and names, and a decision is logged. */

@@ -17,12 +17,12 @@ export interface SamplingDeps {
   readonly origins: RequestOrigins;
 }
 
-/** What a person's refusal is in the protocol's own examples; a refusal by rule is no different to the server. */
+/** The code of a person's refusal in the protocol's own examples; to the server a refusal by rule is the same. */
 const REFUSED = -1;
 
 /**
  * Answers `sampling/createMessage` with one call of the configured model, when the policy allows
- * it for everybody on whose behalf the server may be asking. Rejects with what the server is told.
+ * it for every principal on whose behalf the server may be acting. Rejects with the error for the server.
  */
 export async function sample(
   deps: SamplingDeps,
@@ -61,7 +61,7 @@ export async function sample(
   }
 }
 
-/** Everybody on whose behalf the server may be asking, each allowed; else it is refused. */
+/** All requesters on whose behalf the server may be acting, each allowed; else the request is refused. */
 async function allowedRequesters(
   { gate, origins }: SamplingDeps,
   config: ServerConfig,
