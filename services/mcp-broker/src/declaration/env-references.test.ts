@@ -68,7 +68,7 @@ test("an unset variable is an error that names it and its place, not an empty st
   );
 });
 
-test("a default stands in for a variable that is unset or empty", () => {
+test("a default replaces a variable that is unset or empty", () => {
   const server = config({ command: "a", args: ["${A:-one}", "${B:-two}", "${C:-}"] });
   const { launch } = resolveServer(server, { B: "" });
   assert.deepEqual(launch.transport === "stdio" && launch.args, ["one", "two", ""]);
@@ -137,7 +137,7 @@ test("no text keeps a secret after redaction [A31]", () => {
       const resolved = resolveServer(server, { SECRET: secret });
       fc.pre(!"${SECRET}".includes(secret));
       const shown = resolved.redact(parts.join(secret));
-      // A secret may only arise anew where the text beside it runs into the reference.
+      // A secret may only reappear where the text beside it runs into the reference.
       assert.ok(!shown.replaceAll("${SECRET}", "\0").includes(secret));
     }),
   );

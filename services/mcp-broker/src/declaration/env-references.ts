@@ -6,19 +6,18 @@ import type {
 } from "@switchyard/project/mcp-servers/server-config";
 
 /**
- * `${VAR}` and `${VAR:-default}` references. The values exist only while a connection is made: the
- * configuration keeps the reference, and whatever is shown later goes through `redact`, which puts
- * the reference back in the place of the value.
+ * `${VAR}` and `${VAR:-default}` references. The values exist only while a connection is made: the configuration keeps the
+ * reference, and every text that is shown later goes through `redact`, which replaces the value by the reference.
  */
 export interface ResolvedServer {
   readonly launch: StdioConfig | HttpConfig;
   /** Replaces every resolved value in a text by its reference. */
   redact(text: string): string;
-  /** The same for the end of a stream; what may be the rest of a value at its beginning is left out. */
+  /** The same for the end of a stream; text at its beginning that may be the rest of a value is left out. */
   redactTail(tail: StreamTail): string;
 }
 
-/** The end of what was written to a stream. */
+/** The end of a stream's text. */
 export interface StreamTail {
   readonly text: string;
   /** True when there was more before it, so that it may begin in the middle of anything. */
@@ -35,10 +34,10 @@ const REFERENCE = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s;
 /** `input:token`, `VAR:?text` and the like: a value that only another program would find. */
 const FOREIGN = /^[A-Za-z_]\w*:/;
 
-/** Of references in defaults of references. */
+/** The limit for references in defaults of references. */
 const MAX_DEPTH = 8;
 
-/** Shorter values stand in too many innocent words to be replaced everywhere. */
+/** Shorter values occur in too many innocent words to be replaced everywhere. */
 const MIN_REDACTED_LENGTH = 4;
 
 /** Resolves every reference of a server, or throws an UnsetVariableError that names the variable and the field. */
@@ -69,7 +68,7 @@ export function resolveServer(
   };
 }
 
-/** Takes away what may be the rest of a value at the beginning of a text; half a character there too. */
+/** Removes text at the beginning that may be the rest of a value; half a character there too. */
 function withoutRest(text: string, values: readonly string[]): string {
   const whole = text.replace(/^\uFFFD+/, "");
   const restOf = (value: string): number => {
@@ -121,7 +120,7 @@ function resolveRecord(
   );
 }
 
-/** Replaces what stands in `${…}`, inner ones counted; null leaves the text as it is. */
+/** Replaces the content of each `${…}`, inner ones counted; null leaves the text as it is. */
 function replaceReferences(text: string, replace: (inner: string) => string | null): string {
   if (!text.includes("${")) return text;
   const ends = closingBraces(text);

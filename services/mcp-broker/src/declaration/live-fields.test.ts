@@ -30,7 +30,7 @@ test("knows the fields that no connection is made of", () => {
     assert.ok(!makeSameConnection(before, read(other)), JSON.stringify(other));
 });
 
-test("what the policy hears about a server is new with its new fields", () => {
+test("the facts for the policy about a server follow its new fields", () => {
   const { config } = read({ tags: ["old"] });
   const next = read({ tags: ["new"], allowedAgentRoles: ["ops"], env: { A: "1" } }).config;
   assert.ok(config !== null && next !== null);

@@ -2,8 +2,8 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { ServerConfig, ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 
 /**
- * Fields that no connection is made of: a connected server takes them over as it is, and its calls
- * go on. Every other field needs a new connection.
+ * Fields that do not affect the connection: a connected server takes them over as it is, and its calls continue. Every other
+ * field needs a new connection.
  */
 const LIVE = [
   "name",
@@ -26,15 +26,15 @@ const LIVE = [
 
 const isLive = (field: string): boolean => LIVE.some((name) => name === field);
 
-/** True for entries that make the same connection, however they say it. */
+/** True for entries that make the same connection, however they write it. */
 export function makeSameConnection(before: ServerEntry, after: ServerEntry): boolean {
   if (before.config === null || after.config === null) return false;
   return connectionDigest(before.config) === connectionDigest(after.config);
 }
 
 /**
- * Takes over the live fields of a configuration into the one that a connection was made with. It is
- * changed in place: a configuration stands for its server by identity (`request-origins.ts`).
+ * Takes over the live fields of a configuration into the one that a connection was made with. It is changed in place: a
+ * configuration identifies its server (`request-origins.ts`).
  */
 export function takeLiveFields(config: ServerConfig, next: ServerConfig): void {
   const fields = Object.entries(next).filter(([field]) => isLive(field));

@@ -1,11 +1,11 @@
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
-/** Fields whose keys are changed one by one: nobody can send them whole without knowing the secrets in them. */
+/** Fields whose keys are changed one by one: a client cannot send them whole without the secrets in them. */
 const BY_KEY = new Set(["env", "headers"]);
 
 /**
- * A declaration with some fields changed: a value replaces the field, null takes it out. `env` and
- * `headers` are changed in the same way key by key. The id stays what it is.
+ * A declaration with some fields changed: a value replaces the field, null removes it. `env` and `headers` are changed in the
+ * same way key by key. The id stays what it is.
  */
 export function mergeDeclaration(declaration: JsonRecord, changes: JsonRecord): JsonRecord {
   const { id } = declaration;

@@ -3,7 +3,7 @@ import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 export const REDACTED = "[redacted]";
 
-/** Wide on purpose: a harmless value that is hidden costs nobody anything. */
+/** Wide on purpose: hiding a harmless value costs nothing. */
 const SECRET_NAME =
   /auth|cookie|pass|secret|token|key|credential|seed|session|signature|dsn|private/i;
 
@@ -11,8 +11,8 @@ const REFERENCE = /\$\{(?:env:)?[A-Za-z_]\w*\}/g;
 const SCHEME_ALONE = /^(?:bearer|basic|token|apikey)?$/i;
 
 /**
- * A declaration as it may be shown: references stay, since they say nothing; a literal value under
- * a name that looks secret, and whatever has the shape of a credential, is `[redacted]`.
+ * A declaration as it may be shown: references stay, since they reveal nothing; a literal value under a name that looks secret,
+ * and any text in the shape of a credential, is `[redacted]`.
  */
 export function shownDeclaration(declaration: JsonRecord): Record<string, unknown> {
   return Object.fromEntries(
@@ -20,7 +20,7 @@ export function shownDeclaration(declaration: JsonRecord): Record<string, unknow
   );
 }
 
-/** Paths of values that are the placeholder: somebody sends back what was shown to him. */
+/** Paths of values that are the placeholder: a client sends back a declaration as it was shown. */
 export function placeholdersIn(value: unknown, path = ""): string[] {
   if (typeof value === "string") return value.includes(REDACTED) ? [path] : [];
   if (typeof value !== "object" || value === null) return [];
