@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { isOneOff, nearNames } from "./near-names.ts";
 
-/** Edit distance by the book. */
+/** The textbook edit distance. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, n) => n);
   for (const [at, letter] of Array.from(one).entries()) {
@@ -43,7 +43,7 @@ test("finds a near name exactly when there is one", () => {
   );
 });
 
-test("says nothing of short names, and compares a bounded number of names with the same half", () => {
+test("reports nothing for short names, and compares a bounded number of names with the same half", () => {
   assert.equal(nearNames([["readfil", 1]]).find("readfi"), null);
   const many = Array.from({ length: 20_000 }, (_, n) => [`samehalf${n + 100_000}`, n] as const);
   const near = nearNames(many);

@@ -5,7 +5,10 @@ export interface NearNames<T> {
 
 /** Shorter names are near to each other by chance. */
 const SHORTEST = 8;
-/** Names with the same half that are compared with one; a server that has more of them only hides from a hint. */
+/**
+ * Names with the same half that are compared with one; a server that has more of them hides from a finding that is only
+ * informative.
+ */
 const MAX_COMPARED = 500;
 
 /**
@@ -16,7 +19,7 @@ export function nearNames<T>(entries: Iterable<readonly [name: string, value: T]
   const byHalf = new Map<string, [name: string, value: T][]>();
   for (const [name, value] of entries) {
     if (name.length < SHORTEST - 1) continue;
-    // Of a name with one letter fewer, as many, or one more.
+    // The halves of a name with one letter fewer, as many, or one more.
     for (const size of new Set([-1, 0, 1].map((more) => halfOf(name.length + more))))
       for (const key of keysOf(name, size)) {
         const sharing = byHalf.get(key);

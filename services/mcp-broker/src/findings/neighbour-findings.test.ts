@@ -70,7 +70,7 @@ test("shows a description that names another server's tools", () => {
   assert.deepEqual(found("x", "Goes with own_tool and mcp__mine__own_tool."), []);
 });
 
-test("a name that the server's own tools have means its own tool, whoever else has one of that name", () => {
+test("a name that the server's own tools have means its own tool, even if another server has one of that name", () => {
   assert.deepEqual(found("query", "Call list_tables first."), []);
   assert.deepEqual(found("query", "Call mcp__other__list_tables first."), [
     "soft cross_server_reference",
@@ -89,7 +89,7 @@ test("shows a reference to another server's tool wherever a model reads it", () 
   const definition = { inputSchema };
   const [finding] = neighbourFindings({ name: "x", definition }, of, neighbours);
   assert.equal(finding?.where, "/inputSchema/properties/path/description");
-  // What a value may be is not text about a tool, and a name is looked at by itself.
+  // A permitted value is not text about a tool, and a name is checked by itself.
   const values = { type: "object", properties: { mode: { enum: ["read_file"] } } };
   assert.deepEqual(found("read_file", "", { inputSchema: values }), []);
 });

@@ -4,7 +4,7 @@ import { nearNames, type NearNames } from "./near-names.ts";
 import { textsOf } from "./text-findings.ts";
 import { visible } from "@switchyard/service/visible-text";
 
-/** The tools of the other servers, by what findings about names need of them. */
+/** The tools of the other servers, with the facts that findings about names need. */
 export interface Neighbourhood {
   /** Own names of tools, with the servers that have them, by their skeleton. */
   readonly bySkeleton: ReadonlyMap<string, readonly Neighbour[]>;
@@ -21,7 +21,7 @@ export const noNeighbours: Neighbourhood = {
   near: nearNames([]),
 };
 
-/** Makes the neighbourhood of a server out of all tools that are known. */
+/** Creates the neighbourhood of a server from all known tools. */
 export function neighbourhoodOf(server: string, all: Iterable<Neighbour>): Neighbourhood {
   const others = [...all].filter((tool) => tool.server !== server);
   const bySkeleton = Map.groupBy(others, ({ tool }) => skeleton(tool));
@@ -31,7 +31,7 @@ export function neighbourhoodOf(server: string, all: Iterable<Neighbour>): Neigh
   };
 }
 
-/** Nobody takes a longer name for another by its looks, and a list may have ten thousand of them. */
+/** Readers do not confuse longer names by their looks, and a list may have ten thousand of them. */
 const LONGEST_COMPARED = 128;
 
 /** The names of a server's tools, those first that others must not look like. */
@@ -69,7 +69,7 @@ function foreignLetters(name: string): number {
   return name.match(/\P{ASCII}/gu)?.length ?? 0;
 }
 
-/** What a tool's name and descriptions have to do with other tools. `own` are those of its own server. */
+/** Findings about a tool's name and descriptions in relation to other tools. `own` are those of its own server. */
 export function neighbourFindings(
   tool: { readonly name: string; readonly definition: JsonRecord },
   { server, own }: { readonly server: string; readonly own: OwnNames },
@@ -85,8 +85,8 @@ export function neighbourFindings(
 }
 
 /**
- * What a name looks like: compatibility forms and marks folded, letters that look alike replaced by
- * one of them, and what separates words left out.
+ * The visual form of a name: compatibility forms and marks folded, letters that look alike replaced by one of them, and
+ * separators of words left out.
  */
 export function skeleton(name: string): string {
   let text = "";
@@ -133,7 +133,7 @@ const LOOKALIKES = new Map(
 function nameFindings(name: string, { bySkeleton, near }: Neighbourhood): ToolFinding[] {
   const own = skeleton(name);
   const same = bySkeleton.get(own) ?? [];
-  // The same name on two servers is common and harmless: their servers tell them apart.
+  // The same name on two servers is common and harmless: the servers' ids distinguish them.
   const imitated = same.find(({ tool }) => tool !== name && !differsInForm(tool, name));
   if (imitated !== undefined) return [nameFinding("name_imitates", name, imitated)];
   if (same.length > 0) return [];
@@ -141,7 +141,7 @@ function nameFindings(name: string, { bySkeleton, near }: Neighbourhood): ToolFi
   return close === null ? [] : [nameFinding("name_resembles", name, close)];
 }
 
-/** `read-file` and `readFile` are spellings; what is left beyond case and separators is imitation. */
+/** `read-file` and `readFile` are spellings; a difference beyond case and separators is imitation. */
 function differsInForm(one: string, other: string): boolean {
   return plain(one) === plain(other);
 }
@@ -164,7 +164,7 @@ function nameFinding(
   };
 }
 
-/** Letters that pass for others are only told apart by their numbers. */
+/** Letters that look like others can only be distinguished by their numbers. */
 function escapedName(name: string): string {
   return visible(name, 80).replaceAll(
     /[^\u0020-\u007e]/gu,
@@ -172,10 +172,10 @@ function escapedName(name: string): string {
   );
 }
 
-/** Where people and models are told something, in the schema too. */
+/** Positions of the texts that people and models read, in the schema too. */
 const TELLING = /\/(?:description|title)$/;
 
-/** A description that names another server's tools may want to change how they are used. The first one says it. */
+/** A description that names another server's tools may want to change how they are used. Only the first one is reported. */
 function referenceFindings(
   definition: JsonRecord,
   of: { readonly server: string; readonly own: OwnNames },
@@ -197,7 +197,7 @@ function referenceFindings(
   return [];
 }
 
-/** A name that the server has, too, means its own tool: whoever describes tools speaks of those beside them. */
+/** A name that the server has, too, means its own tool: descriptions often mention the tools beside them. */
 function foreignToolIn(
   text: string,
   { server, own }: { readonly server: string; readonly own: OwnNames },

@@ -7,8 +7,8 @@ const MAX_PROPERTIES = 100;
 const MAX_DEPTH = 5;
 
 /**
- * What a schema means for those who use it: the broker, which cannot check all of it, and model
- * providers, which refuse some of it. `raw` is the schema as the server wrote it.
+ * Findings about a schema for its users: the broker, which cannot check all of it, and model providers, which refuse some of it.
+ * `raw` is the schema as the server wrote it.
  */
 export function schemaFindings(where: string, schema: JsonRecord, raw: unknown): ToolFinding[] {
   const prepared = prepareSchema(schema);
@@ -71,7 +71,7 @@ function portability(where: string, schema: JsonRecord, raw: unknown): ToolFindi
   return findings;
 }
 
-/** Every place where a schema may stand, as far as the checks above need it; depth counts objects. */
+/** Every position at which a schema may appear, as far as the checks above need it; depth counts objects. */
 function* subschemas(
   root: JsonRecord,
 ): Generator<{ inner: JsonRecord; path: string; depth: number }> {

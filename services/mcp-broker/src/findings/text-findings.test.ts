@@ -6,7 +6,7 @@ import { visible } from "@switchyard/service/visible-text";
 const codes = (definition: Record<string, unknown>): string[] =>
   textFindings(definition).map(({ code, severity, where }) => `${severity} ${code} ${where}`);
 
-test("finds characters that are not seen, wherever they stand in a definition", () => {
+test("finds invisible characters, wherever they are in a definition", () => {
   for (const hidden of [
     "\u200b",
     "\u2060",

@@ -3,12 +3,12 @@ import { pointerToken } from "@switchyard/contracts/json-pointer";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { visible } from "@switchyard/service/visible-text";
 
-/** What a text must have before it is looked at closely: most have none of it. */
+/** The characters or words that a text must contain before it is checked closely: most contain none of them. */
 const SUSPECT =
   // oxlint-disable-next-line no-control-regex, no-misleading-character-class -- matching such characters is the purpose
   /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\p{Cf}|\p{Variation_Selector}/u;
 
-/** Characters that are neither seen nor part of how any script or emoji is written. */
+/** Characters that are neither visible nor part of how any script or emoji is written. */
 const HIDDEN =
   // oxlint-disable-next-line no-misleading-character-class -- matching such characters is the purpose
   /[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180e\u200b\u2060-\u2064\u206a-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb]|[\u{1bca0}-\u{1bca3}\u{1d173}-\u{1d17a}]|\p{Variation_Selector}{2,}/u;
@@ -42,7 +42,7 @@ const PAYLOAD = /[A-Za-z0-9+/]{160,}={0,2}|(?:curl|wget)\s[^\n|]{1,200}\|\s{0,5}
 const MAX_TEXTS = 20_000;
 const CONTEXT = 30;
 
-/** What can be said of the texts of a definition, its keys too, without asking anybody. */
+/** Findings about the texts of a definition, its keys too, that need no data from elsewhere. */
 export function textFindings(definition: JsonRecord): ToolFinding[] {
   const findings: ToolFinding[] = [];
   for (const { text, where, isKey } of textsOf(definition)) {
@@ -59,7 +59,7 @@ export function textFindings(definition: JsonRecord): ToolFinding[] {
     match: RegExpExecArray | null,
     where: string,
   ): void {
-    // The first of a kind at a place says it.
+    // The first of a kind at a position is reported.
     if (match === null || findings.some((one) => one.code === rule.code && one.where === where))
       return;
     const around = match.input.slice(
@@ -70,7 +70,7 @@ export function textFindings(definition: JsonRecord): ToolFinding[] {
   }
 }
 
-/** Every text of a definition and every key, each with its place; of a definition beyond all measure the first ones. */
+/** Every text of a definition and every key, each with its position; of an oversized definition the first ones. */
 export function* textsOf(
   definition: JsonRecord,
 ): Generator<{ text: string; where: string; isKey: boolean }> {
