@@ -11,12 +11,12 @@ import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ChildMemory } from "../process/child-memory.ts";
 
-/** Server ids that counters tell apart; those beyond count as `other` until the next start. */
+/** Server ids with a label value of their own; those beyond count as `other` until the next start. */
 const MAX_SERVERS = 1_000;
 
 /**
- * What the broker counts. Labels are server ids, states and codes of the contract. Servers come and
- * go over the bus, so of the ids that counters have seen only so many stand by themselves.
+ * The broker's metrics. Labels are server ids, states and codes of the contract. Servers come and go over the bus, so only a
+ * limited number of ids get a label value of their own.
  */
 export interface BrokerMetrics extends CallMetrics {
   readonly countRestart: (server: string) => void;
@@ -56,7 +56,8 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
     countDecision,
     countRestart: (id) => restarts.inc({ server: labelOf(id) }),
     watch(pool, children, owner) {
-      // Who owns a server tells of it: here it is unconnected, and nothing is wrong with that. One that all serve has a connection in each.
+      // A server's owner reports it: here it is unconnected, and nothing is wrong with that. One that all serve has a connection
+      // in each.
       const own = (): readonly PoolMember[] =>
         pool.members.filter(
           ({ connection }) => owner.leases.stateOf(connection.entry.id)?.isStateless ?? true,
@@ -94,7 +95,7 @@ function gaugesIn(registry: Registry): AddGauge {
         async collect() {
           const values: Parameters<SetValue>[] = [];
           await collect((...value) => values.push(value));
-          this.reset(); // a server that went leaves no value behind
+          this.reset(); // a removed server leaves no value behind
           for (const [of, value] of values) this.set(of, value);
         },
       }),
@@ -126,7 +127,7 @@ function watchServers(gauge: AddGauge, own: () => readonly PoolMember[]): void {
 }
 
 function watchQueues(gauge: AddGauge, own: () => readonly PoolMember[], pool: ServerPool): void {
-  /** Of the server's own queue and of those of its instances. */
+  /** Counts the server's own queue and those of its instances. */
   const countCalls = (set: SetValue, count: (queue: CallQueue) => number): void => {
     for (const member of own()) {
       const { id } = member.connection.entry;

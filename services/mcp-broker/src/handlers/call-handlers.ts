@@ -25,7 +25,7 @@ import type { ServerOwner } from "../ownership/server-owner.ts";
 export interface HandlerDeps {
   readonly pool: ServerPool;
   readonly owner: Pick<ServerOwner, "views" | "leases">;
-  /** What is answered for each server. */
+  /** The endpoints that answer for each server. */
   readonly endpoints: ServerEndpoints;
   readonly calls: CallDeps & CancelDeps;
   readonly features: Features;
@@ -49,7 +49,7 @@ export function handle(service: Service, deps: HandlerDeps): void {
   service.handle(
     cancelCallAt,
     (request, context) => {
-      // Only brokers may publish here; what they say about the caller is believed for that.
+      // Only brokers may publish here, so their statement about the caller is trusted.
       if (context.caller !== BROKER) return { cancelled: false };
       const requester = { ...requesterOf(context, request.token), onBehalfOf: request.onBehalfOf };
       return cancelHere(calls, request, requester);
@@ -86,8 +86,8 @@ export function handle(service: Service, deps: HandlerDeps): void {
 }
 
 /**
- * A server that is down because another broker owns it by now is not down for the caller, who can
- * ask there. `server_down` is only said of calls that were not sent.
+ * A server that is down because another broker has become its owner is not down for the caller, who can call there. `server_down`
+ * is only returned for calls that were not sent.
  */
 async function whileOwned<T>(
   server: string,

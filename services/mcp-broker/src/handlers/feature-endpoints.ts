@@ -22,7 +22,7 @@ export interface FeatureEndpointDeps {
 
 const fail = failuresOf(contracts.featureErrors);
 
-/** A handler that is told the server and on whose behalf it is asked. */
+/** A handler that receives the server and the requester. */
 type FeatureHandler<R extends Rpc> = (
   request: z.output<R["request"]>,
   requester: Requester,
@@ -90,7 +90,7 @@ export function openFeatureEndpoints(
   ];
 }
 
-/** Throws `server_down` when the server went while the call was on its way. */
+/** Throws `server_down` when the server was removed while the call was in flight. */
 export function memberOf(server: string, { pool }: Pick<FeatureEndpointDeps, "pool">): PoolMember {
   const member = pool.find(server);
   if (member !== null) return member;

@@ -31,7 +31,7 @@ import { withGuardedFetch } from "../auth/connection-auth.ts";
 export interface LoginDeps {
   readonly pool: ServerPool;
   readonly guard: EgressGuard;
-  /** Null when the broker has no key to keep logins with. */
+  /** Null when the broker has no key to encrypt logins with. */
   readonly store: LoginStore | null;
   /** NATS users that may log in and out. */
   readonly admins: readonly string[];
@@ -89,7 +89,7 @@ async function reconnected(
   return server;
 }
 
-/** Forgets the login here first: what the authorization server then does can take a while or fail. */
+/** Deletes the login here first: the authorization server's part can take a while or fail. */
 async function endLogin(
   deps: LoginDeps,
   store: LoginStore,
@@ -150,7 +150,7 @@ function resolved(config: ServerConfig, env: LoginDeps["env"]): ResolvedServer {
   }
 }
 
-/** Whatever ends a login is the word of somebody outside, except an answer that came too late. */
+/** Any error that ends a login comes from outside, except an answer that came too late. */
 async function failingAs<T>(server: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -169,7 +169,7 @@ async function failingAs<T>(server: string, work: () => Promise<T>): Promise<T> 
 const MAX_REASON = 500;
 
 function reasonOf(error: Error): string {
-  // What it received is the attacker's text when this is an attack.
+  // The received issuer is the attacker's text when this is an attack.
   if (error instanceof IssuerMismatchError)
     return `the authorization server is not the one that was asked (issuer of the ${error.kind})`;
   // The SDK's validator refused a member that no check of ours covers: its message is a list of paths and types.

@@ -26,7 +26,7 @@ export interface RegistryDeps {
   readonly admins: readonly string[];
 }
 
-/** What a connect leaves of its deadline for the answer. */
+/** The part of a connect's deadline that is reserved for the answer. */
 const REPLY_MARGIN_MS = 250;
 
 /** Answers the contracts of the registry. Reading is for every client, changes are for admins. */
@@ -38,7 +38,7 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   const isKnown = (id: string): boolean =>
     pool.find(id) !== null || owner.leases.stateOf(id) !== null;
 
-  /** Changes and questions go to the broker that has the connection. */
+  /** Changes and requests go to the broker that has the connection. */
   const atOwner = (
     server: string,
     request: OwnerRequest,
@@ -82,7 +82,7 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
   service.handle(resetServer, ({ server }, context) => {
     const by = adminOf(context);
     if (isKnown(server)) return changed(atOwner(server, { do: "reset", by }, context));
-    // One that was removed over the bus is nobody's.
+    // A server that was removed over the bus has no owner.
     return owner.claiming(server, async () => ({ server: await registry.reset(server, by) }));
   });
   service.handle(connectServer, ({ server }, context) =>
