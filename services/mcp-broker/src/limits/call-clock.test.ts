@@ -35,7 +35,7 @@ test("a call ends when its time is used up, as the protocol layer ends it", asyn
   assert.match(end, /Request timed out/);
 });
 
-test("the time stands still while a person is asked, and goes on where it stood", async () => {
+test("the time pauses while a person is prompted, and continues from the same point", async () => {
   const end = await onOneSecond((clock, move) => {
     move(600);
     const resume = clock.pause();

@@ -7,7 +7,7 @@ export interface CallLimits {
   readonly signal: AbortSignal;
 }
 
-/** The time that a server may take for one request. It stands still while a person is asked something. */
+/** The time that a server may take for one request. It pauses while a person answers a question. */
 export function createCallClock() {
   const ended = new AbortController();
   let leftMs = 0;
@@ -23,7 +23,7 @@ export function createCallClock() {
     countedFrom = performance.now();
     timer = setTimeout(() => {
       isOver = true;
-      // What the protocol layer rejects with, as if its own time had ended.
+      // The error that the protocol layer would reject with if its own time had ended.
       ended.abort(new SdkError(SdkErrorCode.RequestTimeout, "Request timed out"));
     }, leftMs);
   };
@@ -35,7 +35,7 @@ export function createCallClock() {
   };
 
   return {
-    /** True when the time was used up. */
+    /** True when the time has expired. */
     get isOver(): boolean {
       return isOver;
     },
@@ -51,7 +51,7 @@ export function createCallClock() {
         if (pauses === 0 && isRunning) count();
       };
     },
-    /** Begins to count. The signal aborts when the time is used up, or with the one that is given. */
+    /** Starts the clock. The signal aborts when the time is used up, or with the one that is given. */
     start({ limitMs, signal }: CallLimits): AbortSignal {
       outer = signal;
       if (signal.aborted) forward();

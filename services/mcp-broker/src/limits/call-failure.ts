@@ -10,10 +10,10 @@ import type { Verdict } from "./circuit-breaker.ts";
 import { OldQuestionError } from "./old-question.ts";
 
 /**
- * What a failed request says about the tool: the one question is whether it may have run.
+ * The classes of a failed request: the one question is whether the tool may have run.
  * - `not_sent`: the server never saw the call.
  * - `answered`: the server answered, with a refusal or with something that is not a result.
- * - `timed_out`: nothing came in time; the server was told to stop.
+ * - `timed_out`: no answer came in time; the server was notified to stop.
  * - `lost`: the connection ended after the call was sent.
  */
 export interface CallFailure {
@@ -35,8 +35,8 @@ const BEFORE_SENDING = new Set([
 const EGRESS_REFUSED = "EGRESS_REFUSED";
 
 /**
- * The SDK marks so what goes wrong where a request gets its login: before it is sent, or after the server turned it away with
- * 401 or 403. Whether a login is missing, Redis is away or the authorization server answers nothing: the call was not made.
+ * The SDK sets this mark on errors from where a request gets its login: before it is sent, or after the server refused it with 401
+ * or 403. Whether a login is missing, Redis is down or the authorization server does not answer: the call was not made.
  */
 const AT_THE_LOGIN = Symbol.for("mcp.authSeamEscape");
 
@@ -66,13 +66,13 @@ export function classifyCallFailure(error: unknown): CallFailure {
   return { kind: code !== null && BEFORE_SENDING.has(code) ? "not_sent" : "lost", reason };
 }
 
-/** HTTP statuses of a session that the server does not know: the specification prescribes the first. */
+/** HTTP statuses for a session that the server does not have: the specification prescribes the first. */
 const SESSION_IS_GONE = new Set([404, 410]);
 /** These have other reasons, too, which only the body distinguishes. */
 const SESSION_MAY_BE_GONE = new Set([400, 401]);
 const ABOUT_THE_SESSION = /session|not (?:yet )?initiali[sz]ed|initiali[sz]e first/i;
 
-/** True for an error of a server that does not know the session of the request. */
+/** True for an error of a server that does not have the session of the request. */
 export function speaksOfSession(error: unknown): boolean {
   const message =
     typeof error === "object" && error !== null ? Reflect.get(error, "message") : null;
@@ -80,7 +80,7 @@ export function speaksOfSession(error: unknown): boolean {
 }
 
 /**
- * True when a request that was not sent may succeed in a new session: the server does not know this one any more, or it could not be
+ * True when a request that was not sent may succeed in a new session: the server no longer has this one, or it could not be
  * reached and may have restarted. A stateless connection has no session that could be gone.
  */
 export function mayNeedNewSession(
@@ -132,7 +132,7 @@ export function errorText(error: unknown): string {
 
 const POST_FAILED = "Error POSTing to endpoint:";
 
-/** The SDK tells of a refused request its body or its status, and the body may be empty or a page for a browser. */
+/** The SDK's error for a refused request holds its body or its status, and the body may be empty or a page for a browser. */
 function httpText({ message, status, data }: SdkHttpError): string {
   const isPost = message.startsWith(POST_FAILED);
   const text = isPost ? message.slice(POST_FAILED.length) : String(Object(data)["text"] ?? "");
@@ -158,7 +158,7 @@ function kindOfCode(code: SdkErrorCode): CallFailure["kind"] {
     case SdkErrorCode.InputRequiredRoundsExceeded:
       return "answered";
     default:
-      return "lost"; // the rest are ends of the connection
+      return "lost"; // the other codes are ends of the connection
   }
 }
 

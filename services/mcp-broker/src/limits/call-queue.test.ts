@@ -11,7 +11,7 @@ import {
 
 const patient = { timeoutMs: 60_000, signal: new AbortController().signal };
 
-/** A queue that runs tasks in its places. */
+/** A queue that runs tasks in its slots. */
 function createCallQueue(limits: Parameters<typeof createQueue>[0]) {
   const queue = createQueue(limits);
   return Object.assign(queue, {
@@ -54,7 +54,7 @@ test("a place is free again after a task that failed", async () => {
   assert.equal(await queue.run(() => Promise.resolve("yes"), patient), "yes");
 });
 
-test("with a higher limit those that wait begin, in their order; a lower one ends nobody", async () => {
+test("with a higher limit the waiting calls begin, in their order; a lower one ends no call", async () => {
   const limits = { maxConcurrency: 1, queueLimit: 8 };
   const queue = createCallQueue(limits);
   const { opened, open } = gate();
@@ -134,7 +134,7 @@ test("keeps the order of arrival and never exceeds its limits", async () => {
   );
 });
 
-test("says that a call's time ran out, and not that a server without work has too much", () => {
+test("reports that a call's time ran out, and not that a server without work has too much", () => {
   const late = new QueueWaitError("the time had run out");
   assert.match(notBegun("lab", { inFlight: 0, queued: 0 }, late), /^The call's time ran out/);
   const full = new QueueFullError("no more may wait");

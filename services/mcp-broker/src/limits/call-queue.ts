@@ -13,13 +13,13 @@ export class QueueWaitError extends Error {
   override readonly name = "QueueWaitError";
 }
 
-/** Says to the caller why a call was not begun, and what to do. */
+/** Returns the message to the caller: why its call was not begun, and the remedy. */
 export function notBegun(
   server: string,
   { inFlight, queued }: Pick<CallQueue, "inFlight" | "queued">,
   error: QueueFullError | QueueWaitError,
 ): string {
-  // However little the server has to do.
+  // The time ran out although the server has nothing to do.
   if (error instanceof QueueWaitError && inFlight + queued === 0)
     return `The call's time ran out before it could be sent to MCP server ${server}; it was not made. Give it more time and make it again.`;
   return `MCP server ${server} has ${inFlight} calls in work and ${queued} waiting, and ${error.message}; the call was not made. Try again later.`;
@@ -36,7 +36,7 @@ export function createCallQueue(limits: {
   const waiting = new Set<() => void>();
   let inFlight = 0;
 
-  /** Those that wait come first, so that nobody overtakes the queue. */
+  /** Calls that already wait come first, so that no later call overtakes the queue. */
   const admit = (): void => {
     for (const next of waiting) {
       if (inFlight >= limits.maxConcurrency) return;
@@ -72,11 +72,11 @@ export function createCallQueue(limits: {
     get queued(): number {
       return waiting.size;
     },
-    /** The limits are others now: whoever has a slot by that begins. */
+    /** The limits have changed: calls that get a slot by the change begin. */
     limitsChanged: admit,
     /**
-     * Waits for a free slot, which whoever got it leaves. Rejects with QueueFullError at once when too
-     * many wait already, and with QueueWaitError when the time is over or the signal aborts before.
+     * Waits for a free slot, which its holder leaves. Rejects with QueueFullError at once when too many wait already, and with
+     * QueueWaitError when the time is over or the signal aborts before.
      */
     async enter(wait: QueueWait): Promise<void> {
       if (wait.signal.aborted || wait.timeoutMs <= 0)

@@ -1,11 +1,11 @@
 import type { CircuitState } from "@switchyard/contracts/mcp-calls";
 
 /**
- * Keeps calls from a server that fails again and again. Only failures of the connection count: time-outs
- * of the server's own limit and lost connections. Every answer of the server counts as good, even a malformed one.
+ * Keeps calls from a server that fails repeatedly. Only failures of the connection count: time-outs of the server's own limit and
+ * lost connections. Every answer of the server counts as good, even a malformed one.
  *
- * Closed, it counts failures in a row. Open, it refuses until a pause is over. Then one call tries:
- * its success closes the circuit, its failure opens it for twice as long.
+ * Closed, it counts failures in a row. Open, it refuses until a pause is over. Then one call tries: its success closes the
+ * circuit, its failure opens it for twice as long.
  */
 export type Circuit =
   | { readonly state: "closed"; readonly failures: number }
@@ -13,8 +13,8 @@ export type Circuit =
   | { readonly state: "half_open"; readonly openings: number };
 
 /**
- * What a call says about the way to the server: `none` for one that was taken back or never sent,
- * `lost` for one whose connection ended, which takes along every call that is on it.
+ * The result of a call for the circuit: `none` for one that was cancelled or never sent, `lost` for one whose connection ended,
+ * which ends every call that is on it.
  */
 export type CallEnd = Verdict | "lost";
 export type Verdict = "good" | "bad" | "none";
@@ -27,7 +27,7 @@ export type Admission =
 export const FAILURES_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** How soon to look again while another call tries; how long that takes nobody knows. */
+/** How soon a caller should retry while another call probes the server, which takes an unknown time. */
 const PROBING_RETRY_MS = 1_000;
 
 export const closedCircuit: Circuit = { state: "closed", failures: 0 };
@@ -56,7 +56,7 @@ export function admit(
   }
 }
 
-/** Takes the verdict of an admitted call. Late calls of a circuit that has opened since say nothing new. */
+/** Records the verdict of an admitted call. Late calls of a circuit that has opened since have no effect. */
 export function settle(
   circuit: Circuit,
   call: { readonly verdict: Verdict; readonly isProbe: boolean },
@@ -81,7 +81,7 @@ export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 export function createCircuitBreaker(now: () => number) {
   let circuit = closedCircuit;
   let entries = 0;
-  /** How many calls had entered when a loss was counted last: those tell of the same loss. */
+  /** How many calls had entered when a loss was counted last: they report the same loss. */
   let entriesAtLoss = 0;
   const verdictOf = (end: CallEnd, { entry, isProbe }: { entry: number; isProbe: boolean }) => {
     if (end !== "lost") return end;
@@ -98,7 +98,7 @@ export function createCircuitBreaker(now: () => number) {
       const { admission } = admit(circuit, now());
       return admission.admitted ? null : admission.retryAfterMs;
     },
-    /** Lets a call through, whose verdict must follow, or says when to try again. */
+    /** Lets a call through, whose verdict must follow, or returns when to retry. */
     enter(): { readonly settle: (end: CallEnd) => void } | { readonly retryAfterMs: number } {
       const entered = admit(circuit, now());
       circuit = entered.circuit;

@@ -14,7 +14,7 @@ const REFUSALS = [
   /^Server-to-client requests are not available on protocol revision [\d-]+: '[\w/]+' cannot be sent while serving a request on that revision\. /,
 ];
 
-/** True for the text of an error with which a server says that it could not ask its client in a connection of 2026-07-28. */
+/** True for the text of an error with which a server reports that it could not ask its client in a connection of 2026-07-28. */
 export function isOldQuestion(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(text));
 }

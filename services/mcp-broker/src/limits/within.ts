@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 
-/** Waits for the work, but not longer than the time; the work goes on. Rejects as it does. */
+/** Waits for the work, but not longer than the time; the work continues. Rejects as it does. */
 export async function within(timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const waiting = new AbortController();
   const { signal } = waiting;
