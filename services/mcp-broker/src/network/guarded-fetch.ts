@@ -19,8 +19,9 @@ const MAX_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * `fetch` with a resolver of our own. Redirects are followed here, and within their origin only: a request speaks for
- * somebody to the server that an administrator or checked metadata named, and to nobody whom that server names.
+ * `fetch` with a resolver of our own. Redirects are followed here, and within their origin only: a request carries the
+ * credentials of a login to the server that an administrator or checked metadata named, and to no other server that this one
+ * names.
  */
 export function createGuardedFetch({ guard, own }: GuardedFetchOptions): GuardedFetch {
   // A call has its own time, and an event stream may be silent for hours.
@@ -90,7 +91,7 @@ async function readInit(init: RequestInit): Promise<RequestToSend> {
   return { method, headers, body: Buffer.from(await written.arrayBuffer()), signal };
 }
 
-/** What `fetch` threw, with what lies below it in the message: whoever wraps it shows nothing else. */
+/** The error that `fetch` threw, with its causes in the message: wrapping errors show nothing else. */
 function toFetchError(error: unknown, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted === true) return signal.reason;
   const cause = error instanceof Error ? error.cause : null;
