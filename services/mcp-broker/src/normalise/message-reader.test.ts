@@ -49,7 +49,7 @@ test("null or a second member beside a result or an error does not spoil it", ()
   assert.deepEqual(answerTo("x/other", { result: null, error, took: 5 }).message, message);
 });
 
-test("an answer with a result and an error, or with neither, is an error that says so", () => {
+test("an answer with a result and an error, or with neither, is an error that names the fault", () => {
   for (const answer of [{ result: {}, error: { code: 1, message: "no" } }, {}, { other: 1 }])
     assert.equal(answerTo("x/other", answer).message.error.message, MALFORMED_ANSWER);
 });

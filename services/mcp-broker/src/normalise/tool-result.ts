@@ -5,7 +5,7 @@ import {
 } from "@switchyard/contracts/content-blocks";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
-/** What a tool answered, in the form that MCP prescribes. */
+/** The result of a tool, in the form that MCP prescribes. */
 export interface ToolResult {
   readonly content: CleanContent["content"];
   /** Missing: the tool has none. */
@@ -22,9 +22,9 @@ export interface NormalResult {
 }
 
 /**
- * The result of `tools/call` from what a server answered. The tool has run by then, so an answer is never refused for its form:
- * a caller that got an error would run the tool again. `null` in the place of an optional member is dropped, and `content` is
- * repaired block by block.
+ * The result of `tools/call` from a server's answer. The tool has run already, so an answer is never refused for its form: a
+ * caller that got an error would run the tool again. `null` in an optional member is dropped, and `content` is repaired block by
+ * block.
  */
 export function normalToolResult(answer: unknown): NormalResult {
   const { raw, findings } = membersOfAnswer(answer);
