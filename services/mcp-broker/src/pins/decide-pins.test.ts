@@ -75,7 +75,7 @@ test("holds every change, and takes the approved definition back", () => {
   assert.equal(state(see(changed, seen("a"))), "approved");
 });
 
-test("takes other texts of the same schema where the trust setting says so, and nothing else", () => {
+test("accepts other texts of the same schema where the trust setting allows it, and nothing else", () => {
   const approved = see(undefined, seen("a"), reworded);
   assert.equal(state(approved), "approved");
   const next = see(approved, seen("b"), reworded);
@@ -83,7 +83,7 @@ test("takes other texts of the same schema where the trust setting says so, and 
   assert.equal(state(see(approved, seen("b"), { ...reworded, isSameShape: false })), "changed");
   for (const trust of ["pin-first-use", "review"] as const)
     assert.equal(state(see(approved, seen("b"), { ...reworded, trust })), "changed");
-  // A change that was held before the setting was made is taken at the next sight.
+  // A change that was held before the setting was made is accepted when it is listed next.
   const held = see(approved, seen("b"));
   assert.equal(state(see(held, seen("b"), reworded)), "approved");
   const blocked = { ...approved, blocked: { by: "ann", at: first.now } };

@@ -12,7 +12,7 @@ export interface SeenTool {
 
 export interface Sight {
   readonly trust: TrustSetting;
-  /** True when the approved definition is another one in its texts alone. */
+  /** True when the approved definition differs in its texts alone. */
   readonly isSameShape: boolean;
   /** True when the server listed other tools before: this one came later. */
   readonly isLater: boolean;
@@ -20,12 +20,12 @@ export interface Sight {
 }
 
 /**
- * What a tool's record becomes when its server lists it; null when it stays as it is.
+ * The new record of a tool when its server lists it; null when it stays as it is.
  *
- * The tools of a server's first listing are approved or held, as its trust setting says, and those that come later
- * are held unless it says otherwise. A change of the definition waits for an approval,
- * unless the setting accepts other texts and these have nothing remarkable that the approved ones had not. When only the
- * server's identity changed, an administrator changed the server: that is a first sight of it.
+ * The tools of a server's first listing are approved or held, according to its trust setting, and those that come later are held
+ * unless it allows them. A change of the definition waits for an approval, unless the setting accepts other texts and these have
+ * no finding that the approved ones did not have. When only the server's identity changed, an administrator changed the server:
+ * that counts as a first listing of it.
  */
 export function seeTool(
   record: PinRecord | undefined,
@@ -78,14 +78,14 @@ function isOfPerson({ approved, blocked }: PinRecord): boolean {
   return isApproved || (blocked !== null && blocked.by !== BY_FINDING);
 }
 
-/** True when something remarkable was said that was not when somebody, or the first sight, approved. */
+/** True when there is a finding that the definition did not have when a person, or the first listing, approved it. */
 function hasNewFinding(record: PinRecord | undefined, { findings }: SeenTool): boolean {
   const known = record?.approved?.digest === record?.digest ? record?.findings : undefined;
   const codes = new Set(known?.map(({ code }) => code));
   return findings.some(({ code, where }) => !codes.has(code) && !isAboutSchema(code, where));
 }
 
-/** What is found in a schema's structure is the same in every wording of it. */
+/** Findings about a schema's structure are the same in every wording of it. */
 function isAboutSchema(code: ToolFinding["code"], where: string): boolean {
   return code.startsWith("schema_") && /^\/(?:input|output)Schema/.test(where);
 }
@@ -141,7 +141,7 @@ export function approveTools(
   return { changed: open.map((record) => withApproval(record, { by, at: now })) };
 }
 
-/** The records that a block changes, or the names that nothing is known of. */
+/** The records that a block changes, or the names without a record. */
 export function blockTools(
   records: ReadonlyMap<string, PinRecord>,
   { tools, by, now }: { tools: readonly string[]; by: string; now: string },
@@ -153,7 +153,7 @@ export function blockTools(
   return { changed: open.map((record) => withBlock(record, { by, at: now })) };
 }
 
-/** By the server's own name of the tool, or by the canonical one. */
+/** Finds a record by the server's own name of the tool, or by the canonical one. */
 export function findRecord(
   records: ReadonlyMap<string, PinRecord>,
   tool: string,

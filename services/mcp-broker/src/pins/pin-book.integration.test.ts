@@ -14,7 +14,7 @@ import { watchPins } from "./pin-watch.ts";
 const redisServer = await testRedis();
 const log = createLog({ service: "test", level: "silent" });
 
-/** One broker's book, with a connection of its own. */
+/** The pins of one broker, with a connection of its own. */
 async function openBook() {
   const redis = await connectRedis({ url: redisServer.url, name: "test", log });
   const written: PinsWritten[] = [];
@@ -63,7 +63,7 @@ function sighting(server: string, tools: Record<string, string>, trust: TrustSet
   };
 }
 
-test("lets another broker hear of an approval and of a block", async () => {
+test("notifies another broker of an approval and of a block", async () => {
   const [one, other] = await Promise.all([openBook(), openBook()]);
   const seen = sighting("heard", { a: "1" }, "review");
   await Promise.all([one.book.see(seen), other.book.see(seen)]);
@@ -119,14 +119,14 @@ test("reads the pins of a long listing once, however many parts it wrote and was
     () => other.book.stateOf("long", "t1999", digest("a")),
     (state) => state === "approved",
   );
-  // The notifications of both books come over one connection each, in order: after this one there are none on their way.
+  // The notifications of both brokers come over one connection each, in order: after this one none is in flight.
   await other.book.change("long", "ann", blocking({ tools: ["t0"], by: "ann" }));
   await until(
     () => one.book.stateOf("long", "t0", digest("a")),
     (state) => state === "blocked",
   );
   await one.book.reload("long"); // behind all others
-  // One for the writing, one for what the other book changed, and one if the subscription was ready late.
+  // One for the writing, one for the other broker's change, and one if the subscription was ready late.
   assert.ok(one.loads.length <= 3, `${one.loads.length} readings`);
 });
 

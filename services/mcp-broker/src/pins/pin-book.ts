@@ -24,7 +24,7 @@ export interface Sighting {
   readonly tools: readonly (SeenTool & { readonly definition: JsonRecord })[];
 }
 
-/** Records that were written here, by whom; null for what the trust setting and findings decided. */
+/** Records that were written here, with the user; null for those that the trust setting and findings decided. */
 export interface PinsWritten {
   readonly server: string;
   readonly records: readonly PinRecord[];
@@ -35,7 +35,7 @@ export interface PinBookOptions {
   readonly store: PinStore;
   readonly now: () => number;
   readonly onWritten: (written: PinsWritten) => void;
-  /** The states of a server's tools may be others than before. */
+  /** Called when the states of a server's tools may have changed. */
   readonly onView: (server: string) => void;
   readonly onTrouble: (server: string, problem: unknown) => void;
 }
@@ -53,13 +53,13 @@ const MAX_ATTEMPTS = 10;
 const BATCH = 250;
 
 /**
- * Knows which definitions of which tools are approved. What it knows it answers without asking;
- * what it does not know is not approved, so while Redis is down no new tool and no changed one gets in.
+ * Holds which definitions of which tools are approved. Loaded pins are answered from memory; a tool without a loaded pin is not
+ * approved, so while Redis is down no new tool and no changed one gets in.
  */
 export class PinBook {
   readonly #options: PinBookOptions;
   readonly #known = new Map<string, StoredPins>();
-  /** Sightings that could not be written, to be tried again. */
+  /** Sightings that could not be written, to be retried. */
   readonly #unwritten = new Map<string, Sighting>();
   readonly #queues = new Map<string, Promise<unknown>>();
   /** Reloads that have not begun: one serves all notifications until then. */
@@ -104,13 +104,13 @@ export class PinBook {
       );
   }
 
-  /** The tools of a server that are approved, as far as that is known. Never rejects. */
+  /** The approved tools of a server, as far as they are loaded. Never rejects. */
   async approvedTools(server: string): Promise<string[]> {
     if (!this.#known.has(server)) {
       try {
         await this.#load(server);
       } catch (error) {
-        if (!(error instanceof StoreError)) throw error; // what is seen now is told again then
+        if (!(error instanceof StoreError)) throw error; // the sighting is retried when Redis is back
       }
     }
     const records = this.#known.get(server)?.records.values() ?? [];
@@ -122,7 +122,7 @@ export class PinBook {
     return (await this.#options.store.load(server)).records;
   }
 
-  /** What was approved and what is listed, each null when it is not there. Rejects with StoreError. */
+  /** The approved and the listed definition, each null when it does not exist. Rejects with StoreError. */
   async definitions(
     server: string,
     record: PinRecord,
@@ -135,7 +135,7 @@ export class PinBook {
     };
   }
 
-  /** Changes pins as somebody wants. Rejects with StoreError. */
+  /** Applies a change of pins that a user requested. Rejects with StoreError. */
   async change(server: string, by: string, change: PinChange): Promise<Written> {
     return this.#inTurn(server, () => this.#write(server, by, change));
   }
@@ -221,7 +221,7 @@ export class PinBook {
     }
   }
 
-  /** The listed tools whose approved definitions differ in their texts alone, where that is a reason to take them. */
+  /** The listed tools whose approved definitions differ in their texts alone, where that is a reason to accept them. */
   async #reworded(
     records: ReadonlyMap<string, PinRecord>,
     { server, trust, tools }: Sighting,

@@ -3,11 +3,11 @@ import { Digest } from "@switchyard/contracts/ids";
 import { ToolFinding } from "@switchyard/contracts/mcp-pins";
 import { z } from "zod";
 
-/** What is kept of one tool of a server, whatever broker saw it. */
+/** The record of one tool of a server, whichever broker saw it. */
 export const PinRecord = z.object({
   tool: z.string(),
   name: z.string(),
-  /** Of the definition that was listed last. */
+  /** Digest of the definition that was listed last. */
   digest: Digest,
   definitionDigest: Digest,
   findings: z.array(ToolFinding),
@@ -22,7 +22,7 @@ export const PinRecord = z.object({
 });
 export type PinRecord = z.infer<typeof PinRecord>;
 
-/** In the place of a NATS user, which is never written so. */
+/** Replaces the name of a NATS user, which is never written like this. */
 export const BY_FIRST_USE = "first-use";
 export const BY_FINDING = "finding";
 export const BY_SCHEMA = "pin-schema";

@@ -13,7 +13,7 @@ import type { z } from "zod";
 import type { PinsWritten } from "./pin-book.ts";
 import { stateOf } from "./pin-record.ts";
 
-/** Tells the outside what became of pins: a log line and an event for each state that tools came into. */
+/** Reports changed pins: a log line and an event for each new state of tools. */
 export function createPinReporter(options: {
   bus: Bus;
   log: Log;

@@ -6,7 +6,7 @@ import { PinRecord } from "./pin-record.ts";
 
 export interface StoredPins {
   readonly revision: string;
-  /** By the server's own name of the tool. */
+  /** The records by the server's own name of the tool. */
   readonly records: ReadonlyMap<string, PinRecord>;
 }
 
@@ -20,7 +20,7 @@ interface PinCommit {
   readonly removed: readonly string[];
 }
 
-/** Every broker is told here which server's pins were written. */
+/** The channel on which every broker is notified which server's pins were written. */
 export const PINS_CHANNEL = "yard:mcp:pins-written";
 
 const REVISION = "revision";
@@ -69,11 +69,11 @@ export function createPinStore(redis: Redis) {
       }
       return { revision: fields[REVISION] ?? FIRST_REVISION, records };
     },
-    /** The revision that the pins have now; each commit changes it. */
+    /** The current revision of the pins; each commit changes it. */
     async revision(server: string): Promise<string> {
       return (await fromRedis(redis.hget(pinsKey(server), REVISION))) ?? FIRST_REVISION;
     },
-    /** False when somebody else has written since `revision` was read; nothing is written then. */
+    /** False when another writer has committed since `revision` was read; nothing is written then. */
     async commit(server: string, change: PinCommit): Promise<boolean> {
       const { revision, records, definitions, dropped, removed } = change;
       const args = [

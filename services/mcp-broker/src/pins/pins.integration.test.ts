@@ -49,7 +49,7 @@ async function refusedAs(broker: TestBroker, server: string, state: string): Pro
   );
 }
 
-/** Any broker of this file may have answered; the one with the connection hears of it in a moment. */
+/** Any broker of this file may have answered; the one with the connection is notified a moment later. */
 async function hears(broker: TestBroker, server: string, toolCount: number): Promise<void> {
   await broker.until(server, (info) => info.toolCount === toolCount);
 }
@@ -142,7 +142,7 @@ test("holds a tool that its server lists later, and blocks one that looks like a
   assert.deepEqual(await refresh("growing"), { toolCount: 0 });
 });
 
-test("goes on with a server that shuffles its descriptions where trust is pin-schema, and holds another schema", async () => {
+test("continues with a server that shuffles its descriptions where trust is pin-schema, and holds another schema", async () => {
   const words = (text: string, type = "string") =>
     tool(text, { inputSchema: { type: "object", properties: { table: { type } } } });
   await lists("shuffled", words("Tables: a, b."));
@@ -154,7 +154,7 @@ test("goes on with a server that shuffles its descriptions where trust is pin-sc
   await refusedAs(held, "shuffled", "changed");
   assert.equal((await api.diffPin({ server: "shuffled", tool: "read" })).isReworded, true);
   await held.stop();
-  // What was held is taken with the setting, and so is what comes later.
+  // A held definition is accepted with the setting, and so are later ones.
   const trusting = await start("shuffled", { trust: "pin-schema" });
   await hears(trusting, "shuffled", 1);
   await lists("shuffled", words("No table."));
@@ -168,7 +168,7 @@ test("goes on with a server that shuffles its descriptions where trust is pin-sc
   await refusedAs(trusting, "shuffled", "changed");
 });
 
-test("tells a caller whom the policy denies nothing about approvals", async () => {
+test("reveals nothing about approvals to a caller that the policy denies", async () => {
   await lists("denied", tool("Reads."));
   const broker = await start("denied", { trust: "review" });
   world.policy.answer = () => "deny";
@@ -219,7 +219,7 @@ test("lets only admins approve and block", async () => {
     servers: [fixtureServer("guarded", ["listing-server.ts", fileOf("guarded")])],
     admins: ["somebody"],
   });
-  // Other brokers of this file answer too, with other admins: it is asked until this one does.
+  // Other brokers of this file answer too, with other admins: the test retries until this one does.
   await until(
     async () => {
       try {

@@ -1,14 +1,16 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { isRecord } from "@switchyard/contracts/json-record";
 
-/** What only a reader takes notice of, where it is a text: a schema below `properties` may have such a name. */
+/** Members that only a reader uses, where their value is a text: a schema below `properties` may have such a name. */
 const TEXTS: ReadonlySet<string> = new Set(["description", "title", "$comment"]);
 /** Values of a schema, whose texts are not descriptions. */
 const VALUES: ReadonlySet<string> = new Set(["const", "default", "enum", "examples", "_meta"]);
 /** Lists whose order means nothing. */
 const SETS: ReadonlySet<string> = new Set(["required", "enum", "type"]);
 
-/** True for definitions of a tool that differ in nothing but descriptions and titles, and in the order of what has none. */
+/**
+ * True for definitions of a tool that differ in nothing but descriptions and titles, and in the order of lists without an order.
+ */
 export function haveSameShape(one: unknown, other: unknown): boolean {
   return shapeOf(one) === shapeOf(other);
 }
