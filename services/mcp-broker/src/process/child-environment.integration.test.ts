@@ -6,7 +6,7 @@ import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { childEnvironment } from "./child-environment.ts";
 
-test("a server gets what says how programs run and reach the network here, and no secret [AR8]", async () => {
+test("a server gets the variables that describe how programs run and reach the network here, and no secret [AR8]", async () => {
   const home = await testDirectory();
   const passed = {
     PATH: "/usr/bin",

@@ -7,10 +7,10 @@ import { endGroup } from "@switchyard/service/process/process-group";
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** All that it gets: nothing of this process's own. */
+  /** The whole environment of the child: nothing of this process's own. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | null;
-  /** The user and the group that it runs as; left out: those of this process. */
+  /** The user and the group that it runs as; by default those of this process. */
   readonly userId?: number;
   /** Written to its fourth stream, where bubblewrap reads the filter of system calls from. */
   readonly filter?: Buffer;
@@ -21,7 +21,7 @@ export class SpawnError extends Error {
   override readonly name = "SpawnError";
 }
 
-/** Starts a program as the leader of a process group, so that whatever it starts can be ended with it. */
+/** Starts a program as the leader of a process group, so that every process it starts can be ended with it. */
 export function spawnProgram(program: Program): ChildProcessWithoutNullStreams {
   const { command, args, env, cwd, userId, filter } = program;
   const child = spawn(command, args, {
@@ -34,11 +34,11 @@ export function spawnProgram(program: Program): ChildProcessWithoutNullStreams {
   });
   const reader = child.stdio[3];
   if (filter !== undefined && reader instanceof Writable) {
-    // A child that ended before it read says so by its exit.
+    // A child that ended before it read reports that by its exit.
     reader.on("error", () => undefined);
     reader.end(filter);
   }
-  // The first three are pipes, as it was asked.
+  // The first three are pipes, as `stdio` above requests.
   return child as ChildProcessWithoutNullStreams;
 }
 

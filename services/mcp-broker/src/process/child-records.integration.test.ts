@@ -43,7 +43,7 @@ async function recorded(directory: string, { pid }: { pid: number }): Promise<st
   return recordIn(directory, pid);
 }
 
-/** Makes a record look as if a broker that is dead by now had written it. */
+/** Makes a record look as if a broker that has died since had written it. */
 async function orphan(
   file: string,
   change: { scope?: string; child?: object } = {},

@@ -22,7 +22,7 @@ export interface ChildRecords {
 }
 
 export interface ChildRecord {
-  /** Belongs into the environment of the child. */
+  /** Environment variables that the child must be started with. */
   readonly mark: Readonly<Record<string, string>>;
   onSpawning(): void;
   onSpawned(pid: number): void;
@@ -132,7 +132,7 @@ async function endGroups(groups: ReadonlySet<number> = new Set()): Promise<void>
 }
 
 /**
- * Process groups by the mark in the environment of a member. A child leads a session of its own, so everybody in such a group
+ * Process groups by the mark in the environment of a member. A child leads a session of its own, so every process in such a group
  * was started by it. Without `/proc` there are none, and a record counts when it names its child.
  */
 async function markedGroups(): Promise<ReadonlyMap<string, ReadonlySet<number>>> {
@@ -172,7 +172,7 @@ async function readRecord(file: string): Promise<StoredRecord | null> {
   return { ...announced.data, id: basename(file, ".json"), file, child };
 }
 
-/** Whoever can write a record chooses a process that the broker ends. */
+/** A user that can write a record chooses a process that the broker ends. */
 async function checkOwner(directory: string): Promise<void> {
   const stat = await lstat(directory);
   const isOurs = process.getuid === undefined || stat.uid === process.getuid();

@@ -66,7 +66,7 @@ const brokerWith = (entry: object, more: object = {}, sandbox: "require" | "pref
   });
 
 test(
-  "a stdio server whose entry says nothing cannot do what a hostile one would try",
+  "a stdio server without sandbox settings in its entry cannot do what a hostile one would try",
   { skip },
   async () => {
     const attempt = await spyOf(await brokerWith({}, { YARD_BWRAP_BIN: program }));
@@ -185,7 +185,7 @@ test("where nothing isolates a server it is started only when it is trusted, whi
   assert.deepEqual(await started({}, "prefer"), ["node", 1]);
   assert.deepEqual(await started({}, "off"), ["node", 0]);
   assert.deepEqual(await started({ sandbox: "off" }, "require"), ["node", 0]);
-  // Who asks for a sandbox gets one, or none of it.
+  // A server that requires a sandbox runs in it or does not run.
   for (const sandbox of ["default", "strict", "bubblewrap"])
     assert.match(
       (await started({ sandbox, trusted: true }, "prefer"))[0],

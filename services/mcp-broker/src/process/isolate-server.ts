@@ -17,16 +17,16 @@ import type { Program } from "./child-program.ts";
 import { ownUser, privateDirectory } from "./server-users.ts";
 
 /**
- * What keeps a stdio server from what the broker has: its keys, its environment with the secrets of all servers, its memory.
+ * Isolates a stdio server from what belongs to the broker: its keys, its environment with the secrets of all servers, its memory.
  *
- * - A sandbox of bubblewrap, wherever one can be made: processes of its own, a file system that can only be read but for what
- *   its entry names, without keys and credentials.
+ * - A sandbox of bubblewrap, wherever one can be made: processes of its own, a file system that is read-only except for the
+ *   paths that its entry names, without keys and credentials.
  * - Else nothing for a server that its entry marks as trusted.
  * - Else, for a broker that is root, a user of the server's own.
  * - Else the server is not started.
  */
 export interface IsolationOptions {
-  /** Of the broker; it names bubblewrap and the files to hide. */
+  /** The broker's environment; it names bubblewrap and the files to hide. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stateDir: string;
   readonly setting: SandboxSetting;
@@ -37,14 +37,14 @@ export interface IsolationOptions {
 }
 
 /**
- * What becomes of servers whose entry says nothing about a sandbox. `require`: they are isolated, or not started unless they are
+ * How stdio servers run whose entry does not configure a sandbox. `require`: they are isolated, or not started unless they are
  * trusted. `prefer`: where nothing isolates them they are all trusted. `off`: none is isolated.
  */
 export type SandboxSetting = "require" | "prefer" | "off";
 
 type Stdio = Pick<ServerConfig, "id" | "roots" | "trusted" | "instanceOf"> & StdioConfig;
 
-/** A program with everything that it is started with. Rejects with SandboxError when the server may not be started like this. */
+/** Returns a program with everything that it is started with. Rejects with SandboxError when the server may not be started like this. */
 export type IsolateServer = (server: Stdio) => Promise<Program>;
 
 const DEFAULT: ServerSandbox = {
@@ -107,7 +107,7 @@ async function sandboxedProgram(
 ): Promise<Program> {
   const { server, sandbox, bubblewrap, own } = made;
   const { variables } = await childEnvironment({ env, stateDir, server: server.id });
-  // Of the machine's, and there is another one inside.
+  // The machine's temporary directory is left out, because the sandbox has its own.
   const { TMPDIR: _, ...inside } = variables;
   const plain = programOf(server, { ...inside, ...cachesIn(own) });
   const filter = sandbox.profile === "strict" ? seccompFilter() : null;
@@ -184,7 +184,7 @@ function engineSockets(command: string): string[] {
   return [];
 }
 
-/** Where npx, uvx and others keep what they fetch: each server its own, so that none changes the program of another one. */
+/** Caches of npx, uvx and others: each server has its own, so that none changes the program of another one. */
 function cachesIn(directory: string): Record<string, string> {
   return {
     npm_config_cache: join(directory, "npm"),
@@ -196,7 +196,9 @@ function cachesIn(directory: string): Record<string, string> {
   };
 }
 
-/** For a broker that is root: it may neither read what the broker may, nor look into its process or signal it. */
+/**
+ * The isolation for a broker that is root: the user may neither read the broker's files, nor look into its process or signal it.
+ */
 async function asOwnUser({ env, stateDir }: IsolationOptions, server: Stdio): Promise<Program> {
   const user = await ownUser(stateDir, server.id);
   const { variables } = await childEnvironment({ env, stateDir, server: server.id });

@@ -6,8 +6,8 @@ import { readProcessStat } from "@switchyard/service/process/process-stat";
 const run = promisify(execFile);
 
 /**
- * What tells a process from a later one with the same number: where numbers have their meaning
- * (`scope`: the boot and the PID namespace) and when it started.
+ * The facts that distinguish a process from a later one with the same number: the scope in which numbers are unique (`scope`: the
+ * boot and the PID namespace) and when it started.
  */
 export interface ProcessIdentity {
   readonly scope: string;

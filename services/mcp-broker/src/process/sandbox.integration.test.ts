@@ -12,7 +12,7 @@ import { testSandbox } from "@switchyard/service/process/test-sandbox";
 
 const world = await testWorld();
 const emptyPath = await testDirectory();
-// Not below /tmp, which is another one inside of a sandbox.
+// Not below /tmp, which is another directory inside a sandbox.
 const outside = await mkdtemp(join(homedir(), ".switchyard-sandbox-test-"));
 after(() => rm(outside, { recursive: true, force: true }));
 const { program, skip } = await testSandbox();
@@ -38,7 +38,7 @@ test(
     const refused = await count(join(closed, "calls"));
     assert.equal(refused.isError, true);
     assert.match(refused.text, /EROFS|read-only/);
-    // What is written to a hidden file goes nowhere.
+    // Data that is written to a hidden file is discarded.
     await count(join(closed, "secret.txt"));
     assert.equal(await readFile(join(closed, "secret.txt"), "utf8"), "a secret");
   },

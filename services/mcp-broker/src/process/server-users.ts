@@ -5,13 +5,13 @@ import { dirname, join } from "node:path";
 
 /** A user of one server's own, for a broker that may choose users. */
 export interface ServerUser {
-  /** Of the user, and of its group. */
+  /** Id of the user, and of its group. */
   readonly id: number;
-  /** A directory that is its own. */
+  /** The private directory of the user. */
   readonly home: string;
 }
 
-/** Numbers that no distribution gives to anybody: above those of people, below those of systemd's and of containers. */
+/** Numbers that no distribution assigns: above those of people, below those of systemd's and of containers. */
 const FIRST_ID = 50_000;
 const IDS = 10_000;
 
@@ -29,7 +29,7 @@ export async function privateDirectory(stateDir: string, server: string): Promis
   return path;
 }
 
-/** The user of a server; a number that is another server's already is passed over. */
+/** The user of a server; a number that another server has already is skipped. */
 export async function ownUser(stateDir: string, server: string): Promise<ServerUser> {
   const id = idOf(server);
   const home = join(await baseFor(stateDir), server);
