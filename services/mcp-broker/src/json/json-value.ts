@@ -7,10 +7,10 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** What goes around a value on its way to the caller, and what the stack holds more by then. */
+/** The nesting that a reply adds around a value, and the deeper stack of the code that sends it. */
 const ROOM = 100;
 
-/** The size of a value as JSON; null for what is nested deeper than it can be written, here or in a reply around it. */
+/** The size of a value as JSON; null for a value nested too deeply to be serialised, here or in a reply around it. */
 export function jsonBytes(value: unknown): number | null {
   let nested = value;
   for (let depth = 0; depth < ROOM; depth += 1) nested = [nested];
