@@ -24,12 +24,12 @@ import { resolveServer } from "../src/declaration/env-references.ts";
 import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 
 const REDIRECT = "http://127.0.0.1:33418/callback";
-/** A person gives up too. */
+/** A person stops trying, too. */
 const MAX_LOGINS = 3;
 
 const url = process.argv.at(-1) ?? "";
 const scenario = process.env["MCP_CONFORMANCE_SCENARIO"] ?? "";
-// What the suite hands to the client: the tools to call, a client id registered before, …
+// The context that the suite passes to the client: the tools to call, a client id registered before, …
 const context = JSON.parse(process.env["MCP_CONFORMANCE_CONTEXT"] ?? "{}") as {
   client_id?: string;
   client_secret?: string;
@@ -83,7 +83,7 @@ const open = createSessionOpener({
   hooks: () => hooks,
 });
 
-/** Answers elicitations with the defaults of the asked schema, as a person who presses enter does. */
+/** Answers elicitations with the defaults of the requested schema, as a person who presses enter does. */
 const hooks: SessionHooks = {
   capabilities: { elicitation: { form: { applyDefaults: true } }, sampling: {}, roots: {} },
   requests: {
@@ -141,7 +141,7 @@ interface ToolCall {
   readonly arguments?: Record<string, unknown>;
 }
 
-/** The calls that the scenario names; without a word of it, every tool with arguments that fit. */
+/** The calls that the scenario names; by default every tool with arguments that fit. */
 function callsFor({ tools }: McpSession): ToolCall[] {
   return (
     context.toolCalls ??
@@ -191,7 +191,7 @@ async function callTool(session: McpSession, call: ToolCall): Promise<void> {
   }
 }
 
-/** Does the work, and logs in when the server asks for it; then once more. */
+/** Does the work, and logs in when the server requires it; then repeats the work once. */
 async function loggedIn(work: () => Promise<void>): Promise<void> {
   for (let logins = 0; ; logins += 1) {
     try {

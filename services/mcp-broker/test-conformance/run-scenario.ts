@@ -10,7 +10,7 @@ export interface Check {
 }
 
 export interface ScenarioRun {
-  /** What the suite ended with: 0 when every check passed or is expected to fail. */
+  /** The exit code of the suite: 0 when every check passed or is expected to fail. */
   readonly exitCode: number;
   readonly checks: readonly Check[];
   readonly output: string;

@@ -23,7 +23,7 @@ export interface BrokerCluster {
   readonly serversFile: string;
   /** Starts a broker and waits until it is ready. */
   start(name: string, env?: Record<string, string>): Promise<ClusterBroker>;
-  /** What the servers of `witness-server.ts` wrote down. */
+  /** The notes that the servers of `witness-server.ts` wrote. */
   notes(): Promise<Note[]>;
   /** Entry of the server file for a witness. */
   readonly bookFile: string;

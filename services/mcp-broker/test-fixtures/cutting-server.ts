@@ -14,13 +14,13 @@ export interface CuttingServer {
   ended(tool: string): Promise<void>;
 }
 
-/** What the server does with the stream of a call, by the name of the tool. */
+/** The server's behaviour with the stream of a call, by the name of the tool. */
 const STREAMS = [
   /** The socket is cut after progress. */
   "cut",
   /** The stream ends in order, without an answer. */
   "end",
-  /** Cut after an event with an id; the rest is there for who resumes. */
+  /** Cut after an event with an id; the rest is there for a client that resumes. */
   "resume",
   /** Cut after an event with an id, and no stream is ever resumed. */
   "gone",
@@ -30,7 +30,7 @@ const STREAMS = [
   "hold",
   /** One event beyond every limit. */
   "flood",
-  /** No stream at all: 202, as for what wants no answer. */
+  /** No stream at all: 202, as for messages that need no answer. */
   "accepted",
   /** No stream: JSON that answers another request. */
   "stray",
@@ -88,7 +88,7 @@ export async function cuttingServer(): Promise<CuttingServer> {
         response.end();
         return;
       default:
-        // What was written has to be there before the end is.
+        // The written bytes have to arrive before the end does.
         await new Promise((resolve) => {
           response.write(": cut\n\n", resolve);
         });

@@ -23,7 +23,7 @@ const makeServer = (): Server => {
     },
   );
   const subscribed = new Set<string>();
-  // Written by many servers for "no more"; this one begins anew when it is asked with it.
+  // Many servers send an empty cursor for "no more"; this one begins anew when it receives it.
   server.setRequestHandler("resources/list", () => ({
     resources: [{ uri: "test://only", name: "only" }],
     nextCursor: "",
@@ -56,7 +56,7 @@ const makeServer = (): Server => {
       return text("touched");
     }
     for (let index = 0; index < Number(args["times"]); index += 1)
-      // Who asks says from which level on: with 2026-07-28 in each request, before it in one of its own.
+      // The client states from which level on: with 2026-07-28 in each request, before it in a request of its own.
       await (isModern
         ? mcpReq.log("info", args["text"])
         : server.sendLoggingMessage({ level: "info", data: args["text"] }));

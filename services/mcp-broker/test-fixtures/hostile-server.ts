@@ -11,7 +11,7 @@ const tool = (name: string) => ({
   inputSchema: { type: "object" },
 });
 
-/** Lists in two pages, with two names that many clients cannot tell apart. */
+/** Lists in two pages, with two names that many clients cannot distinguish. */
 const pages = [
   { tools: [tool("zeta"), tool("read-file")], nextCursor: "2" },
   { tools: [tool("read_file"), tool("alpha")] },

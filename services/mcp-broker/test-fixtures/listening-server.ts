@@ -9,7 +9,7 @@ import { switchableServer } from "./switchable-server.ts";
 
 export interface ListeningServer {
   readonly url: string;
-  /** Methods that were asked for, in order. */
+  /** Methods that were called, in order. */
   readonly asked: string[];
   /** Names of its tools; a test adds some. */
   readonly tools: string[];
@@ -17,11 +17,11 @@ export interface ListeningServer {
   readonly listening: () => number;
   /** How many of them listen for changes of resources. */
   readonly watching: () => number;
-  /** Tells everybody who listens that the tools have changed. */
+  /** Notifies every subscriber that the tools have changed. */
   changed(): void;
-  /** Tells everybody who listens for this resource that it has changed. */
+  /** Notifies every subscriber of this resource that it has changed. */
   updated(uri: string): void;
-  /** Cuts the sockets of everybody who listens. */
+  /** Cuts the sockets of all subscribers. */
   cut(): void;
 }
 

@@ -1,6 +1,7 @@
-// An MCP server over stdio, by hand, whose tools and results stand in a file that a test rewrites:
+// An MCP server over stdio, by hand, whose tools and results come from a file that a test rewrites:
 // `listing-server.ts <file>` with {"pages": [{"tools": […]}], "results": {"<tool>": {…}}}.
-// The tool `notify` says that the list changed, and `echo` returns its arguments. Names of called tools are appended to `<file>.calls`.
+// The tool `notify` reports that the list changed, and `echo` returns its arguments. Names of called tools are appended to
+// `<file>.calls`.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";

@@ -1,5 +1,5 @@
 // An MCP server over stdio that speaks 2026-07-28 alone: `modern-stdio-server.ts <file>`. It writes a line to the
-// file at its start and for each request, so that a test sees how often it was started and what it was asked first.
+// file at its start and for each request, so that a test sees how often it was started and which request came first.
 
 import { appendFileSync } from "node:fs";
 import { McpServer } from "@modelcontextprotocol/server";

@@ -1,4 +1,4 @@
-// An MCP server that wants a login, and the authorization server that gives out its tokens: two
+// An MCP server that requires a login, and the authorization server that issues its tokens: two
 // origins of the test's own process, so that a test sees every token and can spoil each of them.
 
 import { createHash, randomUUID } from "node:crypto";
@@ -21,25 +21,25 @@ export interface OAuthWorld {
   readonly grants: Record<string, number>;
   /** Headers of the requests to the authorization server, to see what reached it. */
   readonly authHeaders: IncomingMessage["headers"][];
-  /** What was asked to be revoked: the kind of token, and whether it was worth something until then. */
+  /** The revocations that were requested: the kind of token, and whether it was valid until then. */
   readonly revoked: { readonly hint: string; readonly wasGood: boolean }[];
-  /** How it takes tokens back; without one its metadata names no endpoint for it. */
+  /** How it revokes tokens; without one its metadata names no endpoint for it. */
   revocation: "takes" | "refuses" | "none";
   /** Differences from the specification that authorization servers in use have. */
   odd: OddAuthorization;
   /** How long the next tokens live, in seconds. */
   expiresIn: number;
-  /** What the token endpoint waits for before it answers. */
+  /** The token endpoint waits for this before it answers. */
   tokenGate: Promise<void>;
   /** How often a refresh token was used a second time: the sign of a theft, which ends every login. */
   readonly reuses: () => number;
   /** How many requests the MCP server answered with 401. */
   readonly refusals: () => number;
-  /** Makes the server refuse every access token that was given out so far. */
+  /** Makes the server refuse every access token that was issued so far. */
   expireAll(): void;
   /** Makes the authorization server forget every client that was registered so far. */
   forgetClients(): void;
-  /** Makes every refresh token worthless. */
+  /** Makes every refresh token invalid. */
   revokeAll(): void;
   /** Agrees as a person in a browser does, and returns the address that the browser ends at. */
   agree(authorizationUrl: string): Promise<URL>;

@@ -14,13 +14,13 @@ import { decision } from "./test-broker.ts";
 export interface PeerRules {
   /** Raw tool names that are denied. */
   readonly denied: Set<string>;
-  /** What is said about keeping a decision or a filtered list. */
+  /** The answer on caching a decision or a filtered list. */
   cacheable: { revision: string; forMs: number } | undefined;
-  /** What the answer to a check waits for. */
+  /** The answer to a check waits for this. */
   hold: Promise<void> | null;
   /** Raw names of the tools that were checked. */
   readonly checked: string[];
-  /** The same checks whole. */
+  /** The same checks, with all their fields. */
   readonly questions: z.output<typeof checkPolicy.request>[];
   readonly lists: z.output<typeof filterPolicy.request>[];
 }

@@ -30,19 +30,19 @@ export interface Declared {
 
 export interface OpenOptions extends Partial<Pick<AttemptParts, "hooks" | "loginOf" | "guard">> {
   readonly env?: Readonly<Record<string, string>>;
-  /** Addresses that are permitted beside public ones; loopback unless told otherwise. */
+  /** Addresses that are permitted beside public ones; loopback by default. */
   readonly privateHosts?: string;
   readonly now?: () => number;
-  /** The test closes it and nothing keeps it: for tests of what is left of a session. */
+  /** The test closes it and nothing else holds it: for tests of what remains of a session. */
   readonly isClosedByTest?: boolean;
-  /** The key of the digests that verdicts are kept with. */
+  /** The key of the digests that verdicts are stored with. */
   readonly digestKey?: string;
 }
 
 export interface TestSession extends McpSession {
   /** Resolves with the reason when the connection ends by itself. */
   readonly lost: Promise<string>;
-  /** What went wrong without ending the connection. */
+  /** Problems that did not end the connection. */
   readonly troubles: readonly string[];
   /** How often the list was read again. */
   readonly changes: () => number;

@@ -1,4 +1,4 @@
-// An MCP server over stdio that does what its caller tells it to: what a hostile one would try against the broker that started it.
+// An MCP server over stdio that tries on request what a hostile one would try against the broker that started it.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";

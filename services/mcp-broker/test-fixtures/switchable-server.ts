@@ -1,4 +1,4 @@
-// An HTTP server of the test's own process that notes what it is asked and changes what it is.
+// An HTTP server of the test's own process that records the methods it receives and changes its behaviour.
 
 import { once } from "node:events";
 import {
@@ -20,7 +20,7 @@ type Answer = (...parts: Parameters<RequestListener>) => unknown;
 export interface SwitchableServer {
   readonly url: string;
   readonly port: number;
-  /** Methods that were asked for, in order. */
+  /** Methods that were called, in order. */
   readonly asked: string[];
   /** How it answers from now on. */
   answer: Answer;
@@ -56,7 +56,7 @@ const modern = createMcpHandler(() => {
 
 export interface ModernOptions {
   readonly handler?: Pick<typeof modern, "fetch">;
-  /** Written as it is: the SDK would refuse to send what has not the form of the protocol. */
+  /** Written as it is: the SDK would refuse to send a result without the form of the protocol. */
   readonly callResult?: object | null;
 }
 

@@ -1,4 +1,4 @@
-// A broker in the test's process, on real NATS and Redis, beside a policy service that does what the test says.
+// A broker in the test's process, on real NATS and Redis, beside a policy service that the test controls.
 
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
@@ -46,20 +46,20 @@ export interface TestWorld {
 export interface TestBrokerOptions {
   /** Entries of the server file. */
   readonly servers: readonly object[];
-  /** What becomes of servers whose entry does not say; `off` unless told otherwise: they write where the test looks. */
+  /** How servers run whose entry does not configure a sandbox; `off` by default, since they write to the test's own files. */
   readonly sandbox?: SandboxSetting;
   /** Added to the PATH that every child needs. */
   readonly env?: Record<string, string>;
   readonly stateDir?: string;
-  /** NATS users that may change servers; the test's own user unless told otherwise. */
+  /** NATS users that may change servers; by default the test's own user. */
   readonly admins?: readonly string[];
   readonly redis?: Redis;
-  /** On unless told otherwise, as for everybody. */
+  /** On by default, as in production. */
   readonly decisionCache?: boolean;
   readonly ownership?: Partial<OwnershipSettings>;
-  /** Keys that encrypt logins; a new one unless told otherwise. */
+  /** Keys that encrypt logins; a new one by default. */
   readonly tokenKeys?: string;
-  /** Addresses that are permitted beside public ones; loopback unless told otherwise. */
+  /** Addresses that are permitted beside public ones; loopback by default. */
   readonly privateHosts?: string;
 }
 
@@ -75,25 +75,25 @@ export interface TestBroker {
     options?: CallOptions<typeof callTool>,
   ): Promise<CallReply>;
   tools(request?: z.input<typeof listTools.request>): Promise<z.output<typeof listTools.reply>>;
-  /** Asked of this broker and not over the bus, where another one of the same test may answer. */
+  /** Read from this broker and not over the bus, where another one of the same test may answer. */
   info(server: string): ServerInfo;
-  /** Waits until a server's information fits, looking again at every change of a few milliseconds. */
+  /** Polls a server's information until it fits. */
   until(server: string, fits: (info: ServerInfo) => boolean): Promise<ServerInfo>;
   stop(): Promise<void>;
 }
 
-/** What the policy peer answers; a test changes it and sets it back. */
+/** The answers of the test's policy service; a test changes them and restores them. */
 export interface PolicyPeer {
   answer: (
     tool: string,
-    /** What is asked for and its own name, such as `resource` and a URI. */
+    /** The kind and the own name of the requested feature, such as `resource` and a URI. */
     about: { readonly kind: string; readonly own: string },
   ) => "allow" | "deny" | "fault" | "silence" | "invalid_token";
-  /** The run that a token is of; none unless a test says so. */
+  /** The run that a token belongs to; none by default. */
   runOf: (token: string | undefined) => string | null;
-  /** The session that the run of a token belongs to; none unless a test says so. */
+  /** The session that the run of a token belongs to; none by default. */
   sessionOf: (token: string | undefined) => string | null;
-  /** Checks that were asked. */
+  /** The checks that were requested. */
   readonly checked: { tool: string; onBehalfOf: string; token: string | undefined }[];
 }
 
@@ -118,7 +118,7 @@ export function fixtureServer(id: string, args: readonly string[], more: object 
   return { id, command: process.execPath, args: [fixture(script), ...rest], ...more };
 }
 
-/** Starts NATS, Redis and, unless told otherwise, the policy peer; call it at the top of a file. */
+/** Starts NATS, Redis and, by default, the policy service of the test; call it at the top of a file. */
 export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> {
   const [nats, redisServer] = await Promise.all([testNats(), testRedis()]);
   const log = createLog({ service: "test", level: "silent" });
