@@ -47,7 +47,7 @@ async function yard(...args: string[]): Promise<Ended> {
   return { code: Number(code), stdout, stderr };
 }
 
-/** What a command that went well put on stdout. */
+/** The stdout of a command that succeeded. */
 async function done(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await yard(...args);
   assert.equal(code, 0, `${args.join(" ")}: ${stderr}`);
@@ -101,12 +101,12 @@ test("yard mcp check exits 0, and non-zero as soon as any enabled server is not 
   assert.equal(down.code, 1);
   assert.match(down.stdout, /^files: disconnected/m);
   assert.equal((await yard("check", "fixture")).code, 0);
-  // A server that is switched off is none that should be connected.
+  // A disabled server does not count as one that should be connected.
   await done("disable", "files");
   assert.match(await done("check"), /^files: disabled/m);
 });
 
-test("yard mcp enable, connect, update, disconnect and remove change a server and tell what came of it [A33, A34, A35, A36, C8, C13, CR7, CR8, E1, X10]", async () => {
+test("yard mcp enable, connect, update, disconnect and remove change a server and print the outcome [A33, A34, A35, A36, C8, C13, CR7, CR8, E1, X10]", async () => {
   await done("enable", "files");
   await isUp("files");
   const before = broker.info("files").connectedAt;

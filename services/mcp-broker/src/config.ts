@@ -29,9 +29,9 @@ export const brokerEnv = z.object({
   YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Keys that encrypt logins to servers: 32 bytes in base64 or hex, the first one encrypts. */
   YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
-  /** A file with such keys, for who keeps secrets out of the environment; read when the variable is not set. */
+  /** A file with such keys, for operators who keep secrets out of the environment; read when the variable is not set. */
   YARD_MCP_TOKEN_KEY_FILE: z.string().min(1).optional(),
-  /** How long a server stays its owner's when nothing is heard of the owner. */
+  /** How long a server stays its owner's without a sign of life of the owner. */
   YARD_MCP_LEASE_MS: envInteger(500, 600_000).default(5_000),
   /** The most servers that this broker owns. */
   YARD_MCP_OWNED_LIMIT: envInteger(1, 10_000).default(256),
@@ -39,9 +39,9 @@ export const brokerEnv = z.object({
   YARD_MCP_REBALANCE_MS: envInteger(100, 86_400_000).default(30_000),
   /** How long a question of a server waits for a person's answer at most. */
   YARD_MCP_QUESTION_MS: envInteger(1_000, 86_400_000).default(600_000),
-  /** Directory that servers are told as their root, unless their entry has roots of its own. */
+  /** Directory that servers receive as their root, unless their entry has roots of its own. */
   YARD_WORKSPACE: z.string().optional(),
-  /** What becomes of stdio servers whose entry says nothing about a sandbox: see `isolate-server.ts`. */
+  /** How stdio servers run whose entry does not configure a sandbox: see `isolate-server.ts`. */
   YARD_MCP_SANDBOX: z.enum(["require", "prefer", "off"]).default("require"),
   /** Where the broker keeps records of its child processes, so that the next one can end leftovers. */
   YARD_STATE_DIR: z

@@ -53,7 +53,7 @@ async function startReady(
   const broker = await startProcess({
     YARD_MCP_SERVERS_FILE: file,
     YARD_STATE_DIR: stateDir,
-    // They write where the test looks.
+    // Its servers write to the test's own files.
     YARD_MCP_SANDBOX: "off",
     ...env,
   });
@@ -119,7 +119,7 @@ test("at SIGTERM a call in work ends, then the servers and all their processes [
     (text) => text !== "",
   );
   broker.process.kill("SIGTERM");
-  // No new calls: the subject is left, and everybody hears of it at once.
+  // The broker accepts no new calls: its subject has no subscriber, and callers get that error at once.
   await until(
     () =>
       callOf("stops", { tool: "echo", args: { message: "" } }).then(
@@ -155,7 +155,7 @@ test("when the broker is killed, servers end with their pipe and the next broker
   assert.deepEqual(await second.exited, [0, null]);
 });
 
-test("a server file that cannot be used ends the start with one line that says what to do", async () => {
+test("a server file that cannot be used ends the start with one line that names the remedy", async () => {
   const directory = await testDirectory();
   const file = join(directory, "mcp-servers.json");
   await writeFile(file, "{");
@@ -173,7 +173,7 @@ test("200 connects and disconnects leave a broker's process with the descriptors
     await testDirectory(),
     {
       YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback",
-      // With room to grow, a heap grows; what is kept for ever would not fit in this one.
+      // A heap that may grow does grow; memory that is never released would not fit in this one.
       NODE_OPTIONS: "--max-old-space-size=112 --max-semi-space-size=4",
     },
   );

@@ -21,7 +21,7 @@ import type { PoolOptions } from "./connection/server-pool.ts";
 import { mayChooseUsers } from "./process/server-users.ts";
 import { createVerdictStore } from "./connection/verdict-store.ts";
 
-/** What the connections of a broker need of its process. */
+/** The parts of its process that a broker's connections need. */
 export interface PoolSurroundings {
   readonly bus: Bus;
   readonly redis: Redis;
@@ -34,7 +34,7 @@ export interface PoolSurroundings {
   readonly records: ChildRecords;
 }
 
-/** What they need of its other parts. */
+/** The other parts of the broker that connections need. */
 export interface PoolParts {
   readonly guard: EgressGuard;
   readonly logins: LoginStore | null;
@@ -43,7 +43,10 @@ export interface PoolParts {
   readonly pinning: ReturnType<typeof startPinning>;
 }
 
-/** Starting a process keeps a processor busy for a good part of a second; what hangs is not waited for. */
+/**
+ * Starting a process keeps a processor busy for a good part of a second; a start that hangs does not block the next one for
+ * longer.
+ */
 const START_PACE = { atOnce: 4 * availableParallelism(), holdMs: 2_000 };
 
 const systemClock: Clock = {
@@ -55,7 +58,7 @@ const systemClock: Clock = {
   },
 };
 
-/** One line for all servers: they run so for one reason. */
+/** One line for all servers: they share one reason. */
 function once(tell: (reason: string) => void): (reason: string) => void {
   let isTold = false;
   return (reason) => {

@@ -39,7 +39,7 @@ import { createRegistryReporter } from "./registry/registry-reporter.ts";
 import type { SandboxSetting } from "./process/isolate-server.ts";
 import { ServerRegistry } from "./registry/server-registry.ts";
 
-/** What the broker's process has. */
+/** The parts that the broker's process provides. */
 export interface BrokerKit {
   readonly bus: Bus;
   readonly redis: Redis;
@@ -57,7 +57,7 @@ export interface ServerSources {
   readonly stateDir: string;
   /** Where `${VAR}` references and the children's PATH come from. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** What becomes of stdio servers whose entry says nothing about a sandbox. */
+  /** How stdio servers run whose entry does not configure a sandbox. */
   readonly sandbox: SandboxSetting;
 }
 
@@ -66,9 +66,9 @@ export interface BrokerSettings {
   /** NATS users that may change servers over the bus. */
   readonly admins: readonly string[];
   readonly ownership: OwnershipSettings;
-  /** Whether decisions that the policy lets keep are kept for the time that it says. */
+  /** True when decisions that the policy marks as cacheable are cached for the promised time. */
   readonly decisionCache: boolean;
-  /** Encrypts logins to servers; null when there is no key, and then nobody can log in. */
+  /** Encrypts logins to servers; null when there is no key, and then no login is possible. */
   readonly tokenKeys: TokenCipher | null;
   /** How long a question of a server waits for a person's answer at most, in milliseconds. */
   readonly questionMs: number;
@@ -167,7 +167,7 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
     pool,
     async stop() {
       watched.close();
-      // Each server is given away when its calls have ended; at the end of the time they are aborted.
+      // Each server is handed over when its calls have ended; at the end of the time they are aborted.
       const givenAway = owner.stop();
       await within(drainMs, Promise.all([service.drain(), givenAway]));
       path.stop();

@@ -6,8 +6,8 @@ import { z } from "zod";
 import { TokenKeyError, type TokenCipher } from "./token-cipher.ts";
 
 /**
- * The stored state of the login to one server. The SDK checks the inner shapes when they come from
- * the network; here they are read back as the SDK stored them.
+ * The stored state of the login to one server. The SDK checks the inner shapes when they come from the network; here they are
+ * read back as the SDK stored them.
  */
 export const Login = z.object({
   /** Identifies this login: each new login has a new one. */
@@ -70,8 +70,8 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
     }
   };
   /**
-   * Runs work while no other broker works on this server's login; null when another one does. The
-   * signal aborts before the lock expires.
+   * Runs work while no other broker works on this server's login; null when another one does. The signal aborts before the lock
+   * expires.
    */
   const alone = async <T>(server: string, work: Work<T>): Promise<T | null> => {
     const key = `yard:{mcp}:login-lock:${server}`;
@@ -110,8 +110,8 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
       await essentialWrite(redis, ["set", key, cipher.seal(JSON.stringify(login), key)]);
     },
     /**
-     * Reads and deletes, after a renewal under way, which would store it again. The login is null when
-     * there is none, and when no key decrypts it any more.
+     * Reads and deletes, after a renewal under way, which would store it again. The login is null when there is none, and when no
+     * key decrypts it any more.
      */
     async take(server: string): Promise<{ login: Login | null; wasLoggedIn: boolean }> {
       const key = loginKey(server);

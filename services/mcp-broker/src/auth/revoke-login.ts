@@ -23,8 +23,8 @@ const Refusal = z.object({ error: z.string() });
 const REVOKE_TIMEOUT_MS = 10_000;
 
 /**
- * Revokes the tokens of a login at the authorization server that issued them (RFC 7009); null
- * when it has none. Never rejects: a logout takes effect here, whatever another party answers.
+ * Revokes the tokens of a login at the authorization server that issued them (RFC 7009); null when it has none. Never rejects: a
+ * logout takes effect here, whatever another party answers.
  */
 export async function revokeLogin(
   login: Login,

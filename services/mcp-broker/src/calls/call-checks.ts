@@ -25,9 +25,8 @@ export interface Admitted {
 }
 
 /**
- * Checks that a call may go to its server right now: the tool is there, its definition is the approved
- * one and the one that the policy decided about, and the arguments fit its schema. Throws
- * NotSentError.
+ * Checks that a call may go to its server right now: the tool is there, its definition is the approved one and the one that the
+ * policy decided about, and the arguments fit its schema. Throws NotSentError.
  */
 export function admitCall(
   catalogue: ToolCatalogue,
@@ -106,8 +105,8 @@ function checkValue(
 }
 
 /**
- * Checks a result against the tool's output schema. By the specification the structured result of
- * such a tool has to fit it, unless the tool reports an error.
+ * Checks a result against the tool's output schema. By the specification the structured result of such a tool has to fit it,
+ * unless the tool reports an error.
  */
 export function checkResult({ inspected }: CatalogueTool, outcome: CallOutcome): CallOutcome {
   if (outcome.kind !== "result" || inspected.outputSchema === null || outcome.result.isError)

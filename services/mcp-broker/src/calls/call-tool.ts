@@ -65,8 +65,8 @@ interface DecidedCall {
 const fail = failuresOf(contract.errors);
 
 /**
- * One tool call, from its name to its result: resolve → decide → claim → send → finish. The policy decides also before a
- * stored result is returned: it may have changed since.
+ * One tool call, from its name to its result: resolve → decide → claim → send → finish. The policy decides also before a stored
+ * result is returned: it may have changed since.
  */
 export async function callTool(
   deps: CallDeps,

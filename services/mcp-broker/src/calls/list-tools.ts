@@ -15,9 +15,9 @@ type ListReply = z.input<typeof contract.reply>;
 const MAX_PREPARED = 16_000_000;
 
 /**
- * The tools that the principal may call, over one server or all of them, in a fixed order. A server
- * that is not connected is a named failure, never a reason to wait or to fail the whole list.
- * The policy decides each list, or has promised its answer; only the JSON of a list that it allowed is reused.
+ * The tools that the principal may call, over one server or all of them, in a fixed order. A server that is not connected is a
+ * named failure, never a reason to wait or to fail the whole list. The policy decides each list, or has promised its answer; only
+ * the JSON of a list that it allowed is reused.
  */
 export function createListTools(gate: Pick<PolicyGate, "filter">) {
   const findListable = createListableTools();

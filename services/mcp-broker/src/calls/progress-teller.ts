@@ -6,8 +6,8 @@ const MIN_GAP_MS = 100;
 const MAX_MESSAGE = 500;
 
 /**
- * Forwards the progress of one call, at most ten times a second: a server may report it as often as
- * it likes, and live messages are lossy anyway. The final report is never left out.
+ * Forwards the progress of one call, at most ten times a second: a server may report it as often as it likes, and live messages
+ * are lossy anyway. The final report is never left out.
  */
 export function createProgressTeller(options: {
   readonly call: Pick<CallProgress, "server" | "tool" | "callId">;

@@ -34,8 +34,8 @@ export interface ServerRequest<T> {
   /** In words, for refusals: "call tool". */
   readonly what: string;
   /**
-   * Sends it on a session that was taken in the same moment. Throws NotSentError at once for a request that may no longer
-   * be sent.
+   * Sends it on a session that was taken in the same moment. Throws NotSentError at once for a request that may no longer be
+   * sent.
    */
   readonly send: (session: McpSession, limits: SendLimits) => Promise<T>;
 }
@@ -69,8 +69,8 @@ const ASKS_NEXT_TIME =
 const fail = failuresOf(contract.errors);
 
 /**
- * Sends a request when the server has a free slot: tools, resources, prompts and completion alike. Rejects with
- * NotSentError when it was provably not sent, and with RequestFailedError when it was and has no result.
+ * Sends a request when the server has a free slot: tools, resources, prompts and completion alike. Rejects with NotSentError when
+ * it was provably not sent, and with RequestFailedError when it was and has no result.
  */
 export async function sendRequest<T>(
   { origins, askToOpen }: SendDeps,

@@ -28,9 +28,8 @@ export type PinView = (server: string, tool: string, pin: string) => PinState;
 export const emptyCatalogue: ToolCatalogue = { tools: [], problems: [], find: () => null };
 
 /**
- * Builds the catalogue of a server. Tools whose names a client that folds case or `-` and `_` cannot
- * distinguish are all refused: keeping one of them would let a server substitute one tool for
- * another.
+ * Builds the catalogue of a server. Tools whose names a client that folds case or `-` and `_` cannot distinguish are all refused:
+ * keeping one of them would let a server substitute one tool for another.
  */
 export function buildCatalogue(
   server: string,

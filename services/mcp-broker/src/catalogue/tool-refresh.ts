@@ -17,9 +17,8 @@ export const MIN_TTL_MS = 10_000;
 const MAX_TTL_MS = 86_400_000;
 
 /**
- * Reads the tool list again when the server reports a change, and when the time is over for
- * which the server declared it valid. A change during a reading, or before the session is there,
- * leads to one more reading.
+ * Reads the tool list again when the server reports a change, and when the time is over for which the server declared it valid. A
+ * change during a reading, or before the session is there, leads to one more reading.
  */
 export function createToolRefresh(
   onTrouble: (problem: string) => void,

@@ -16,9 +16,8 @@ const MAX_DELAY_MS = 30_000;
 
 /**
  * Subscribes to a server's changes. Servers of the 2025 protocols send them without a subscription, except those of resources;
- * with
- * 2026-07-28 everything is requested in one stream, which is opened again when it ends. `onGap` is called when
- * changes may have been missed.
+ * with 2026-07-28 everything is requested in one stream, which is opened again when it ends. `onGap` is called when changes may
+ * have been missed.
  */
 export function createChangeSubscription(
   client: Client,

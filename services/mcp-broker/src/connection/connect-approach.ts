@@ -91,8 +91,8 @@ function freshApproach(transport: TransportKind): Approach {
 }
 
 /**
- * True when a server failed at the probe for 2026-07-28 in a way that is no evidence about `initialize`: older servers
- * answer an unknown method with 500, with a closed connection or not at all.
+ * True when a server failed at the probe for 2026-07-28 in a way that is no evidence about `initialize`: older servers answer an
+ * unknown method with 500, with a closed connection or not at all.
  */
 function isProbeFailure(error: unknown): boolean {
   if (!(error instanceof SdkError)) return false;

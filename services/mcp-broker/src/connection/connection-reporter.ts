@@ -9,9 +9,8 @@ import type { Log } from "@switchyard/service/log";
 import type { ServerConnectionOptions } from "./server-connection.ts";
 
 /**
- * Reports what happened to a connection: a log line, an event, a count. Reasons come
- * redacted from the session. An event that cannot be published is lost: `mcp.servers` returns the
- * status, which is always true.
+ * Reports what happened to a connection: a log line, an event, a count. Reasons come redacted from the session. An event that
+ * cannot be published is lost: `mcp.servers` returns the status, which is always true.
  */
 export function createConnectionReporter(options: {
   bus: Bus;

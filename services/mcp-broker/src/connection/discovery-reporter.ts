@@ -14,8 +14,8 @@ interface Connected {
 }
 
 /**
- * Publishes which tools entered a server's catalogue and which left it. A connection that ends
- * takes all its tools with it, which its own event reports, so the next one begins with an empty list.
+ * Publishes which tools entered a server's catalogue and which left it. A connection that ends takes all its tools with it, which
+ * its own event reports, so the next one begins with an empty list.
  */
 export function createDiscoveryReporter(options: {
   bus: Bus;

@@ -177,9 +177,9 @@ function isEventStream({ ok, headers }: Response): boolean {
 }
 
 /**
- * Cuts a stream into its events, from one blank line to the next: an event stream may be endless, one event may not. Each
- * event is forwarded by itself, because the protocol layer handles an answer at once and a notification
- * one turn later: progress in one chunk with its result would be dropped.
+ * Cuts a stream into its events, from one blank line to the next: an event stream may be endless, one event may not. Each event
+ * is forwarded by itself, because the protocol layer handles an answer at once and a notification one turn later: progress in one
+ * chunk with its result would be dropped.
  */
 function eventsOf(
   options: Bounds & { readonly posted: PostedRequest | undefined; readonly onEvent: () => void },

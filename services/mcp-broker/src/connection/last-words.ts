@@ -7,8 +7,8 @@ const NPM_NOISE = /^npm (?:warn|notice)\b/i;
 const CUT = "…";
 
 /**
- * The end of a process's output, short enough for a status: whole lines without stack frames and
- * npm's warnings. A single line that is too long keeps its beginning, because it holds the cause.
+ * The end of a process's output, short enough for a status: whole lines without stack frames and npm's warnings. A single line
+ * that is too long keeps its beginning, because it holds the cause.
  */
 export function lastWords(text: string, maxLength: number): string {
   const said = text.split(/\r?\n/).filter((line) => line.trim() !== "" && !STACK_FRAME.test(line));

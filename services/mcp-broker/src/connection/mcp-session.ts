@@ -42,8 +42,8 @@ export interface McpSession {
   /** Any other request of the specification, answered with its whole result; rejects as `callTool` does. */
   request(request: SessionRequest): Promise<Readonly<Record<string, unknown>>>;
   /**
-   * With 2026-07-28 every request states from which level the server's log messages are wanted: true,
-   * and the next requests state this level. False with the protocols that have a request for it.
+   * With 2026-07-28 every request states from which level the server's log messages are wanted: true, and the next requests state
+   * this level. False with the protocols that have a request for it.
    */
   wantLogs(level: LogLevel): boolean;
   /** Notifies the server that its roots have changed. With 2026-07-28 it requests them each time that it needs them. */

@@ -11,9 +11,8 @@ const MAX_EXPECTED = 1_000;
 const LONGEST_PAUSE_MS = 1_000;
 
 /**
- * Slows down a server that sends more than was requested. Nothing is dropped: its messages are
- * read later, so the server waits for its own pipe or socket, and the other servers of the broker do not.
- * `clock` counts milliseconds and never goes back.
+ * Slows down a server that sends more than was requested. Nothing is dropped: its messages are read later, so the server waits
+ * for its own pipe or socket, and the other servers of the broker do not. `clock` counts milliseconds and never goes back.
  */
 export function createMessageBrake(clock: () => number = () => performance.now()) {
   let points = BURST;

@@ -54,8 +54,8 @@ interface SchemaPosition {
 }
 
 /**
- * With 2026-07-28 a tool may require a parameter in an HTTP header too. A tool whose parameter cannot be
- * sent so is left out, as the specification requires: a call would be refused or mean something else.
+ * With 2026-07-28 a tool may require a parameter in an HTTP header too. A tool whose parameter no header can carry is left out, as
+ * the specification requires: a call would be refused or mean something else.
  */
 function problemIn(schema: unknown, position: SchemaPosition): string | null {
   if (!isRecord(schema)) return null;

@@ -38,8 +38,8 @@ export function lineLength(result: object): number | null {
 }
 
 /**
- * Requests beside the SDK's protocol layer, on the same connection: that layer costs more processor time for a call than all
- * the rest of it. The ranges of ids keep the two apart. Fails as the protocol layer does.
+ * Requests beside the SDK's protocol layer, on the same connection: that layer costs more processor time for a call than all the
+ * rest of it. The ranges of ids keep the two apart. Fails as the protocol layer does.
  */
 export class RequestLane {
   readonly #send: (message: JSONRPCMessage) => Promise<void>;

@@ -201,8 +201,8 @@ export class ServerConnection {
   }
 
   /**
-   * Ends the connection for good. Resolves when no process of it is left. A reason is published
-   * and returned to the callers of calls in work; without one the whole broker stops.
+   * Ends the connection for good. Resolves when no process of it is left. A reason is published and returned to the callers of
+   * calls in work; without one the whole broker stops.
    */
   async stop(reason: string | null = null): Promise<void> {
     this.#stoppedBecause ??= reason;
@@ -221,8 +221,8 @@ export class ServerConnection {
   }
 
   /**
-   * Replaces a session in which the server refused a request. Resolves when the attempt is over; never rejects.
-   * A renewed session in which nothing succeeded is kept: the next one would be refused alike.
+   * Replaces a session in which the server refused a request. Resolves when the attempt is over; never rejects. A renewed session
+   * in which nothing succeeded is kept: the next one would be refused alike.
    */
   async renew(session: McpSession, reason: string): Promise<void> {
     const { config } = this.#entry;
@@ -236,7 +236,7 @@ export class ServerConnection {
 
   /**
    * Connects with a revision before 2026-07-28 from now on, since the server's tools ask in the way of these. Other requests under way end
-   * in their own session. Returns whether the next request is sent so; never rejects.
+   * in their own session. Returns whether the next request uses such a session; never rejects.
    */
   async stepBack(session: McpSession): Promise<boolean> {
     const { config } = this.#entry;

@@ -58,8 +58,8 @@ export function createServerPool() {
   };
 
   /**
-   * Adds a server, replacing the one with its id. It connects when its connection is
-   * started, and not before the processes of its predecessor are gone: then `predecessorEnded` resolves.
+   * Adds a server, replacing the one with its id. It connects when its connection is started, and not before the processes of its
+   * predecessor are gone: then `predecessorEnded` resolves.
    */
   const put = (entry: ServerEntry, { reason, heldBecause }: PoolChange) => {
     const stderr = members.get(entry.id)?.connection.stderr ?? "";

@@ -18,8 +18,8 @@ const TIMEOUT_MS = 10_000;
 const LOST_SESSION_ANSWERS = 2;
 
 /**
- * HTTP has no connection that ends, so the server is pinged from time to time and after every
- * error. A child process needs no ping: its exit is the truth, and a busy one is not dead.
+ * HTTP has no connection that ends, so the server is pinged from time to time and after every error. A child process needs no
+ * ping: its exit is the truth, and a busy one is not dead.
  */
 export function watchHealth(
   client: Client,

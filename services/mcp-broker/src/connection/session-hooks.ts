@@ -12,8 +12,8 @@ export interface ServerRequest {
 }
 
 /**
- * The handlers that a connection offers its server beside calls. The same handlers answer the requests of the
- * 2025 protocols and the `input_required` results of 2026-07-28.
+ * The handlers that a connection offers its server beside calls. The same handlers answer the requests of the 2025 protocols and
+ * the `input_required` results of 2026-07-28.
  */
 export interface SessionHooks {
   /** Declared in the handshake; a request without its capability is refused by the protocol layer. */

@@ -38,10 +38,9 @@ export interface StreamableOptions extends StreamableHTTPClientTransportOptions 
 }
 
 /**
- * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once, and
- * one whose POST is answered without a stream and without its answer. The SDK detects these ends and
- * reports the first for subscriptions alone, so that a call would wait until its timeout. A stream with
- * event ids is resumed first, after the time that the server names.
+ * The SDK's Streamable HTTP, in which a request whose stream ends before its answer fails at once, and one whose POST is answered
+ * without a stream and without its answer. The SDK detects these ends and reports the first for subscriptions alone, so that a
+ * call would wait until its timeout. A stream with event ids is resumed first, after the time that the server names.
  */
 export class StreamableTransport extends StreamableHTTPClientTransport {
   readonly #open = new Map<RequestId, OpenRequest>();

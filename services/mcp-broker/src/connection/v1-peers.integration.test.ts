@@ -16,8 +16,8 @@ interface ToolUse {
 }
 
 /**
- * Servers of SDK v1, and uses of their tools whose results are the same each time. Progress is not
- * compared: the older client drops progress that comes in one chunk with the result.
+ * Servers of SDK v1, and uses of their tools whose results are the same each time. Progress is not compared: the older client
+ * drops progress that comes in one chunk with the result.
  */
 const SERVERS: readonly {
   name: string;

@@ -38,8 +38,8 @@ const MAX_BYTES = 64 * 1024;
 export type VerdictStore = ReturnType<typeof createVerdictStore>;
 
 /**
- * Verdicts by server. One counts only for the same address with the same credentials: a server's offer
- * may depend on its caller. Redis that does not answer means a probe, never a failure.
+ * Verdicts by server. One counts only for the same address with the same credentials: a server's offer may depend on its caller.
+ * Redis that does not answer means a probe, never a failure.
  */
 export function createVerdictStore(options: {
   redis: Redis;
@@ -83,8 +83,8 @@ export function createVerdictStore(options: {
 }
 
 /**
- * The context that a verdict depends on: how the server is started or addressed, and the credentials. It contains the
- * credentials and is for the store alone. `grant` names a login without being one.
+ * The context that a verdict depends on: how the server is started or addressed, and the credentials. It contains the credentials
+ * and is for the store alone. `grant` names a login without being one.
  */
 export function verdictContext(resolved: ResolvedServer, grant: string | null): string {
   return canonicalJson({ launch: resolved.launch, grant });

@@ -2,8 +2,8 @@
 const MAX_KEYS = 1_000;
 
 /**
- * Forwards the first of many equal messages at once and then at most one in each interval, the
- * last one always: so a flood costs little and no receiver misses that something changed.
+ * Forwards the first of many equal messages at once and then at most one in each interval, the last one always: so a flood costs
+ * little and no receiver misses that something changed.
  */
 export function createCoalescer(options: {
   readonly intervalMs: number;

@@ -35,8 +35,8 @@ export interface ServerMemory {
 export const ASKED_PER_MINUTE = 120;
 
 /**
- * Every capability is declared to every server: the policy decides at each request whether a server may use it, and a
- * capability would have to be decided before.
+ * Every capability is declared to every server: the policy decides at each request whether a server may use it, and a capability
+ * would have to be decided before.
  */
 const CAPABILITIES: ClientCapabilities = {
   sampling: {},

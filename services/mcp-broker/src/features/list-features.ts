@@ -37,8 +37,8 @@ const MAX_PAGES = 64;
 const fail = failuresOf(featureErrors);
 
 /**
- * All pages of a list, cut at {@link MAX_LISTED_FEATURES} entries, filtered to those that the policy allows the principal
- * with at least some arguments. An entry without the shape of the contract is left out by itself.
+ * All pages of a list, cut at {@link MAX_LISTED_FEATURES} entries, filtered to those that the policy allows the principal with at
+ * least some arguments. An entry without the shape of the contract is left out by itself.
  */
 export async function listFeature<S extends z.ZodType>(
   deps: FeatureDeps,

@@ -24,8 +24,8 @@ export interface Feature {
 const fail = failuresOf(featureErrors);
 
 /**
- * Performs a request that is not a tool call: decide → record → work → finish. A request that cannot be recorded is
- * not executed (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
+ * Performs a request that is not a tool call: decide → record → work → finish. A request that cannot be recorded is not executed
+ * (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
  */
 export async function performFeature<T>(
   { gate, executions, calls }: Pick<FeatureDeps, "gate" | "executions" | "calls">,

@@ -29,8 +29,8 @@ export interface FeatureRequest {
 const fail = failuresOf(featureErrors);
 
 /**
- * Sends one request to a server as a tool call is sent, and returns the result, which has the shape that the protocol
- * prescribes and at most `maxResultBytes`. Throws the errors of the contract, or NotSentError.
+ * Sends one request to a server as a tool call is sent, and returns the result, which has the shape that the protocol prescribes
+ * and at most `maxResultBytes`. Throws the errors of the contract, or NotSentError.
  */
 export async function requestFeature(
   sender: SendDeps,

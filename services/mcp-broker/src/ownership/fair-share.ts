@@ -21,8 +21,8 @@ export interface ClaimSituation {
 }
 
 /**
- * Which free servers this broker claims now: up to its fair share at once, beyond it when the
- * other brokers do not claim them, and never more than it may own. The lease decides between two that claim one.
+ * Which free servers this broker claims now: up to its fair share at once, beyond it when the other brokers do not claim them,
+ * and never more than it may own. The lease decides between two that claim one.
  */
 export function serversToClaim(situation: ClaimSituation): string[] {
   const { self, brokers, free, total, hesitationMs } = situation;
@@ -43,9 +43,8 @@ export function serversToClaim(situation: ClaimSituation): string[] {
 }
 
 /**
- * True when this broker should hand over one server: it has the most, and another has at least two
- * fewer and room. The move brings the two closer and never reverses their order, so nothing
- * moves back and forth.
+ * True when this broker should hand over one server: it has the most, and another has at least two fewer and room. The move
+ * brings the two closer and never reverses their order, so nothing moves back and forth.
  */
 export function shouldGiveOne({
   self,

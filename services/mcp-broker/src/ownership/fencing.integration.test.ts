@@ -93,8 +93,8 @@ function hammer(id: string): { answered: () => number; end: () => Promise<void> 
 }
 
 /**
- * The server may change hands only with a new epoch: two brokers that both consider themselves the owner would
- * write by turns, and so change hands more often than that.
+ * The server may change hands only with a new epoch: two brokers that both consider themselves the owner would write by turns,
+ * and so change hands more often than that.
  */
 async function assertOneOwnerAtATime(cluster: BrokerCluster, id: string): Promise<void> {
   const brokers = (await cluster.notes()).map(({ broker }) => broker);

@@ -29,8 +29,7 @@ export interface LeaseKeeperOptions {
 
 /**
  * Maintains the leases of this broker: it renews them, reads those of the others, claims its fair share of the free servers and
- * hands
- * over its surplus. `server-lease.ts` defines a lease and how long it is trusted.
+ * hands over its surplus. `server-lease.ts` defines a lease and how long it is trusted.
  */
 export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;

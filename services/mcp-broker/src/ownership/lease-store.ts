@@ -79,11 +79,10 @@ return present`;
 export type LeaseStore = ReturnType<typeof createLeaseStore>;
 
 /**
- * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and the state that the
- * owner publishes of the server, gone when the owner stops renewing. The epoch is counted beside it and
- * outlives every lease, so a later owner always has a higher one. Every write names owner and epoch.
- * The present brokers, and how much each has, are stored beside the leases for fair shares; no lease depends on it.
- * Rejects with StoreError.
+ * One lease for each server: `yard:{mcp:<server>}:lease` with its owner, its epoch and the state that the owner publishes of the
+ * server, gone when the owner stops renewing. The epoch is counted beside it and outlives every lease, so a later owner always
+ * has a higher one. Every write names owner and epoch. The present brokers, and how much each has, are stored beside the leases
+ * for fair shares; no lease depends on it. Rejects with StoreError.
  */
 export function createLeaseStore(redis: Redis, self: string) {
   /**

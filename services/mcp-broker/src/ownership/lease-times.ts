@@ -22,8 +22,8 @@ export function leaseTimes(leaseMs: number) {
     leaseMs,
     renewMs: leaseMs / 3,
     /**
-     * How long a broker trusts its lease after it sent the renewal. The remaining third covers different
-     * clock rates, and a last renewal that Redis lost in a crash.
+     * How long a broker trusts its lease after it sent the renewal. The remaining third covers different clock rates, and a last
+     * renewal that Redis lost in a crash.
      */
     trustMs: (leaseMs * 2) / 3,
     /** How often it checks for due work, and retries a renewal that failed. */

@@ -18,9 +18,9 @@ export interface ServedServersOptions {
 }
 
 /**
- * Brings connections and subjects in line with this broker's leases: an owned server is served and
- * connected, a lost one is left at once, one that is handed over is left when its calls have ended.
- * A stateless server is connected and served by every broker; its owner only publishes its state.
+ * Brings connections and subjects in line with this broker's leases: an owned server is served and connected, a lost one is left
+ * at once, one that is handed over is left when its calls have ended. A stateless server is connected and served by every broker;
+ * its owner only publishes its state.
  */
 export class ServedServers {
   readonly #options: ServedServersOptions;

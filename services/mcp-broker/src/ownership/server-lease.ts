@@ -39,9 +39,9 @@ const UNKNOWN: LeaseState = { kind: "unknown" };
  *
  *     unknown ── found ──▶ free | elsewhere ── take ──▶ own ── end ──▶ unknown
  *
- * An own lease is trusted for two thirds of its length after the last confirmed renewal was sent, by this broker's clock,
- * which is read at every use. So the next owner begins after it has ended here, however slow Redis or
- * this process is. The state that another owner published counts no longer than its lease.
+ * An own lease is trusted for two thirds of its length after the last confirmed renewal was sent, by this broker's clock, which
+ * is read at every use. So the next owner begins after it has ended here, however slow Redis or this process is. The state that
+ * another owner published counts no longer than its lease.
  */
 export class ServerLease {
   readonly server: string;

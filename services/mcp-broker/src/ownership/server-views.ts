@@ -22,8 +22,8 @@ export interface ViewDeps {
 }
 
 /**
- * All servers: those of this broker from their connections, the others as their owners publish them. An
- * owner's state counts as long as its lease, so a dead owner's tools leave the lists with it.
+ * All servers: those of this broker from their connections, the others as their owners publish them. An owner's state counts as
+ * long as its lease, so a dead owner's tools leave the lists with it.
  */
 export function serverViews(deps: ViewDeps): ServerView[] {
   const { pool, leases, startElsewhere } = deps;

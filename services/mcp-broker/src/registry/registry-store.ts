@@ -38,8 +38,8 @@ return 1
 export type RegistryStore = ReturnType<typeof createRegistryStore>;
 
 /**
- * The changes that were made over the bus, stored in Redis. The servers of the file are not copied there: the
- * file is the source of truth for them, and a record of this store replaces its entry. Rejects with StoreError.
+ * The changes that were made over the bus, stored in Redis. The servers of the file are not copied there: the file is the source
+ * of truth for them, and a record of this store replaces its entry. Rejects with StoreError.
  */
 export function createRegistryStore(redis: Redis) {
   return {

@@ -61,10 +61,9 @@ const fail = failuresOf({
 });
 
 /**
- * The declared servers. The file declares them, and changes over the bus override the file: a server
- * that was added or changed there has origin `api`, and the file no longer affects it; a server of
- * the file that was removed there stays removed until the file no longer names it. Changes happen one
- * after the other.
+ * The declared servers. The file declares them, and changes over the bus override the file: a server that was added or changed
+ * there has origin `api`, and the file no longer affects it; a server of the file that was removed there stays removed until the
+ * file no longer names it. Changes happen one after the other.
  */
 export class ServerRegistry {
   readonly #options: ServerRegistryOptions;
@@ -91,8 +90,7 @@ export class ServerRegistry {
 
   /**
    * Version of the declaration and its last change over the bus. Values of secrets are not part of it, so that it cannot be used
-   * to
-   * guess them: the file's server with another secret is at the same version.
+   * to guess them: the file's server with another secret is at the same version.
    */
   version(id: string): string {
     const { origin, declaration } = this.#options.pool.known(id).entry;

@@ -47,9 +47,9 @@ const UrlRequest = z.looseObject({
 });
 
 /**
- * Answers `elicitation/create`. A question that the policy denies is declined; one that can reach no person now
- * (too many questions, no store, no request that it belongs to) is cancelled, which the server may
- * take as "not now". Rejects only for an invalid request.
+ * Answers `elicitation/create`. A question that the policy denies is declined; one that can reach no person now (too many
+ * questions, no store, no request that it belongs to) is cancelled, which the server may take as "not now". Rejects only for an
+ * invalid request.
  */
 export async function askPerson(
   deps: AskPersonDeps,

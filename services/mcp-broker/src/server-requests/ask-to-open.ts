@@ -13,13 +13,13 @@ import {
 
 export type AskToOpen = ReturnType<typeof createAskToOpen>;
 
-/** A server that wants more than this opened before one call is not behaving normally. */
+/** The most addresses of one refused call that become questions; a well-behaved server needs one. */
 const MAX_ADDRESSES = 4;
 
 /**
- * Creates a pending question from each address that a server wants opened before it executes a call
- * (MCP error -32042). They outlive the call, which may be sent again afterwards. None are created when
- * the policy does not allow questions to the caller, or when they cannot reach a person now.
+ * Creates a pending question from each address that a server wants opened before it executes a call (MCP error -32042). They
+ * outlive the call, which may be sent again afterwards. None are created when the policy does not allow questions to the caller,
+ * or when they cannot reach a person now.
  */
 export function createAskToOpen(deps: AskPersonDeps) {
   /** The elicitations as the server wrote them: a list, by the protocol. */

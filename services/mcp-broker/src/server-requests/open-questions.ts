@@ -11,8 +11,8 @@ export interface OpenQuestions {
   /** Counts the questions of this server, or of all; with `user`, those for requests of that user. */
   count(of?: { readonly server?: string; readonly user?: string }): number;
   /**
-   * Stores the question and waits for its end: an answer, on whichever broker it was given, its expiry, or the
-   * signal, after which it is `lost`. Rejects with StoreError when it could not be stored.
+   * Stores the question and waits for its end: an answer, on whichever broker it was given, its expiry, or the signal, after
+   * which it is `lost`. Rejects with StoreError when it could not be stored.
    */
   ask(
     question: Question,
@@ -24,8 +24,8 @@ export interface OpenQuestions {
     },
   ): Promise<QuestionEnd>;
   /**
-   * Stores a question that no request waits for, until it is answered or expires. Rejects
-   * with StoreError when it could not be stored.
+   * Stores a question that no request waits for, until it is answered or expires. Rejects with StoreError when it could not be
+   * stored.
    */
   post(question: Question, elicitationId: string | undefined): Promise<void>;
   /** The server reports the interaction as complete: a pending question of that id is accepted. */

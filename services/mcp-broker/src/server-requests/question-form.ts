@@ -7,8 +7,8 @@ import {
 import { z } from "zod";
 
 /**
- * Reads the schema of an elicitation as a form, or returns what is wrong with it. Only the flat
- * shape that MCP allows is accepted: any other keyword could not be shown or checked.
+ * Reads the schema of an elicitation as a form, or returns what is wrong with it. Only the flat shape that MCP allows is
+ * accepted: any other keyword could not be shown or checked.
  */
 export function readForm(schema: unknown): { form: QuestionForm } | { problem: string } {
   const shape = RequestedSchema.safeParse(schema);

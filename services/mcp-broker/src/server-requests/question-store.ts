@@ -28,8 +28,8 @@ return ARGV[2]`;
 export type QuestionStore = ReturnType<typeof createQuestionStore>;
 
 /**
- * Questions in Redis, in one hash. A question leaves `pending` once, by compare-and-set, so that of
- * two answers one counts. The content of an answer is in it only until the waiting broker has read it.
+ * Questions in Redis, in one hash. A question leaves `pending` once, by compare-and-set, so that of two answers one counts. The
+ * content of an answer is in it only until the waiting broker has read it.
  */
 export function createQuestionStore(redis: Redis) {
   return {

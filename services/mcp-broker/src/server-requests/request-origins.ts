@@ -24,10 +24,10 @@ export interface RequestBy {
 export type RequestOrigins = ReturnType<typeof createRequestOrigins>;
 
 /**
- * Records on whose behalf each server works, so that the requests that it sends back are decided for those
- * principals. Over HTTP a server's question comes in the answer to a request, so its origin is
- * certain. Over stdio nothing shows which request it belongs to, and every request in work counts. The key of a server is
- * its configuration object, of which each instance of a run or a session has one of its own.
+ * Records on whose behalf each server works, so that the requests that it sends back are decided for those principals. Over HTTP
+ * a server's question comes in the answer to a request, so its origin is certain. Over stdio nothing shows which request it
+ * belongs to, and every request in work counts. The key of a server is its configuration object, of which each instance of a run
+ * or a session has one of its own.
  */
 export function createRequestOrigins() {
   const active = new WeakMap<ServerConfig, Roster<RequestOrigin>>();

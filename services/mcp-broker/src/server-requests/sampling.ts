@@ -21,8 +21,8 @@ export interface SamplingDeps {
 const REFUSED = -1;
 
 /**
- * Answers `sampling/createMessage` with one call of the configured model, when the policy allows
- * it for every principal on whose behalf the server may be acting. Rejects with the error for the server.
+ * Answers `sampling/createMessage` with one call of the configured model, when the policy allows it for every principal on whose
+ * behalf the server may be acting. Rejects with the error for the server.
  */
 export async function sample(
   deps: SamplingDeps,
