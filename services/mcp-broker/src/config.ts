@@ -23,7 +23,7 @@ export const brokerEnv = z.object({
   YARD_MCP_SERVERS_FILE: z.string().min(1),
   /** NATS users that may add, change, connect and remove servers over the bus, with commas. */
   YARD_MCP_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
-  /** `on`: decisions that the policy marks as cacheable are kept for as long as it promises. */
+  /** `on`: decisions that the policy marks as cacheable are cached for as long as it promises. */
   YARD_MCP_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
   /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */
   YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),

@@ -1,4 +1,4 @@
-// An MCP server over stdio whose tools want a person to open an address, and that says when that has happened.
+// An MCP server over stdio whose tools want a person to open an address, and that reports when that has happened.
 
 import { Server, UrlElicitationRequiredError } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";

@@ -1,4 +1,4 @@
-// An MCP server over stdio that says in everything it offers which process it is.
+// An MCP server over stdio that names its process in everything it offers.
 
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";

@@ -47,7 +47,7 @@ async function answerHttp(request: IncomingMessage, response: ServerResponse): P
   await transport.handleRequest(request, response);
 }
 
-/** The transport of 2024-11-05: a stream at /sse, messages at /messages; it knows no POST to /sse. */
+/** The transport of 2024-11-05: a stream at /sse, messages at /messages; it has no POST to /sse. */
 async function answerSse(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? "/", "http://localhost");
   if (request.method === "GET" && url.pathname === "/sse") {

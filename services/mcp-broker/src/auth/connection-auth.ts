@@ -25,7 +25,7 @@ const BELIEVED_MS = 5_000;
 const NOWHERE = "http://127.0.0.1/callback";
 
 export interface ConnectionAuthOptions {
-  /** Null when the setting has no key: then a server that asks for a login gets none. */
+  /** Null when the setting has no key: then a server that requires a login gets none. */
   readonly store: LoginStore | null;
   readonly guard: EgressGuard;
   readonly now: () => number;

@@ -16,7 +16,7 @@ export const Login = z.object({
   redirectUrl: z.string().nullable().default(null),
   client: z.record(z.string(), z.unknown()).nullable().default(null),
   tokens: z.record(z.string(), z.unknown()).nullable().default(null),
-  /** Epoch milliseconds at which the access token ends; null when the server did not say. */
+  /** Epoch milliseconds at which the access token ends; null when the server gave no time. */
   expiresAt: z.number().nullable().default(null),
   discovery: z.record(z.string(), z.unknown()).nullable().default(null),
   /** Scopes that the server required and the login does not have. */

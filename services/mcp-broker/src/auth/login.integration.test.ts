@@ -224,7 +224,7 @@ test("two brokers that are refused at once renew a rotating refresh token once, 
   for (const { content } of await calls) assert.deepEqual(content, [{ type: "text", text: "in" }]);
   assert.deepEqual([renewals(), oauth.reuses()], [1, 0]);
 
-  // The same for a token that ended as its server had said.
+  // The same for a token that expired at the announced time.
   oauth.expiresIn = 1;
   oauth.expireAll();
   await first.call("shared", { tool: "echo", args: { message: "once more" } });

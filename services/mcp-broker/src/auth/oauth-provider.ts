@@ -16,7 +16,7 @@ export interface ProviderOptions {
   readonly flow: FlowSteps;
 }
 
-/** Where the login is kept. */
+/** The storage of the login. */
 interface KeptLogin {
   read(): Promise<Login>;
   write(login: Login): Promise<void>;
@@ -87,7 +87,7 @@ export function createOAuthProvider(options: ProviderOptions): OAuthClientProvid
   };
 }
 
-/** The tokens of a login, as `saveTokens` kept them. */
+/** The tokens of a login, as `saveTokens` stored them. */
 export function storedTokens({ tokens }: Login): StoredOAuthTokens | undefined {
   return (tokens ?? undefined) as StoredOAuthTokens | undefined;
 }

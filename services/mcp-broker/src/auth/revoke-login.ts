@@ -73,12 +73,12 @@ interface Sending {
   readonly endpoint: string;
   readonly form: Readonly<Record<string, string>>;
   readonly client: OAuthClientInformation;
-  /** Empty where the authorization server does not say. */
+  /** Empty where the metadata lists none. */
   readonly methods: readonly string[];
   readonly fetch: FetchLike;
 }
 
-/** Resolves with `unsupported` when this kind of token cannot be revoked there; rejects when nothing is known. */
+/** Resolves with `unsupported` when this kind of token cannot be revoked there; rejects when the result is unknown. */
 async function sendForm(sending: Sending): Promise<"revoked" | "unsupported"> {
   const { endpoint, form, client, methods, fetch } = sending;
   const body = new URLSearchParams(form);

@@ -6,13 +6,13 @@ import {
 } from "@switchyard/service/secret-cipher";
 import { createKeyedDigest, type KeyedDigest } from "./keyed-digest.ts";
 
-/** Encrypts what Redis keeps of logins. `open` throws TokenKeyError when no key opens it. */
+/** Encrypts the logins that Redis stores. `open` throws TokenKeyError when no key opens it. */
 export interface TokenCipher extends Pick<SecretCipher, "seal" | "open"> {
   /** With the key that encrypts, so that all brokers with the same setting agree. */
   readonly digest: KeyedDigest;
 }
 
-/** A login is kept, and no key of the setting opens it. */
+/** A login is stored, and no configured key decrypts it. */
 export class TokenKeyError extends Error {
   override readonly name = "TokenKeyError";
 }

@@ -11,7 +11,7 @@ import type { ServerView } from "../ownership/server-views.ts";
 type ListRequest = z.output<typeof contract.request>;
 type ListReply = z.input<typeof contract.reply>;
 
-/** Characters of the lists that are kept as JSON; a thousand tools have some 400,000. */
+/** The most characters of lists that are cached as JSON; a thousand tools have some 400,000. */
 const MAX_PREPARED = 16_000_000;
 
 /**

@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/connect";
 import { cancelCallAt } from "@switchyard/contracts/mcp-calls";
 import { askHolder, type CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
 
-/** Asks the broker that has a call. */
+/** Forwards a cancellation to the broker that has the call. */
 export function createCancelPasser(bus: Bus): CancelDeps["passOn"] {
   const brokers = client(bus, { cancelCallAt });
   return (broker, { server, ...request }, requester) => {

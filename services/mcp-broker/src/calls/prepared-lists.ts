@@ -5,14 +5,14 @@ import type { ListableTools } from "./listable-tools.ts";
 export type PreparedList = PreparedReply<typeof listTools>;
 
 /**
- * Keeps the JSON of lists, since most principals are shown the same ones. All of them go when they
+ * Caches the JSON of lists, since most principals are shown the same ones. All of them go when they
  * have more than `limit` characters together; those of tools that are gone go with these.
  */
 export function createPreparedLists(limit: number) {
   let lists = new WeakMap<ListableTools, Map<string, Promise<PreparedList>>>();
   let characters = 0;
   return {
-    /** The list that was made of these tools under the key, or what `make` makes now. The key says all that `make` depends on besides them. */
+    /** The list that was made of these tools under the key, or what `make` makes now. The key contains everything else that `make` depends on. */
     async get(
       tools: ListableTools,
       key: string,

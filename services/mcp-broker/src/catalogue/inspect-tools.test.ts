@@ -7,7 +7,7 @@ import { schemaFindings } from "../findings/schema-findings.ts";
 
 const context = { server: "costly", identity: null, neighbours: noNeighbours, approved: [] };
 
-/** Tools whose schemas are small and take long to look at. */
+/** Tools whose schemas are small and take long to inspect. */
 function costlyListing(count: number) {
   const patterns = Array.from({ length: 8 }, (_, n) => [`((a{30}){30})${n}`, {}]);
   const tools = Array.from({ length: count }, (_, n) => {

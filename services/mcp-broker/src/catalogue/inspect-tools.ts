@@ -60,7 +60,7 @@ export interface InspectionContext {
   readonly approved: readonly string[];
 }
 
-/** For a connection of its own: without neighbours and without pins. */
+/** Inspects the tools of a connection outside a broker: without neighbours and without pins. */
 export function inspectAlone(
   config: ServerConfig,
   listing: ToolListing,
@@ -116,7 +116,7 @@ function inspectTool(
     ...(outputSchema === null ? [] : schemaFindings("/outputSchema", outputSchema, outputSchema)),
     ...shown.notes.map(rewrittenFinding),
   ];
-  // Those that block must not fall behind a flood of others.
+  // Findings that block must not fall behind a flood of others.
   findings.sort((a, b) => Number(b.severity === "hard") - Number(a.severity === "hard"));
   findings.splice(MAX_FINDINGS);
   const info: ToolInfo = {

@@ -4,7 +4,7 @@ import { jsonSize } from "../json/json-size.ts";
 import { Unusable, type Note } from "../normalise/forms.ts";
 import { toolForm } from "../normalise/result-forms.ts";
 
-/** One tool as its server lists it: what the broker works with was looked at, the rest is as it came. */
+/** One tool as its server lists it: the members that the broker uses were checked, the others are unchanged. */
 export interface ListedTool {
   readonly name: string;
   readonly description: string | undefined;
@@ -24,7 +24,7 @@ export interface ReadTool {
 const MAX_NAME = 512;
 const LIMITS = { depth: 200, values: 50_000, characters: 512 * 1024 } as const;
 
-/** Reads one entry of a tool list; `problem` says why it is none, and which it is. */
+/** Reads one entry of a tool list; `problem` states why it is unusable, and its name. */
 export function readListedTool(
   raw: unknown,
   index: number,

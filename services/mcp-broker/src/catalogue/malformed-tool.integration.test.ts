@@ -21,7 +21,7 @@ test("a malformed tool of a 2026-07-28 server over HTTP is left out and named, a
       "no tool at all",
       { name: "fine", inputSchema },
     ];
-    // Types keep a server from saying this, and nothing keeps a hostile one.
+    // Types prevent a server from sending this, but not a hostile one.
     server.setRequestHandler("tools/list", () => ({ tools }) as never);
     server.setRequestHandler("tools/call", ({ params }) => ({
       content: [{ type: "text", text: params.name }],

@@ -14,7 +14,7 @@ export interface CatalogueTool {
 
 /** The tools of one connected server, in the order of their canonical names. */
 export interface ToolCatalogue {
-  /** Those that are approved. */
+  /** The approved tools. */
   readonly tools: readonly CatalogueTool[];
   /** Tools that the server lists and the catalogue refuses, in words. */
   readonly problems: readonly string[];
@@ -54,7 +54,7 @@ export function buildCatalogue(
       },
     });
   }
-  // By code unit, so that the order does not depend on the machine's locale.
+  // Sorted by code unit, so that the order does not depend on the machine's locale.
   known.sort((a, b) => (a.ref.name < b.ref.name ? -1 : 1));
   // Each state is looked up once: a server may have ten thousand tools.
   const byState = Map.groupBy(known, ({ state }) => state);

@@ -3,14 +3,14 @@ import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config
 import type { InspectedListing } from "./inspect-tools.ts";
 import { readToolList, type ToolListing } from "./read-tool-list.ts";
 
-/** Looks at what a server lists and compares it with its pins. Rejects only when the signal aborts. */
+/** Inspects a server's tools and compares them with its pins. Rejects only when the signal aborts. */
 export type InspectListing = (
   config: ServerConfig,
   listing: ToolListing,
   signal?: AbortSignal,
 ) => Promise<InspectedListing>;
 
-/** The tools of a server as they are now, and for how long, in milliseconds, as far as it says. */
+/** The tools of a server as they are now, and for how long, in milliseconds, if the server gives a time. */
 export interface ReadTools {
   readonly listing: InspectedListing;
   readonly ttlMs: number | null;
@@ -38,7 +38,7 @@ export function createToolReader(options: {
   if (!isDeclared && Object.keys(capabilities).length > 0)
     return () => Promise.resolve({ listing: { tools: [], problems: [] }, ttlMs: null });
   const read = async (limitMs: number): Promise<ReadTools> => {
-    // For all pages together: a server that lets each of them wait would be read for hours.
+    // One time limit for all pages together: a server that delays each of them would be read for hours.
     const until = performance.now() + limitMs;
     const listing = await readToolList((cursor) =>
       requestPage(cursor === undefined ? {} : { cursor }, Math.max(1, until - performance.now())),

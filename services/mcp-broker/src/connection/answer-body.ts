@@ -64,7 +64,7 @@ export function normalEvent(
   return `${parts.join("")}${others.map((line) => `${line}\n`).join("")}${last}`;
 }
 
-/** True for a JSON-RPC error that answers this request, and is no refusal of a session that the server does not know. */
+/** True for a JSON-RPC error that answers this request, and is no refusal of a session that the server does not have. */
 function isAnswer(
   text: string,
   { status, hasSession }: { readonly status: number; readonly hasSession: boolean },

@@ -35,7 +35,7 @@ export function isModern(client: Pick<Client, "getProtocolEra">): boolean {
   return client.getProtocolEra() === "modern";
 }
 
-/** With these an old server refuses a POST of `initialize`; the specification then asks for SSE. */
+/** With these an old server refuses a POST of `initialize`; the specification then requires SSE. */
 const WRONG_TRANSPORT = new Set([400, 404, 405]);
 /** With these a server refuses `initialize` itself: wrong version, no such method, bad request. */
 const WRONG_HANDSHAKE = new Set([-32_022, -32_601, -32_602, -32_600]);
@@ -84,7 +84,7 @@ export function nextApproach(
 
 /**
  * A probe for the newest protocol costs HTTP one request. Over stdio it would meet servers that end
- * at any message before `initialize`, and nearly every stdio server knows that handshake.
+ * at any message before `initialize`, and nearly every stdio server supports that handshake.
  */
 function freshApproach(transport: TransportKind): Approach {
   return { transport, mode: transport === "http" ? "auto" : "legacy", prior: null };

@@ -39,7 +39,7 @@ export interface AttemptParts {
     config: ServerConfig,
     resolved: ResolvedServer,
   ) => Promise<UpstreamLogin | null>;
-  /** Looks at the tools of every list; left out, nothing is pinned. */
+  /** Inspects the tools of every list; without it nothing is pinned. */
   readonly inspect?: InspectListing;
   /** The handlers that connections offer their servers beside calls; none by default. */
   readonly hooks?: SessionHooksOf;

@@ -31,7 +31,7 @@ function callOf(session: TestSession, tool: string, signal = new AbortController
   return { result, heard };
 }
 
-/** The words of an answer. */
+/** The text of an answer. */
 async function wordsOf(session: TestSession, tool: string): Promise<string> {
   const [first] = (await callOf(session, tool).result).content;
   return first?.type === "text" ? String(first["text"]) : "";

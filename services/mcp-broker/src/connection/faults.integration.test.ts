@@ -14,7 +14,7 @@ import { ConnectError } from "./mcp-session.ts";
 
 const world = await sessionWorld();
 
-/** A stdio server that behaves as its mode says. */
+/** A stdio server that behaves according to its mode. */
 function hostile(mode: string, more: object = {}) {
   return {
     id: mode,

@@ -4,7 +4,7 @@ import { ConnectError, type OpenSession } from "./mcp-session.ts";
 export interface StartPace {
   /** Processes that may be starting at the same time. */
   readonly atOnce: number;
-  /** How long a start counts at most, in milliseconds, so that servers that hang do not keep others waiting. */
+  /** The longest time that a start counts, in milliseconds, so that servers that hang do not keep others waiting. */
   readonly holdMs: number;
 }
 

@@ -3,7 +3,7 @@ const LASTING_MS = 30_000;
 /** While a request waits for its answer, which may come in the next stream. */
 const MAX_WAITING_MS = 5_000;
 const MAX_IDLE_MS = 60_000;
-/** A server may ask to be polled at once, again and again. */
+/** A server may request a poll at once, repeatedly. */
 const MIN_MS = 100;
 /** Node fires a longer timer at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -24,7 +24,7 @@ export function createPollPace(now: () => number) {
     opened(): void {
       openedAt = now();
     },
-    /** The delay before the next one, at least what the server or the SDK wants. */
+    /** The delay before the next one, at least as long as the server or the SDK requires. */
     delayMs(wantedMs: number, { isAwaited }: { readonly isAwaited: boolean }): number {
       if (now() - openedAt > LASTING_MS) inVain = 0;
       const first = Math.max(MIN_MS, wantedMs);

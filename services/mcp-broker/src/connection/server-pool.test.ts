@@ -9,7 +9,7 @@ import { createServerPool } from "./server-pool.ts";
 
 const unused = (): never => assert.fail("nobody asks for this");
 
-/** A client without an SDK: it knows the tools `a` and `b`, and answers with what it was called with. */
+/** A client without an SDK: it has the tools `a` and `b`, and answers with the call's own arguments. */
 async function ownSession(config: ServerConfig, called: ToolCall[]): Promise<McpSession> {
   const tools = ["b", "a"].map((name) => ({ name, inputSchema: { type: "object" } }));
   const listing = await inspectAlone(config, await readToolList(() => Promise.resolve({ tools })));

@@ -93,7 +93,7 @@ export function createServerPool() {
      */
     async route(member: PoolMember, principal: Principal): Promise<PoolMember> {
       const { entry } = member.connection;
-      // A server that was taken out gets no instances any more.
+      // A removed server gets no new instances.
       if (!members.has(entry.id)) return member;
       return (await instances.memberFor(entry, principal)) ?? member;
     },

@@ -60,7 +60,7 @@ function answerRequests(client: Client, method: ServerRequestMethod, hooks: Sess
  */
 const unchecked: jsonSchemaValidator = {
   getValidator<T>(_schema: JsonSchemaType): JsonSchemaValidator<T> {
-    // The SDK reads `data` only to hand it back, so its type is as good as the server's word.
+    // The SDK reads `data` only to return it, so its type is as reliable as the server.
     return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
   },
 };

@@ -240,7 +240,7 @@ test("a child that floods is read at the rate of the brake, and the rest waits i
   const transport = transportOf(script(flood));
   const seen = observe(transport);
   await transport.start();
-  // The burst is read at once; without the brake each second brings a hundred times as much.
+  // The burst is read at once; without the rate limit each second brings a hundred times as much.
   await until(
     () => seen.messages.length,
     (count) => count > 2_000,
@@ -271,7 +271,7 @@ test("a child that floods its stderr is read at a rate, too, answers meanwhile a
   await seen.closed;
   const [message] = seen.messages;
   assert.ok(message !== undefined && "params" in message);
-  // Without the brake it writes some hundred megabytes in this time.
+  // Without the rate limit it writes some hundred megabytes in this time.
   assert.ok(Number(message.params?.["wrote"]) < 8 * 1024 * 1024, JSON.stringify(message));
   assert.ok(transport.stderrTail.text.endsWith("last words"));
 });

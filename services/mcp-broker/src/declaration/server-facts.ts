@@ -8,7 +8,7 @@ const known = new WeakMap<
   { readonly of: Source; readonly made: ServerFacts | null }
 >();
 
-/** Read from the declaration alone: nothing that a server says of itself is a label. */
+/** Read from the declaration alone: no claim of the server itself is a label. */
 export function serverFacts(config: ServerConfig): ServerFacts | null {
   const { tags, allowedAgentRoles, enabledTools } = config;
   const before = known.get(config);

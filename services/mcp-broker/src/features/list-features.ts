@@ -18,7 +18,7 @@ import { requestFeature, type FeatureName } from "./request-feature.ts";
 /** One kind of list that a server has. */
 export interface ListedFeature<S extends z.ZodType> {
   readonly method: RequestMethod;
-  /** The key of the result under which the entries stand. */
+  /** The key of the result that holds the entries. */
   readonly key: string;
   readonly entry: S;
   readonly needs: FeatureName;

@@ -45,7 +45,7 @@ function keysOf(name: string, size: number): [string, string] {
   return [`<${name.slice(0, size)}`, `>${name.slice(name.length - size)}`];
 }
 
-/** True when one letter put in, taken out or replaced makes one name the other. */
+/** True when inserting, deleting or replacing one letter turns one name into the other. */
 export function isOneOff(one: string, other: string): boolean {
   const [short, long] = one.length <= other.length ? [one, other] : [other, one];
   if (one === other || long.length - short.length > 1) return false;

@@ -19,7 +19,7 @@ export function isOldQuestion(text: string): boolean {
   return REFUSALS.some((refusal) => refusal.test(text));
 }
 
-/** A request ended where the server wanted to ask something in the way of earlier revisions. What came before that was done. */
+/** A request ended where the server wanted to ask something in the way of earlier revisions. Its effects before that remain. */
 export class OldQuestionError extends Error {
   override readonly name = "OldQuestionError";
 }

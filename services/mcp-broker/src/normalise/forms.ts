@@ -92,7 +92,7 @@ export function membersOf(optional: Members, required: Members = {}): Form {
   };
 }
 
-/** The form with a value in the place of a required member that is missing or has the wrong type. */
+/** The form with a default for a required member that is missing or has the wrong type. */
 export function withDefault(
   name: string,
   { form, defaultOf }: { form: Form; defaultOf: (members: Record<string, unknown>) => unknown },

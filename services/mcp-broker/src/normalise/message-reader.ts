@@ -75,7 +75,7 @@ export class MessageReader {
     return typeof method === "string" ? this.#request(value, method) : this.#answer(value, asked);
   }
 
-  /** An error in the place of an answer that cannot be passed on. */
+  /** The error that replaces an answer that cannot be forwarded. */
   failed(id: RequestId, reason: string = MALFORMED_ANSWER): Received {
     const answers = this.#open.get(id)?.method ?? null;
     this.settled(id);
@@ -165,7 +165,7 @@ function isNothing(member: unknown): boolean {
   return member === undefined || member === null;
 }
 
-/** An error with a code and a sentence, from any value that a server writes in its place. */
+/** An error with a code and a sentence, from any value that a server writes for it. */
 function normalError(error: unknown): { code: number; message: string; data?: unknown } {
   if (!isRecord(error)) return { code: INTERNAL_ERROR, message: textOf(error) };
   const { code, message, data } = error;

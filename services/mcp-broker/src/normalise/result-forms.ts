@@ -272,7 +272,7 @@ const NOTIFICATIONS: Readonly<Record<string, Form>> = {
   "notifications/resources/updated": membersOf({ title: text, _meta: anyMembers }, { uri: text }),
 };
 
-/** A request of the server in the place of a result (2026-07-28), whose parameters are those of a request. */
+/** A request of the server instead of a result (2026-07-28), whose parameters are those of a request. */
 export function askedBack(result: JsonRecord): JsonRecord {
   const { inputRequests, requestState, ...rest } = result;
   return {

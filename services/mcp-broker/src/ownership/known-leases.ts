@@ -26,7 +26,7 @@ export class KnownLeases {
     return [...this.#leases.values()];
   }
 
-  /** Those of this broker. */
+  /** The leases of this broker. */
   get own(): readonly ServerLease[] {
     return this.all.filter(({ own }) => own !== null);
   }

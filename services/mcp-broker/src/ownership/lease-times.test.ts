@@ -7,7 +7,7 @@ test("a broker stops trusting its lease before another can take it, and after a 
   fc.assert(
     fc.property(fc.integer({ min: 500, max: 600_000 }), (leaseMs) => {
       const { trustMs, renewMs, tickMs } = leaseTimes(leaseMs);
-      // It looks at the clock once a tick; the lease has to outlast the latest look.
+      // The keeper reads the clock once a tick; the lease has to outlast the latest reading.
       assert.ok(trustMs + tickMs < leaseMs);
       assert.ok(renewMs + 2 * tickMs <= trustMs + 1e-9);
     }),

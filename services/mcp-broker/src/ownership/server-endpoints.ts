@@ -18,7 +18,7 @@ export function createServerEndpoints() {
         routes.flatMap((open) => open(server)),
       );
     },
-    /** Takes no more at once. Resolves when those that were taken are answered. */
+    /** Accepts no further requests from now on. Resolves when the accepted ones are answered. */
     async leave(server: string): Promise<void> {
       const endpoints = served.get(server) ?? [];
       served.delete(server);

@@ -6,7 +6,7 @@ import { visible } from "@switchyard/service/visible-text";
 
 const MAX_TEXT = 2_000;
 
-/** Where two definitions differ, by JSON pointer, in order; what exists on one side only as a whole. */
+/** The differences of two definitions, by JSON pointer, in order; a value that exists on one side only is listed as a whole. */
 export function pinDifferences(
   before: unknown,
   after: unknown,

@@ -12,7 +12,7 @@ import { createPinReporter } from "./pin-reporter.ts";
 import { createPinStore } from "./pin-store.ts";
 import { watchPins } from "./pin-watch.ts";
 
-/** Puts together what looks at tools when they are listed and remembers which are approved. */
+/** Creates the parts that inspect tools when they are listed and remember which are approved. */
 export function startPinning(options: {
   bus: Bus;
   redis: Redis;

@@ -28,7 +28,7 @@ export function watchChildren(records: ChildRecords) {
     },
   };
   return {
-    /** Keeps the same records and remembers who runs. */
+    /** Writes the same records and remembers the running children. */
     records: watched,
     /** Resident bytes of each server's process groups; empty where there is no `/proc`. */
     measure: (): Promise<ReadonlyMap<string, number>> => measure(running),

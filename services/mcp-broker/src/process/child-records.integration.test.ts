@@ -96,7 +96,7 @@ test("a child is in a record before it runs, and a program that cannot be starte
     await transport.start();
     return transport;
   };
-  // The child itself looks, as the first thing that it does.
+  // The child itself reads the directory, before anything else.
   const look = `const [name] = require("node:fs").readdirSync(process.argv[1]);
     process.exit(name === process.env.YARD_MCP_CHILD + ".json" ? 3 : 4);`;
   const transport = await start(process.execPath, ["-e", look, join(directory, "mcp-children")]);

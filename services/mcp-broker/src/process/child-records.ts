@@ -15,7 +15,7 @@ import { processIdentity, processScope } from "./process-identity.ts";
  * only when its broker is dead.
  */
 export interface ChildRecords {
-  /** For one child that is going to be started; nothing is written before `onSpawning`. */
+  /** Prepares the record of one child that is going to be started; nothing is written before `onSpawning`. */
   expect(server: string, onTrouble: (error: unknown) => void): ChildRecord;
   /** Ends the children of dead brokers, and returns those that it ended. */
   reap(): Promise<{ pid: number; server: string }[]>;

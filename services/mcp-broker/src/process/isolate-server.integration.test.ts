@@ -35,7 +35,7 @@ await write("workspace/letter.txt", "a letter");
 await mkdir(at("cache"), { recursive: true });
 await symlink(at("keys"), at("workspace/way-in"));
 
-/** As in an installation: keys in files, secrets of other servers in the environment. */
+/** The environment of an installation: keys in files, secrets of other servers in the environment. */
 const env = {
   PATH: process.env["PATH"] ?? "",
   HOME: home,

@@ -1,4 +1,4 @@
-/** Keeps the last bytes of a stream: enough of a child's stderr to say why it died. */
+/** Keeps the last bytes of a stream: enough of a child's stderr to explain why it died. */
 export class TailBuffer {
   readonly #limitBytes: number;
   #chunks: Buffer[] = [];

@@ -56,7 +56,7 @@ test("a change for a version is made when the server has not changed since, on t
   await refused(update("Ours", second), found.version);
   const last = await update("Ours", found.version);
   assert.equal(last.server.name, "Ours");
-  // It comes after the one before, whatever the clock says.
+  // Its time is after the previous one, whatever the clock shows.
   assert.equal((await read()).updatedAt, "2999-01-01T00:00:00.001Z");
   await update("Whatever");
   assert.notEqual((await read()).version, last.version);

@@ -91,7 +91,7 @@ const subschema: ReadKeyword = (value, position) => {
   return { value: value ? {} : { not: {} } };
 };
 
-/** Clients know booleans where every revision of JSON Schema has had them. */
+/** Clients support booleans where every revision of JSON Schema has had them. */
 const schemaOrFlag: ReadKeyword = (value, position) =>
   typeof value === "boolean" ? { value } : subschema(value, position);
 
@@ -175,7 +175,7 @@ function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
-/** The form of each keyword: https://json-schema.org/draft/2020-12/schema, and those of earlier drafts that clients know. */
+/** The form of each keyword: https://json-schema.org/draft/2020-12/schema, and those of earlier drafts that clients support. */
 const KEYWORDS: Readonly<Record<string, ReadKeyword>> = {
   $schema: text,
   $id: text,
