@@ -133,7 +133,7 @@ test("yard mcp enable, connect, update, disconnect and remove change a server an
   assert.doesNotMatch(await done("list"), /^files /m);
 });
 
-test("yard mcp login and logout say of a server without logins that it has none", async () => {
+test("yard mcp login and logout report that a server without logins has none", async () => {
   const [login, logout] = await Promise.all([yard("login", "fixture"), yard("logout", "fixture")]);
   assert.notEqual(login.code, 0);
   assert.match(login.stderr, /fixture/);

@@ -81,7 +81,7 @@ test("after the key was replaced one can log in again, without a logout before",
   await broker.stop();
 });
 
-test("a logout revokes both tokens where the authorization server takes them, and says where it does not", async () => {
+test("a logout revokes both tokens where the authorization server allows it, and reports where it does not", async () => {
   const broker = await world.startBroker({ servers: [locked("left")] });
   const logOut = async () => {
     const { wasLoggedIn, revocation } = await call(world.cli, logout, { server: "left" });

@@ -102,7 +102,7 @@ test("passes a result on that fits the tool's own schema, and errors of the tool
   assert.equal((await ask("failing")).isError, true);
 });
 
-test("says when a structured result does not fit, and loses neither its text nor its outcome", async () => {
+test("reports when a structured result does not fit, and loses neither its text nor its outcome", async () => {
   for (const [tool, pointer] of [
     ["wrong", "/n"],
     ["missing", ""],

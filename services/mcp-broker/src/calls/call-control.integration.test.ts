@@ -406,7 +406,7 @@ test("a result of 5 MB arrives whole [A17]", async () => {
   await assert.rejects(small, failsWith("result_too_large"));
 });
 
-test("a decision is kept for as long as the policy said, and only for the same question", async () => {
+test("a decision is cached for as long as the policy promised, and only for the same request", async () => {
   const echo = (token?: string) =>
     main.call("main", { tool: "echo", args: { message: "x" }, ...(token && { token }) });
   rules.cacheable = { revision: "r1", forMs: 60_000 };
@@ -446,7 +446,7 @@ test("calls that come together are one question when its answer may be kept, and
   assert.equal(rules.checked.length, 5);
 });
 
-test("a filtered list is kept for as long as the policy said, and only for the same question", async () => {
+test("a filtered list is cached for as long as the policy promised, and only for the same request", async () => {
   const names = async (token?: string) => {
     const { tools } = await main.tools({ server: "main", ...(token && { token }) });
     return tools.map(({ tool }) => tool);

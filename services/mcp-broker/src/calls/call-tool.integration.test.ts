@@ -96,12 +96,12 @@ test("an error of the server is tool_failed with the server's words [A16, C19]",
   });
 });
 
-test("an unknown tool is named to those who may call a tool of that name", async () => {
+test("an unknown tool is named to callers that may call a tool of that name", async () => {
   await assert.rejects(main.call("main", { tool: "nope", args: {} }), failsWith("unknown_tool"));
   assert.equal(policy.checked.at(-1)?.tool, "mcp__main__nope");
 });
 
-test("a tool whose server comes back while its call is looked up is known", async () => {
+test("a tool is found when its server comes back while the stored call is looked up", async () => {
   const slow = Object.create(world.redis) as Redis;
   const looking = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -139,7 +139,7 @@ test("a tool whose server comes back while its call is looked up is known", asyn
   await other.stop();
 });
 
-test("asks the policy for the caller and the token of the request", async () => {
+test("requests the policy's decision for the caller and the token of the request", async () => {
   await main.call("main", { tool: "echo", args: { message: "" }, token: "token-1" });
   assert.deepEqual(policy.checked.at(-1), {
     tool: "mcp__main__echo",
@@ -148,7 +148,7 @@ test("asks the policy for the caller and the token of the request", async () => 
   });
 });
 
-test("a denied call has no effect, and the decision says why", async () => {
+test("a denied call has no effect, and the decision contains the reason", async () => {
   const { file, lines } = await trace();
   policy.answer = () => "deny";
   await assert.rejects(main.call("main", { tool: "count", args: { file } }), (error) => {

@@ -135,7 +135,7 @@ test("the answer of a server that ends without the end of its line reaches the c
   await broker.until("parrot", (info) => ![null, connectedAt].includes(info.connectedAt));
 });
 
-test("a call that ends with its connection says why that ended", async () => {
+test("a call that ends with its connection reports why that ended", async () => {
   const error = await endOf("$long");
   assert.ok(isError(error, callTool, "outcome_unknown"), String(error));
   assert.match(error.message, /a message exceeds the limit of 10485760 bytes/);

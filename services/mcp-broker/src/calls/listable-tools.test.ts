@@ -58,7 +58,7 @@ test("the same tools are the same list, and another list of any server is anothe
   assert.deepEqual(find([], undefined).refs, []);
 });
 
-test("names that collide are left out when the other server comes, and listed again when it goes", () => {
+test("names that collide are left out when the other server is added, and listed again when it is removed", () => {
   const find = createListableTools();
   const dashed = view("a--b", toolsOf("a--b", ["c"]));
   const plain = view("a", toolsOf("a", ["b__c", "d"]));

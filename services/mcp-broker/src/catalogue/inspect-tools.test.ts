@@ -19,7 +19,7 @@ function costlyListing(count: number) {
   return { tools, problems: [], ttlMs: null };
 }
 
-test("other work gets its turn between tools that take long to look at", async () => {
+test("other work gets its turn between tools that take long to inspect", async () => {
   let turns = 0;
   const turn = (): void => {
     turns += 1;

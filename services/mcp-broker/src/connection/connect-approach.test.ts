@@ -44,7 +44,7 @@ test("without a version what was remembered decides, else HTTP is probed and a p
   assert.deepEqual([remembered.transport, remembered.mode], ["sse", "legacy"]);
 });
 
-test("a server with a version in its entry is not asked for another one, and an older one may need another transport", () => {
+test("a server with a version in its entry is not probed for another one, and an older one may need another transport", () => {
   const silent = new SdkError(SdkErrorCode.RequestTimeout, "timed out");
   const refused = new ProtocolError(-32_601, "no such method");
   const missing = new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "no", { status: 404 });

@@ -86,7 +86,7 @@ for (const [tool, status] of [
     await session.close();
   });
 
-test("an answer above the limit is lost at once, and says why", async () => {
+test("an answer above the limit is lost at once, and the error has the reason", async () => {
   const session = await connected();
   await assert.rejects(
     callOf(session, "flood").result,

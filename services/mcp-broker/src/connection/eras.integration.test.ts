@@ -91,7 +91,7 @@ test("a step back is remembered longer than a day, and is none where the entry n
   assert.deepEqual([pinned.protocolVersion, pinned.stepBack], ["2026-07-28", null]);
 });
 
-test("other credentials and another address ask anew, and Redis keeps no credential", async () => {
+test("other credentials and another address probe anew, and Redis stores no credential", async () => {
   const server = await switchableServer(() => undefined);
   server.answer = modernAnswer(server.asked);
   const as = (key: string) => askedBy(server, { id: "keyed", headers: { "X-Key": key } });
@@ -157,7 +157,7 @@ test("a server that became an older one which fails at everything newer is conne
   assert.equal((await askedBy(server, { id: "downgraded" })).version, "2025-06-18");
 });
 
-test("what a server says with a refusal is in the reason", async () => {
+test("the text of a server's refusal is in the reason", async () => {
   for (const status of [403, 500]) {
     const server = await switchableServer((_, response) =>
       response.writeHead(status).end(`{"error":"the plan of this workspace has ended"}`),

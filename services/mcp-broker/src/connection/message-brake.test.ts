@@ -12,7 +12,7 @@ test("a server that sends a thousand small messages a second is never slowed dow
   }
 });
 
-test("messages beyond the burst are waited for as long as the rate says, and at most a second", () => {
+test("messages beyond the burst are delayed according to the rate, and at most a second", () => {
   let now = 0;
   const brake = createMessageBrake(() => now);
   for (let n = 0; n < 2_500; n += 1) brake.add(100);

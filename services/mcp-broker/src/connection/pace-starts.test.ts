@@ -66,7 +66,7 @@ test("a server that hangs gives its place to others after a while, once", async 
   mock.timers.reset();
 });
 
-test("what is not a process does not wait, and who gives up waiting is never started", async () => {
+test("a connection without a process does not wait, and an aborted waiting start never begins", async () => {
   const { start, names, end } = lab({ atOnce: 1, holdMs: 60_000 });
   const first = start("first");
   const gone = new AbortController();

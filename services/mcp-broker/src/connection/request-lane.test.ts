@@ -84,7 +84,7 @@ test("progress is delivered until the answer, beside the request's other metadat
   assert.deepEqual(heard, [{ progress: 1, total: 4 }]);
 });
 
-test("a request that is taken back or whose time is over is cancelled at the server", async () => {
+test("an aborted or expired request is cancelled at the server", async () => {
   const { sent, caller, begin } = lab();
   const short = begin({ timeoutMs: 1 });
   await assert.rejects(short, { code: SdkErrorCode.RequestTimeout });

@@ -6,7 +6,7 @@ const tools = ["read_file", "read_dir", "write_file"].map((name) => ({ name }));
 const left = (enabled: string[] | null, disabled: string[]): string[] =>
   enabledTools({ enabledTools: enabled, disabledTools: disabled }, tools).map(({ name }) => name);
 
-test("leaves in what is enabled and takes out what is disabled, which wins [CR1]", () => {
+test("includes enabled tools and excludes disabled ones, which take precedence [CR1]", () => {
   assert.deepEqual(left(null, []), ["read_file", "read_dir", "write_file"]);
   assert.deepEqual(left(["read_*"], []), ["read_file", "read_dir"]);
   assert.deepEqual(left(null, ["write_*"]), ["read_file", "read_dir"]);

@@ -6,7 +6,7 @@ import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaratio
 
 const read = (more: object) => readDeclaration("a", { id: "a", command: "x", ...more }, "file");
 
-test("knows the fields that no connection is made of", () => {
+test("recognises the fields that do not affect the connection", () => {
   const before = read({});
   for (const same of [
     { description: "a", tags: ["a"] },

@@ -25,7 +25,7 @@ test("a value replaces a field, null takes it out, env is changed key by key [A3
   });
 });
 
-test("keeps the id, whatever the changes say", () => {
+test("keeps the id, whatever the changes contain", () => {
   assert.equal(mergeDeclaration(before, { id: "b" })["id"], "a");
   assert.equal(mergeDeclaration(before, { id: null })["id"], "a");
 });

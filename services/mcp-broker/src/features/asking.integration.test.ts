@@ -270,7 +270,7 @@ test("a question is lost when its call ends, and when the broker that waits is g
   assert.equal(shown.find(({ id }) => id === orphan.id)?.state, "lost");
 });
 
-test("a server that asks without end costs the policy a few questions a minute", async () => {
+test("a server that sends requests endlessly costs the policy a few decisions a minute", async () => {
   const before = world.policy.checked.length;
   world.policy.answer = (_, { kind }) => (kind === "elicitation" ? "deny" : "allow");
   const { text } = await callAs(world.cli, "flood", { count: 400 });

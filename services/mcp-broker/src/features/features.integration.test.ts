@@ -148,7 +148,7 @@ test("a policy that gives no answer lets nothing through, and a refused token is
   }
 });
 
-test("what a server does not offer is said, and its refusal is not mistaken for a result", async () => {
+test("a feature that a server does not offer is an error, and its refusal is not mistaken for a result", async () => {
   assert.equal(await codeOf(ask(listResources, {}, "plain")), "not_supported");
   assert.equal(await codeOf(ask(getPrompt, { name: "x" }, "plain")), "not_supported");
   assert.equal(await codeOf(ask(readResource, { uri: "demo://nothing" })), "server_failed");

@@ -63,7 +63,7 @@ test("a missing scope and a missing login are refusals before the call, and may 
   }
 });
 
-test("a session that the server does not know, and a server that cannot be reached, may need a new session", () => {
+test("a session that the server does not have, and a server that cannot be reached, may need a new session", () => {
   const http = (status: number, said = "") =>
     new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, said, { status });
   const [stateful, stateless] = [{ isStateless: false }, { isStateless: true }];
@@ -128,7 +128,7 @@ test("the reason of a refused request names its status, whatever its body", () =
   }
 });
 
-test("the reason of a refused probe or stream has what the server said about it", () => {
+test("the reason of a refused probe or stream contains the server's message", () => {
   for (const [text, reason] of [
     ["quota of this key is used up", "no (HTTP 403): quota of this key is used up"],
     ["<!DOCTYPE html><html><title>Access denied</title><p>…", "no (HTTP 403): Access denied"],

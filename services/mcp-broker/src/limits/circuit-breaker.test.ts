@@ -31,7 +31,7 @@ test("opens after failures in a row, and an answer in between starts the count a
   assert.equal(fail(circuit, 0).state, "open");
 });
 
-test("an open circuit says when to come again, lets one call try then, and the others wait for it", () => {
+test("an open circuit returns when to retry, admits one call then, and refuses the others until it ends", () => {
   const circuit = opened(100);
   const early = admit(circuit, 100).admission;
   assert.deepEqual(early, { admitted: false, retryAfterMs: pauseMs(1) });
@@ -50,7 +50,7 @@ test("the try decides: closed after an answer, open for longer after a failure",
   assert.ok(pauseMs(2) > pauseMs(1) && pauseMs(50) === pauseMs(60));
 });
 
-test("a try that was taken back leaves its place to the next call", () => {
+test("a cancelled probe leaves its slot to the next call", () => {
   const now = pauseMs(1);
   const { circuit } = admit(opened(0), now);
   const back = settle(circuit, { verdict: "none", isProbe: true }, now);

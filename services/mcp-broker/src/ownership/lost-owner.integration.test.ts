@@ -49,7 +49,7 @@ const isTimeout = (end: unknown): boolean => end instanceof ServiceError && end.
 /** Far from the 35 s of a call, and with room for a loaded machine: it takes 6 to 8 s. */
 const SOON_MS = 20_000;
 
-test("a call whose broker is killed meanwhile is known to be unknown long before its time is over", async () => {
+test("a call whose broker is killed meanwhile ends with an unknown outcome long before its time is over", async () => {
   const wait = {
     tool: "wait",
     args: { note: "killed", until: join(await testDirectory(), "never") },
@@ -71,7 +71,7 @@ test("a call whose broker is killed meanwhile is known to be unknown long before
   brokers.splice(brokers.indexOf(killed), 1);
 });
 
-test("a call that a broker takes which stands still is made by another one, once", async () => {
+test("a call that a stopped broker received is executed by another one, once", async () => {
   const frozen = await owner();
   frozen.process.kill("SIGSTOP");
   const note = { tool: "note", args: { note: "frozen" }, callId: "frozen" };

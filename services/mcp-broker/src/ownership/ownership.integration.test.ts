@@ -257,7 +257,7 @@ test("the change of a server reaches its owner through any broker, and then all 
   await stop(...brokers);
 });
 
-test("mcp.ensure connects what connects on demand, and says why it cannot [A6, A18, E5]", async () => {
+test("mcp.ensure connects servers that connect on demand, and reports why it cannot [A6, A18, E5]", async () => {
   const cluster = await brokerCluster({
     natsUrl: world.natsUrl,
     redisUrl: world.redisUrl,

@@ -29,7 +29,7 @@ test("a lease of another broker counts as long as it lasts, and then has no know
   assert.notEqual(lease.freeSince, null);
 });
 
-test("an own lease ends by its clock, whatever a look at Redis that was sent before found", (context) => {
+test("an own lease ends by its clock, whatever an earlier read of Redis found", (context) => {
   const { lease, passes, elsewhere } = lab(context);
   lease.take(7, instant());
   lease.foundFree(instant());

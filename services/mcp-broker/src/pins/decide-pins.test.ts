@@ -50,13 +50,13 @@ const approve = (record: PinRecord, override: ToolFinding["code"][] = []) => {
   return "refusal" in done ? done.refusal : (done.changed[0] ?? assert.fail("nothing approved"));
 };
 
-test("approves or holds a first sight as the trust setting says", () => {
+test("approves or holds a first listing according to the trust setting", () => {
   assert.equal(state(see(undefined, seen("a"))), "approved");
   assert.equal(state(see(undefined, seen("a", { findings: [soft] }))), "approved");
   assert.equal(state(see(undefined, seen("a"), review)), "pending");
 });
 
-test("holds a tool that its server lists later, unless the trust setting says otherwise", () => {
+test("holds a tool that its server lists later, unless the trust setting allows it", () => {
   for (const trust of ["pin-first-use", "pin-schema", "review"] as const)
     assert.equal(state(see(undefined, seen("a"), { ...first, trust, isLater: true })), "pending");
   const trusting = { ...first, trust: "pin-new-tools", isLater: true } as const;

@@ -130,7 +130,7 @@ test("reads the pins of a long listing once, however many parts it wrote and was
   assert.ok(one.loads.length <= 3, `${one.loads.length} readings`);
 });
 
-test("keeps no definition that is neither listed nor approved", async () => {
+test("stores no definition that is neither listed nor approved", async () => {
   const { book, redis } = await openBook();
   for (const letter of ["1", "2", "3"])
     await book.see(sighting("kept", { a: letter }, "pin-first-use"));
@@ -142,7 +142,7 @@ test("keeps no definition that is neither listed nor approved", async () => {
   assert.deepEqual(now, { definition: { name: "a", letter: "3" }, identity: { id: "kept" } });
 });
 
-test("without Redis takes nothing new in and keeps what it knew, and writes it when Redis is back", async () => {
+test("without Redis accepts nothing new and uses the loaded pins, and writes sightings when Redis is back", async () => {
   const { book, redis, troubles } = await openBook();
   await book.see(sighting("outage", { a: "1" }, "pin-first-use"));
   const ended = once(redis, "end");

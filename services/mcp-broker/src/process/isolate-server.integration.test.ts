@@ -161,7 +161,7 @@ const entryOf = (fields: object) => {
   return config;
 };
 
-test("where nothing isolates a server it is started only when it is trusted, which is said, or when it asked for no sandbox", async () => {
+test("where nothing isolates a server it is started only when it is trusted, which is reported, or when its entry turns the sandbox off", async () => {
   const started = async (fields: object, setting: SandboxSetting) => {
     const reasons: string[] = [];
     const isolate = createServerIsolation({

@@ -81,7 +81,7 @@ test(
   },
 );
 
-test("a sandbox that cannot be had is an error that says why, and the server does not start without it", async () => {
+test("a sandbox that cannot be created is an error with the reason, and the server does not start without it", async () => {
   await assert.rejects(findBubblewrap({ program: undefined, path: emptyPath }), SandboxError);
   await assert.rejects(findBubblewrap({ program: "/nowhere/bwrap", path: emptyPath }), {
     name: "SandboxError",
