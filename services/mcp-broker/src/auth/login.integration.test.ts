@@ -238,7 +238,7 @@ test("two brokers that are refused at once renew a rotating refresh token once, 
   await Promise.all([first.stop(), second.stop()]);
 });
 
-test("a revoked login is requested anew", async () => {
+test("a server whose tokens were revoked reports that it needs a login", async () => {
   const broker = await world.startBroker({ servers: [locked("revoked")] });
   await logIn("revoked");
   oauth.expireAll();

@@ -73,7 +73,7 @@ export function inspectAlone(
 
 /** After this time other work gets its turn: ten thousand tools take a second, a hostile one nearly as long alone. */
 const SLICE_MS = 10;
-/** Time that one tool took beyond a slice is compensated: its server's list gets one part in five. */
+/** Pause for each millisecond that one tool took beyond a slice: its server's list gets one part in five of the time. */
 const REST_PER_EXCESS = 4;
 
 /** Rejects when the signal aborts: the list is no longer needed. */

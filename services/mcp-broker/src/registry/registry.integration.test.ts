@@ -287,7 +287,7 @@ test("what no connection is made of changes without a new one, and counts for th
   });
 });
 
-test("accepts an entry in the form of another client, and reports ignored fields each time [A32, E1]", async () => {
+test("accepts an entry in the form of another client, and reports ignored fields, also after a restart [A32, E1]", async () => {
   const entry = { ...declared("pasted"), alwaysAllow: ["fork"], autoApprove: [], timeout: 45 };
   const grants = '"alwaysAllow" grants nothing: the policy alone says which calls are allowed';
   await withBroker({ servers: [{ ...entry, id: "filed" }] }, async (broker) => {
