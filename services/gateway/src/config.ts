@@ -17,16 +17,16 @@ export const Config = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
-  /** The address to listen at; another one than loopback needs YARD_HTTP_HOSTS. */
+  /** The address to listen on; any address but loopback needs YARD_HTTP_HOSTS. */
   YARD_HTTP_HOST: z.string().default("127.0.0.1"),
-  /** 0 is any free port; the line "http ready" has the address. */
+  /** 0 is any free port; the log line "http ready" has the address. */
   YARD_HTTP_PORT: envInteger(0, 65_535).default(0),
-  /** Names under which the gateway is reached, with commas, such as switchyard.example.com. */
+  /** Names under which the gateway is reached, separated by commas, such as switchyard.example.com. */
   YARD_HTTP_HOSTS: z
     .string()
     .default("")
     .transform((list) => commaSeparated(list.toLowerCase())),
-  /** Origins of other pages that may use MCP from a browser, with commas, such as https://app.example.com. */
+  /** Origins of other pages that may use MCP from a browser, separated by commas, such as https://app.example.com. */
   YARD_HTTP_ORIGINS: z
     .string()
     .default("")
@@ -34,16 +34,16 @@ export const Config = z.object({
     .refine((list) => list.every((one) => URL.parse(one)?.origin === one), {
       message: "must be origins without a path, such as https://app.example.com",
     }),
-  /** PEM files of a certificate and its key, to answer over TLS; they are read again when they change. */
+  /** PEM files of a certificate and its key, to serve TLS; they are read again when they change. */
   YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
   YARD_HTTP_TLS_KEY_FILE: z.string().optional(),
-  /** How people reach the gateway where that is not how it listens, such as https://switchyard.example.com. */
+  /** The address at which people reach the gateway where that is not the address it listens on, such as https://switchyard.example.com. */
   YARD_HTTP_URL: z
     .url()
     .transform((text) => new URL(text))
     .refine(({ pathname, search }) => pathname === "/" && search === "", "must have no path")
     .optional(),
-  /** The OpenID Connect provider at which people sign in; the policy service's issuers say who they are. */
+  /** The OpenID Connect provider at which people sign in; the policy service's issuers identify them. */
   YARD_OIDC_ISSUER: z
     .url()
     .refine(isSafeUrl, "must be an https URL, or http on loopback")
@@ -51,30 +51,30 @@ export const Config = z.object({
   YARD_OIDC_CLIENT_ID: z.string().min(1).default("switchyard"),
   /** Missing: a public client, with PKCE alone. */
   YARD_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
-  /** What is asked of the provider, with spaces. */
+  /** The scopes requested from the provider, separated by spaces. */
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** The folder of the built console; empty: no console is served. */
   YARD_CONSOLE_DIR: z.string().default(""),
-  /** hooks.json: what programs elsewhere may start by a webhook. */
+  /** The path of hooks.json, which lists the runs that other programs may start by a webhook. */
   YARD_HOOKS_FILE: z.string().optional(),
-  /** Keys that encrypt the secrets of webhooks; without one nobody can make a webhook. */
+  /** Keys that encrypt the secrets of webhooks; without a key the gateway refuses to create webhooks. */
   YARD_WEBHOOKS_KEY_FILE: z.string().optional(),
-  /** Webhooks that one caller may have. */
+  /** The number of webhooks that one caller may have. */
   YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
-  /** Before the second attempt of a delivery; each one later is four times as far away. */
+  /** The delay before the second attempt of a delivery; each later one is four times as long. */
   YARD_WEBHOOKS_RETRY_MS: envInteger(1, 600_000).default(5_000),
   /** A webhook that has failed for so long is disabled. */
   YARD_WEBHOOKS_DISABLE_AFTER_MS: envInteger(100, 2_592_000_000).default(86_400_000),
-  /** Proxies in front of the gateway that add whom they saw to X-Forwarded-For. */
+  /** Proxies in front of the gateway that append the address of their client to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
   /** Connections at a time on each replica, in all and of one address; behind trusted proxies the latter counts requests. */
   YARD_HTTP_CONNECTIONS: envInteger(1, 1_000_000).default(20_000),
   YARD_HTTP_CONNECTIONS_PER_ADDRESS: envInteger(1, 1_000_000).default(2_000),
   /** Streams of events of one caller, on each replica. */
   YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
-  /** How long the events of a run are waited for that nobody has heard of. */
+  /** How long a reader of a run's events waits for a run of which no event is stored yet. */
   YARD_HTTP_UNKNOWN_RUN_MS: envInteger(100, 3_600_000).default(60_000),
   /** The agent whose A2A card is at the host's root; missing: the only one that a caller sees. */
   YARD_A2A_AGENT: AgentName.optional(),

@@ -2,7 +2,7 @@ import { AgentCard } from "@a2a-js/sdk";
 import { FILE_TYPES } from "@switchyard/contracts/content-parts";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 
-/** What other agents read to find out how an agent is spoken to: https://a2a-protocol.org, version 1.0. */
+/** The agent card of the A2A protocol, from which other agents learn how to call this one: https://a2a-protocol.org, version 1.0. */
 export function agentCard(
   { name, description, digest }: Pick<AgentDefinition, "name" | "description" | "digest">,
   address: string,

@@ -1,7 +1,10 @@
 import { Part } from "@a2a-js/sdk";
 import { z } from "zod";
 
-/** A part as the protocol writes it, with exactly one of its four contents. Addresses are for the client to open: only those of the web. */
+/**
+ * A part as the protocol writes it, with exactly one of its four contents. Clients open the addresses, so only those of the web
+ * are accepted.
+ */
 const about = {
   filename: z.string().max(255).optional(),
   mediaType: z.string().max(255).optional(),
@@ -16,8 +19,8 @@ const WrittenPart = z.union([
 const WrittenParts = z.strictObject({ parts: z.array(WrittenPart).min(1).max(100) });
 
 /**
- * The parts of an answer. One that is a JSON object or list is data, and `{"parts": [...]}` with parts as A2A writes them, such as
- * files, stands for these. Everything else is text, and so is all for a client that takes no JSON.
+ * Returns the parts of an answer. A JSON object or list becomes data, and `{"parts": [...]}` with parts as A2A writes them,
+ * such as files, becomes these parts. Everything else is text, and so is every answer for a client that accepts no JSON.
  */
 export function partsOfAnswer(answer: string, isPlain: boolean): Part[] {
   const value = isPlain ? undefined : jsonIn(answer);
@@ -26,7 +29,7 @@ export function partsOfAnswer(answer: string, isPlain: boolean): Part[] {
   return written.success ? written.data.parts.map(partOf) : [dataPart(value)];
 }
 
-/** Whether a text that has just begun may turn out to be no text: it is told when it is whole. */
+/** True when a text that has just begun may turn out to be JSON. Such an answer is sent only when it is complete. */
 export function mayBeJson(beginning: string): boolean {
   return /^\s*[[{]/.test(beginning);
 }

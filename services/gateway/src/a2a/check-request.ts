@@ -6,7 +6,10 @@ import { z } from "zod";
 /** https://www.jsonrpc.org/specification#error_object */
 const INVALID_REQUEST = -32_600;
 
-/** What a body is that is no request of JSON-RPC 2.0; null for a request. https://www.jsonrpc.org/specification#request_object */
+/**
+ * Returns the JSON-RPC error for a body that is not a request of JSON-RPC 2.0; null for a request.
+ * https://www.jsonrpc.org/specification#request_object
+ */
 export function notRpc(body: unknown): { readonly code: number; readonly message: string } | null {
   const parsed = RpcRequest.safeParse(body);
   if (parsed.success) return null;
@@ -27,8 +30,9 @@ const RpcRequest = z.looseObject(
 );
 
 /**
- * Throws a RequestMalformedError (-32602) that names the first parameter which the method does not take, or which is out of its range. The SDK reads whatever
- * it is given: it makes text of numbers and drops what it cannot read. https://a2a-protocol.org/latest/specification/
+ * Throws a RequestMalformedError (-32602) that names the first parameter which the method does not accept, or which is out of
+ * its range. The SDK accepts any value: it converts numbers to text and drops what it cannot read.
+ * https://a2a-protocol.org/latest/specification/
  */
 export function checkParams(method: string, params: unknown): void {
   if (!Object.hasOwn(PARAMS, method)) return;
@@ -39,7 +43,7 @@ export function checkParams(method: string, params: unknown): void {
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
-/** As long as a label of a run, where ids of clients are kept. */
+/** The limit of a run's labels, in which the ids of clients are stored. */
 const MAX_ID = 256;
 
 const id = z.string().min(1);
@@ -131,7 +135,7 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== null;
 }
 
-/** Clients that print Protocol Buffers with the names of their fields write `history_length`. */
+/** Clients that print Protocol Buffers with the original field names write `history_length`. */
 function inCamelCase(value: unknown): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(

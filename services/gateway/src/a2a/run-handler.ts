@@ -44,7 +44,7 @@ const Decision = z.looseObject({
   reason: z.string().max(500).optional(),
 });
 
-/** One agent for one requester: tasks are runs, so that every gateway knows them, and none keeps any. */
+/** Serves one agent to one requester. Tasks are runs, so that every gateway can find them and none stores any. */
 export class RunHandler implements A2ARequestHandler {
   readonly #parts: FollowParts;
   readonly #requester: Requester;
@@ -79,7 +79,7 @@ export class RunHandler implements A2ARequestHandler {
     for await (const { payload } of tellRun(followed)) {
       const status = payload?.$case === "statusUpdate" ? payload.value.status : undefined;
       if (status?.state === TaskState.TASK_STATE_REJECTED) refused = status;
-      // A decision may take days, and somebody else may have to make it.
+      // The request returns here: a decision may take days, and another person may have to make it.
       if (status?.state === TaskState.TASK_STATE_AUTH_REQUIRED) break;
     }
     follow.stop();
@@ -128,7 +128,10 @@ export class RunHandler implements A2ARequestHandler {
     }
   }
 
-  /** Of the newest 200 runs of the agent that came over this protocol, the last changed first. A page goes on behind the task that its token names. */
+  /**
+   * Lists the newest 200 runs of the agent that were started over this protocol, the last changed first. A page continues after
+   * the task that its token names.
+   */
   async listTasks(request: ListTasksRequest): Promise<ListTasksResponse> {
     const { contextId, status, pageToken, pageSize = 50, historyLength } = request;
     const since = Date.parse(request.statusTimestampAfter ?? "1970-01-01T00:00:00Z");
@@ -157,7 +160,7 @@ export class RunHandler implements A2ARequestHandler {
     return { tasks: whole, nextPageToken, pageSize, totalSize: tasks.length };
   }
 
-  /** One after the other, since a page may have a hundred. */
+  /** Tasks are read one after the other, since a page may have a hundred. */
   async #wholeTasks(tasks: readonly Task[], historyLength: number | undefined): Promise<Task[]> {
     const whole: Task[] = [];
     for (const { id } of tasks) whole.push(await this.#taskOf(await this.#run(id), historyLength));
@@ -184,7 +187,7 @@ export class RunHandler implements A2ARequestHandler {
     return noPush();
   }
 
-  /** A new run, or what a run that is under way is told. */
+  /** Starts a new run, or sends the message to the run that is under way. */
   async #begin({ message, configuration }: SendMessageRequest): Promise<FollowedTask> {
     if (message === undefined) throw malformed("message", "is missing");
     if (configuration?.taskPushNotificationConfig !== undefined)
@@ -192,7 +195,8 @@ export class RunHandler implements A2ARequestHandler {
     const historyLength = configuration?.historyLength;
     if (message.taskId !== "") return this.#goOn(message, historyLength);
     const input = await storeInput(this.#requester, piecesOf(message));
-    // One message is one run, however often it is sent. Clients use the id of one for others, too, so the whole message counts.
+    // One message is one run, however often it is sent. Clients reuse the id of a message for other messages, so the digest
+    // covers the whole message.
     const { messageId } = message;
     const repeatKey = JSON.stringify([this.#agent, messageId, message.contextId, input]);
     const contextId = message.contextId || digestOf(repeatKey);
@@ -277,14 +281,14 @@ export class RunHandler implements A2ARequestHandler {
     }
   }
 
-  /** Its messages are read where they are asked for: the protocol leaves it to the agent how many there are without a `historyLength`. */
+  /** The run's messages are read only on request: without a `historyLength` the protocol lets the agent decide how many to return. */
   async #taskOf(run: RunDetail, historyLength = 0): Promise<Task> {
     const task = taskOf(run);
     if (historyLength === 0) return task;
     return { ...task, history: lastOf(await historyOf(this.#parts.bus, run), historyLength) };
   }
 
-  /** A run of the requester and this agent; any other one is not found. */
+  /** Returns a run of the requester and this agent; any other one is not found. */
   async #run(taskId: string): Promise<RunDetail> {
     const name = taskId.includes("~") || !RunId.safeParse(taskId).success ? null : taskId;
     if (name === null) throw notFound(taskId);

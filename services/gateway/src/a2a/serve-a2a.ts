@@ -67,13 +67,13 @@ export function createA2aEndpoint(parts: A2aParts): {
       serveCard(c, parts.rootAgent ?? (await onlyAgent(requesterOf(c, parts)))),
     async rpc(c) {
       const read = await readBody(c, BODY_LIMITS).catch(unreadable);
-      if (read instanceof Unreadable) return c.json(read.answer, read.status as 400); // statuses that have a body
+      if (read instanceof Unreadable) return c.json(read.answer, read.status as 400); // Each of these statuses has a body.
       const body = read.value;
       const invalid = notRpc(body);
       if (invalid !== null) return c.json({ jsonrpc: "2.0", id: idIn(body), error: invalid });
       const card = await cardOf(c, c.req.param("agent") ?? "");
       const requester = requesterOf(c, parts);
-      const { id = null, method, params } = body as Rpc; // it is a request, as has just been checked
+      const { id = null, method, params } = body as Rpc; // It is a request, which was checked above.
       const failed = (error: unknown): Rpc => ({
         jsonrpc: "2.0",
         id,
@@ -82,7 +82,7 @@ export function createA2aEndpoint(parts: A2aParts): {
       const release = slots.take(requester.caller);
       try {
         const headers = Object.fromEntries(c.req.raw.headers);
-        // Which patch of it, has no part in what is agreed on.
+        // The protocol negotiates the minor version; the patch version is ignored.
         const requestedVersion = c.req.header("a2a-version")?.replace(/^(\d+\.\d+)\.\d+$/, "$1");
         const context = defaultServerCallContextBuilder({
           headers,
@@ -99,7 +99,7 @@ export function createA2aEndpoint(parts: A2aParts): {
           release();
           return c.json(answer as object);
         }
-        // What is wrong with a request is an answer of its own; only what comes later is told in the stream.
+        // An error of the request itself is a plain JSON answer; only later errors are sent in the stream.
         const first = await answer.next();
         const outcome = { first, rest: answer, failed, onEnd: release };
         return stream(c.env.outgoing, outcome);
@@ -111,7 +111,7 @@ export function createA2aEndpoint(parts: A2aParts): {
   };
 }
 
-/** The agent whose card stands for the whole host where no setting says which. */
+/** Returns the agent whose card is served for the whole host when no setting names one. */
 async function onlyAgent(requester: Requester): Promise<string> {
   const { agents } = requester.may(startRun) ? await requester.ask(listAgents, {}) : { agents: [] };
   const [agent] = agents;
@@ -120,13 +120,13 @@ async function onlyAgent(requester: Requester): Promise<string> {
   throw new Problem({ status: 404, code: "unknown_agent", detail });
 }
 
-/** The id of what is no valid request, as far as it has one. https://www.jsonrpc.org/specification#response_object */
+/** The id of an invalid request, if it has one. https://www.jsonrpc.org/specification#response_object */
 function idIn(body: unknown): unknown {
   const { id = null } = Object(body) as { readonly id?: unknown };
   return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
-/** What is no request of the protocol, as it is told in its words. */
+/** A body that is not a request of the protocol, with the JSON-RPC error that answers it. */
 class Unreadable {
   readonly status: number;
   readonly answer: Rpc;
@@ -170,7 +170,7 @@ function stream(
   const events = openEventStream(outgoing);
   events.onClose(() => {
     onEnd();
-    rest.return().catch(() => undefined); // the body is no longer needed
+    rest.return().catch(() => undefined); // The body is no longer needed.
   });
   const tell = async (): Promise<void> => {
     try {
@@ -185,7 +185,7 @@ function stream(
   return events.response;
 }
 
-/** The SDK passes on the message of any error: only those that are meant to be told keep theirs. */
+/** The SDK passes on the message of any error: only errors that are meant for the client keep theirs. */
 function toldOf(error: unknown, log: Log): unknown {
   if (error instanceof A2AError) return error;
   const problem = problemOf(error);
@@ -203,7 +203,7 @@ function withToldErrors(handler: RunHandler, log: Log): RunHandler {
       if (typeof member !== "function") return member;
       return (...args: unknown[]) => {
         const result: unknown = Reflect.apply(member, target, args);
-        if (!(result instanceof Promise)) return result; // a stream's errors are told by who reads it
+        if (!(result instanceof Promise)) return result; // The reader of a stream reports its errors.
         return result.catch((error: unknown) => {
           throw toldOf(error, log);
         });

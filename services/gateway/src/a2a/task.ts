@@ -10,13 +10,13 @@ import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { digestOf } from "../agent-runs/start-run.ts";
 import { dataPart, partsOfAnswer, textPart } from "./answer-parts.ts";
 
-/** The label of a run that has the conversation's id as its client knows it. */
+/** The label with the conversation's id, as the client named it. */
 export const CONTEXT = "a2a-context";
-/** The label of a run that has the id of the message that began it. */
+/** The label with the id of the message that started the run. */
 export const MESSAGE = "a2a-message";
-/** The label of a run whose client takes no JSON. */
+/** The label of a run whose client accepts no JSON. */
 const PLAIN = "a2a-plain";
-/** There is one answer; what comes later of it replaces or continues what came before. */
+/** The id of the task's one artifact; a later update replaces or extends the earlier text. */
 export const ANSWER = "answer";
 
 export function taskIdOf(runId: string): string {
@@ -74,7 +74,7 @@ export function isOver({ status }: Pick<RunDetail, "status">): boolean {
   return status !== "queued" && status !== "running" && status !== "waiting";
 }
 
-/** What a wait for people is called: a decision is asked of who may give it, an answer of the client. */
+/** Returns the task state for a wait on people: an approval needs an authorized person, a question is for the client. */
 export function waitState(reasons: readonly WaitReason[]): TaskState {
   return reasons.includes("question")
     ? TaskState.TASK_STATE_INPUT_REQUIRED
@@ -101,7 +101,7 @@ function stateOf({ status }: Pick<RunDetail, "status">, reasons: readonly WaitRe
   }
 }
 
-/** With the approvals as data, so that a program can answer `{"approvalId": …, "approve": true}`. */
+/** The message contains the approvals as data, so that a program can answer `{"approvalId": …, "approve": true}`. */
 export function agentMessage(
   task: { readonly id: string; readonly contextId: string },
   text: string,
@@ -135,7 +135,7 @@ export function artifactOf(parts: Part[]): Artifact {
   };
 }
 
-/** The pieces of a message; data is its JSON. Throws for a file that is elsewhere. */
+/** Returns the pieces of a message; data becomes its JSON. Throws for a file that is stored elsewhere. */
 export function piecesOf({ parts }: Message): InputPiece[] {
   return parts.map(({ content, filename, mediaType }) => {
     switch (content?.$case) {
@@ -158,7 +158,7 @@ export function piecesOf({ parts }: Message): InputPiece[] {
   });
 }
 
-/** True for a type that a file may be declared as: one of the accepted ones, or none. */
+/** True for a type that a file may be declared as: one of the accepted types, or none. */
 function isAccepted(mediaType: string): boolean {
   const type = mediaType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
   if (type === "" || type === "application/octet-stream" || isTextType(type)) return true;

@@ -9,15 +9,15 @@ import { agentMessage, artifactOf, taskIdOf, waitState } from "./task.ts";
 export interface FollowedTask {
   readonly follow: RunFollow;
   readonly contextId: string;
-  /** What was said so far, as much of it as the client wants. */
+  /** The messages so far, at most as many as the client requested. */
   readonly history: Message[];
-  /** How many messages the client wants; missing: none. */
+  /** The number of messages that the client requested; missing: none. */
   readonly historyLength?: number | undefined;
-  /** The client takes no JSON: the answer is text, whatever it says. */
+  /** The client accepts no JSON: the answer is sent as text, whatever its form. */
   readonly isPlain: boolean;
 }
 
-/** The events of a task, the task itself first. Ends with the run, and where the run asks its client something. */
+/** Yields the events of a task, the task itself first. Ends with the run, or when the run asks its client a question. */
 export async function* tellRun(
   { follow, contextId, history, isPlain }: FollowedTask,
   first?: Task,
@@ -50,7 +50,7 @@ class TaskTeller {
   #isHeld = false;
   asksClient = false;
 
-  /** When the latest event happened: who follows later is told the same time. */
+  /** The time of the latest event: a client that follows later gets the same time. */
   #at = "";
 
   readonly #isPlain: boolean;
@@ -70,7 +70,7 @@ class TaskTeller {
     if (item.kind === "end") this.#at = item.at;
     switch (item.kind) {
       case "text": {
-        // The text of a later step takes the place of what was said before: the last one is the answer.
+        // The text of a later step replaces the text before it: the last step's text is the answer.
         const append = item.step === this.#step && !this.#isNew;
         this.#step = item.step;
         this.#isNew = false;

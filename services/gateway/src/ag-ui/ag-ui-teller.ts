@@ -14,7 +14,7 @@ import type { RunTeller } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import { problemOf } from "../problems/problem.ts";
 
-/** What a client can answer of what a run waits for; null for the rest. */
+/** Returns the interrupt for a wait that a client can answer; null for the other waits. */
 export function interruptOf(runId: string, wait: RunWait): Interrupt | null {
   const { reason, approvalId, callId, tool, until, question, options = [], schema } = wait;
   const name = runId.slice(runId.indexOf("~") + 1);
@@ -45,19 +45,19 @@ export function interruptOf(runId: string, wait: RunWait): Interrupt | null {
   };
 }
 
-/** Tells a run as AG-UI events: https://docs.ag-ui.com. What is opened is closed before the run ends. */
+/** Sends a run as AG-UI events: https://docs.ag-ui.com. Every message, step and tool call that it opens is closed before the run ends. */
 export class AgUiTeller implements RunTeller {
   readonly #stream: EventStream;
   readonly #runId: string;
   readonly #input: RunAgentInput;
-  /** Clients of before 1.0 do not send a version, and throw on what they do not know. */
+  /** Clients older than 1.0 send no version, and throw on unknown events. */
   readonly #isOld: boolean;
   readonly #messages: Message[];
-  /** Runs that this one has started, and whether they go on. Each is told once, as clients refuse an id that comes again. */
+  /** Runs that this one has started, and whether they are still running. Each is announced once, since clients refuse a repeated id. */
   readonly #children = new Map<string, boolean>();
   readonly #usage = new Map<string, TokenUsage>();
   #message: { id: string; step: number; text: string } | null = null;
-  /** Counts messages of a step whose text began anew, as an id that is used again goes on with the old one. */
+  /** Counts the messages of a step whose text started anew, since a client appends to the old message when its id is reused. */
   #version = 0;
   #step: number | null = null;
 
@@ -172,7 +172,7 @@ export class AgUiTeller implements RunTeller {
     this.#send(EventType.SUBAGENT_STARTED, { subagentRunId, name, parentToolCallId });
   }
 
-  /** One that an earlier stream has begun is not known here. */
+  /** A child run that an earlier stream announced is not in the map. */
   #childEnded(subagentRunId: string, status: string): void {
     if (this.#children.get(subagentRunId) !== true) return;
     this.#children.set(subagentRunId, false);
@@ -193,7 +193,7 @@ export class AgUiTeller implements RunTeller {
     });
   }
 
-  /** A step is a call of the model and the tools that it asks for. */
+  /** A step is one call of the model and the tools that it calls. */
   #enterStep(step: number): void {
     if (this.#step === step) return;
     this.#leaveStep();

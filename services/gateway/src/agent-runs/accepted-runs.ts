@@ -9,27 +9,27 @@ import { createRecentRecords, type RecordLimits } from "../identity/recent-recor
 import { refusedStart } from "./refused-start.ts";
 import type { RunEnd } from "./run-event.ts";
 
-/** What is known of a run whose command was stored, until a runner has begun it. */
+/** The record of a run whose command was stored, until a runner has started it. */
 const AcceptedRun = z.object({
   agent: z.string(),
-  /** Cut when it is long. */
+  /** Long inputs are cut. */
   input: RunInput,
   labels: z.record(z.string(), z.string()),
   at: z.string(),
 });
 type AcceptedRun = z.infer<typeof AcceptedRun>;
 
-/** Runs that a gateway has accepted: there is a time in which the queue has them and no runner knows them. */
+/** Runs that a gateway has accepted: for a while the command is only in the queue, and no runner has a record of the run. */
 export interface AcceptedRuns {
-  /** Never rejects: the command is stored, whether or not this can be. */
+  /** Never rejects: the command is stored, whether or not this record can be. */
   note(runId: string, run: Omit<AcceptedRun, "at">): Promise<void>;
-  /** A run of the caller's own that no runner has begun; null when none was accepted. Rejects with a StoreError or a ServiceError. */
+  /** Returns a run of the caller that no runner has started; null when none was accepted. Rejects with a StoreError or a ServiceError. */
   find(runId: string): Promise<RunDetail | null>;
 }
 
 const ACCEPTED_LIMITS: RecordLimits = { most: 5_000, ttlMs: 24 * 60 * 60_000 };
 const SHOWN_LENGTH = 1_000;
-/** Of a run that was refused before this gateway, or any other, had accepted it. */
+/** The record of a run that was refused before any gateway had accepted it. */
 const NOTHING_KNOWN: Omit<AcceptedRun, "at"> = { agent: "unknown", input: "…", labels: {} };
 
 export function createAcceptedRuns({

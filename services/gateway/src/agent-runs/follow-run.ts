@@ -23,18 +23,19 @@ export interface FollowParts {
 
 export interface RunFollow {
   readonly runId: string;
-  /** Each event once, in order, with the text between them. Ends behind the item `end`. Rejects with a ServiceError when it cannot go on. */
+  /** Each event once, in order, with the text between them. Ends after the item `end`. Rejects with a ServiceError when it cannot continue. */
   readonly items: AsyncGenerator<RunItem, void, undefined>;
-  /** Ends the following, which the run does not notice. */
+  /** Stops following; the run is not affected. */
   stop(): void;
 }
 
-/** What may wait for a reader; whoever is further behind is cut. */
+/** The number of items that may wait for a reader; a reader that is further behind is cut. */
 const MOST_WAITING = 20_000;
 
 /**
- * Follows a run to its end, from now on, or with `history` from its beginning. What it needs to miss nothing is
- * there when this returns, so call it before the run is started. Errors: `gateway_stopping`, `credential_ended`, `too_slow`.
+ * Follows a run to its end, from now on, or with `history` from its beginning. The subscriptions are open when this returns, so
+ * a caller that must miss nothing calls it before it starts the run. Errors: `gateway_stopping`, `credential_ended`,
+ * `too_slow`.
  */
 export function followRun(
   { bus, hub, desk }: FollowParts,
@@ -119,7 +120,7 @@ class RunReader {
   /** Set while the latest event is one that ends the run. */
   end: RunEnd | null = null;
   #isWhole = true;
-  /** What the run asks people, by call: the event that it waits names the call alone. */
+  /** The questions of the run by call: the event that the run waits names the call alone. */
   readonly #questions = new Map<string, Pick<RunWait, "question" | "options" | "schema">>();
 
   constructor(requester: Requester, runId: string) {
@@ -132,11 +133,11 @@ class RunReader {
     const event = readRunEvent(message);
     if (event === null) return [];
     if ("seq" in event.facts) {
-      // The stream may have an event twice, and the history has what was heard meanwhile.
+      // The stream may have an event twice, and the history contains events that also arrived live.
       if (event.facts.seq <= this.#last) return [];
       this.#last = event.facts.seq;
     }
-    // A later command was refused, such as another start by the same name: the run is as it was.
+    // A later command was refused, such as another start under the same name: the run itself is unchanged.
     if (event.name === "rejected" && this.#last > 0) return this.end === null ? [event] : [];
     this.end = endOf(event, this.#last > 0);
     if (event.name === "question-requested") {
@@ -161,7 +162,7 @@ class RunReader {
     return kind === "reset-step" ? this.#text.reset(step) : this.#text.add(step, delta);
   }
 
-  /** The rest of the answer's text and the end. An answer that is too long for its event is asked for. */
+  /** Yields the rest of the answer's text and the end. An answer that is too long for its event is read from the run. */
   async *answer(): AsyncGenerator<RunItem, void, undefined> {
     if (this.end === null) return;
     let { output } = this.end;

@@ -3,7 +3,7 @@ import * as events from "@switchyard/contracts/run-events";
 import type { Usage } from "@switchyard/contracts/runs";
 import type { z } from "zod";
 
-/** The events of a run that protocols have a place for. */
+/** The events of a run that have a counterpart in the protocols. */
 const told = {
   queued: events.runQueued,
   merged: events.runMerged,
@@ -43,28 +43,31 @@ export interface RunEnd {
   readonly kind: "end";
   readonly at: string;
   readonly status: "succeeded" | "failed" | "cancelled" | "dead" | "rejected";
-  /** The whole answer of one that succeeded, else empty. */
+  /** The whole answer of a run that succeeded, else empty. */
   readonly output: string;
-  /** Why there is no answer; null for one that succeeded. */
+  /** The reason why there is no answer; null for a run that succeeded. */
   readonly failure: { readonly code: string; readonly message: string } | null;
-  /** Null where nothing was used, or where the event does not say it. */
+  /** Null when nothing was used, or when the event does not report it. */
   readonly usage: z.infer<typeof Usage> | null;
 }
 
-/** Null for events that no protocol tells, and for what does not fit its contract. */
+/** Returns null for events that no protocol publishes, and for payloads that do not fit their contract. */
 export function readRunEvent({
   subject,
   payload,
 }: Pick<StoredEvent, "subject" | "payload">): RunEvent | null {
   const name = subject.slice(subject.lastIndexOf(".") + 1);
   if (!Object.hasOwn(told, name)) return null;
-  const known = name as keyof typeof told; // `hasOwn` has just shown it
+  const known = name as keyof typeof told; // `hasOwn` has checked that the name is a key of the table.
   const parsed = told[known].payload.safeParse(payload);
-  // Name and payload belong together by the table; the type got lost in the union.
+  // Name and payload match by the table; the union loses the type.
   return parsed.success ? ({ kind: "event", name: known, facts: parsed.data } as RunEvent) : null;
 }
 
-/** What an event says of the end of the run; null while it goes on. `hasBegun` tells refusals of later commands from that of the start. */
+/**
+ * Returns the end of the run that an event reports; null while the run continues. `hasBegun` distinguishes refusals of later
+ * commands from that of the start.
+ */
 export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
   const { at } = event.facts;
   const none = { kind: "end", at, output: "", failure: null, usage: null } as const;

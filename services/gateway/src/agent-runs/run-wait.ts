@@ -1,6 +1,6 @@
 import type { RunWait } from "@switchyard/contracts/run-waits";
 
-/** One sentence for a person: what a run waits for and how it goes on. */
+/** Returns one sentence for a person: why the run waits, and what makes it continue. */
 export function describeWait(runId: string, wait: RunWait): string {
   const { reason, tool, approvalId, question, limit, stop, until } = wait;
   const time = until === null ? "" : ` until ${until}`;
@@ -24,7 +24,7 @@ export function howToApprove(approvalId: string): string {
   return `POST /api/v1/approvals/${approvalId}/approve or /deny, or yard approvals approve ${approvalId}`;
 }
 
-/** What only people can end. */
+/** True for a wait that only people can end. */
 export function needsPerson({ reason }: Pick<RunWait, "reason">): boolean {
   return reason !== "child" && reason !== "timer";
 }

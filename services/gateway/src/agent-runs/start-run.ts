@@ -16,22 +16,22 @@ export interface StartParts {
 export interface AgentRun {
   readonly agent: string;
   readonly input: RunInput;
-  /** What makes a repeat of the request the same run, in the words of the protocol; missing: each request is a run. */
+  /** Requests of the protocol with the same key are the same run; missing: each request is a run. */
   readonly repeatKey?: string | undefined;
   readonly session?: string | undefined;
-  /** Facts of the protocol's own that are needed with the run alone. */
+  /** Facts that only the protocol needs, stored with the run. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
-  /** What the client chose in place of the agent's own. */
+  /** Settings that the client chose, which override the agent's own. */
   readonly settings?: Pick<StartRun, "sampling" | "thinking" | "limits"> | undefined;
-  /** JSON Schema that the answer is to fit. */
+  /** JSON Schema that the answer has to fit. */
   readonly output?: Record<string, unknown> | undefined;
-  /** The protocol that the request came by, told in the run's labels. */
+  /** The protocol over which the request arrived; it is stored in the run's labels. */
   readonly via: string;
 }
 
 /**
- * Starts a run as the requester and follows it. Rejects with a ServiceError: `forbidden`, `unknown_agent`, or what keeps the
- * command from being stored; afterwards what becomes of the run is told by its items.
+ * Starts a run as the requester and follows it. Rejects with a ServiceError: `forbidden`, `unknown_agent`, or the reason why
+ * the command cannot be stored; the fate of a stored run is reported by its items.
  */
 export async function startAgentRun(
   parts: FollowParts,
@@ -50,7 +50,10 @@ export async function startAgentRun(
   return follow;
 }
 
-/** Starts a run as the requester and does not wait for it: resolves with its id when the command is stored. Rejects as {@link startAgentRun} does. */
+/**
+ * Starts a run as the requester and does not follow it: resolves with its id when the command is stored. Rejects as {@link
+ * startAgentRun} does.
+ */
 export async function leaveAgentRun(
   parts: StartParts,
   requester: Requester,
@@ -90,7 +93,7 @@ async function prepareStart(
   };
 }
 
-/** Asks for the end of a run; one that cannot be asked for is not an error, since nobody waits for it any more. */
+/** Requests the end of a run. A failure is not an error here, since no client waits for the run any more. */
 export async function cancelRun(
   requester: Requester,
   runId: string,
@@ -99,7 +102,7 @@ export async function cancelRun(
   await requester.ask(requestCancel, { runId, reason }).catch(() => {});
 }
 
-/** The key of the session that stands for a conversation of a protocol, whose ids may have any form. */
+/** Returns the session key for a conversation of a protocol, whose ids may have any form. */
 export function sessionKeyOf(via: string, conversation: string): string {
   return `${via}:${digestOf(conversation)}`;
 }
@@ -108,7 +111,7 @@ function nameOf(via: string, repeatKey: string): string {
   return `${via}-${digestOf(repeatKey)}`;
 }
 
-/** Text of any form as a part of a name. */
+/** Makes a text of any form usable as a part of a name. */
 export function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex").slice(0, 40);
 }

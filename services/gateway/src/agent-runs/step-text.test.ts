@@ -14,7 +14,7 @@ test("the end of a step adds what live text lacks, once", () => {
   assert.equal(told(text.answer("Hello")), "");
 });
 
-test("live text with a gap is taken back and told whole", () => {
+test("live text with a gap is voided and sent again in full", () => {
   const text = new StepText();
   text.add(1, "Hel");
   text.add(1, "world");

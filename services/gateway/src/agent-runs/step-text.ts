@@ -1,23 +1,23 @@
-/** What happens to a step's text: more of it comes, or what was sent of it is void and it begins anew. */
+/** A change of a step's text: more of it arrives, or the text sent so far is void and the step starts anew. */
 export type TextItem =
   | { readonly kind: "text"; readonly step: number; readonly text: string }
   | { readonly kind: "text-void"; readonly step: number };
 
-/** What the runner writes where live text ends before the text does; the rest is in the event. */
+/** The runner's mark at the point where live text ends before the text does; the rest is in the event. */
 const LIVE_END = "\n[the rest is not told live]";
 
 /**
- * The text of a run's steps as it is told. Live text may be lost, so that the event at the end of a step
- * completes what was sent of it, or replaces it where it does not go on from there.
+ * The text of a run's steps as clients receive it. Live text may be lost, so the event at the end of a step completes the text
+ * that was sent, or replaces it when it does not start with that text.
  */
 export class StepText {
   #step = 0;
   #said = "";
   #ended = 0;
-  /** Live text that came before the event of the step before it: events are stored, which takes longer. */
+  /** Live text that arrived before the event of the previous step: events are stored first, which takes longer. */
   #early = { step: 0, text: "" };
 
-  /** Live text. */
+  /** Adds live text. */
   add(step: number, delta: string): TextItem[] {
     if (step <= this.#ended) return [];
     const more = delta.endsWith(LIVE_END) ? delta.slice(0, -LIVE_END.length) : delta;
@@ -33,7 +33,7 @@ export class StepText {
     return text === "" ? [] : [{ kind: "text", step, text }];
   }
 
-  /** The step is made again. */
+  /** The runner repeats the step. */
   reset(step: number): TextItem[] {
     if (step <= this.#ended) return [];
     if (step === this.#early.step) this.#early = { step: 0, text: "" };
@@ -43,7 +43,7 @@ export class StepText {
     return hadText ? [{ kind: "text-void", step }] : [];
   }
 
-  /** The recorded text of a step, or as much of it as the event holds. */
+  /** Adds the recorded text of a step, or as much of it as the event contains. */
   end(step: number, text: string, isCut: boolean): TextItem[] {
     if (step <= this.#ended) return [];
     if (step !== this.#step) this.#begin(step);
@@ -51,7 +51,7 @@ export class StepText {
     return this.#complete(text, isCut);
   }
 
-  /** The answer: it is the text of the last step, whole. */
+  /** Completes the answer, which is the full text of the last step. */
   answer(text: string): TextItem[] {
     if (this.#said === "" && this.#step === 0) this.#begin(1);
     return this.#complete(text, false);

@@ -2,13 +2,13 @@ import type { ServerResponse } from "node:http";
 import { openEventStream, type EventStream } from "../events/event-stream.ts";
 import type { RunFollow, RunItem } from "./follow-run.ts";
 
-/** Tells a run in the words of a protocol. */
+/** Renders a run in the events of a protocol. */
 export interface RunTeller {
-  /** True ends the stream, though the run may go on. */
+  /** True ends the stream, even though the run may continue. */
   item(item: RunItem): boolean | Promise<boolean>;
-  /** The following broke off: the client has to see that this is no end of the run. */
+  /** The following was interrupted: the client must be able to distinguish this from the end of the run. */
   failed(error: unknown): void;
-  /** The client has gone before the end. */
+  /** The client closed the connection before the end. */
   left?(): void;
 }
 

@@ -1,9 +1,9 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { UserDesk } from "../identity/user-desk.ts";
 
-/** Looks again and again whether the credentials of those who read are good, once for all readers of one credential. */
+/** Rechecks regularly whether the readers' credentials are valid, once for all readers of one credential. */
 export interface CredentialWatch {
-  /** Calls `onEnd` when the credential has ended. Returns what ends the watch. */
+  /** Calls `onEnd` when the credential has ended. Returns a function that ends the watch. */
   watch(credential: string, onEnd: () => void): () => void;
 }
 
@@ -15,7 +15,7 @@ export function createCredentialWatch(desk: Pick<UserDesk, "identify">): Credent
   const check = (): void => {
     for (const [credential, listeners] of watched)
       desk.identify(credential).catch((error: unknown) => {
-        // While nobody can tell, who reads goes on.
+        // While the policy service cannot answer, readers continue.
         if (!(error instanceof ServiceError) || error.code !== "bad_credential") return;
         for (const listener of listeners) listener();
       });

@@ -19,11 +19,11 @@ after(() => hub.stop());
 async function consumers(): Promise<number> {
   const subject = "$JS.API.STREAM.INFO.YARD_EVENTS";
   const answer = await replies.request({ subject, body: "", timeoutMs: 10_000 });
-  return (JSON.parse(answer.string()) as { state: { consumer_count: number } }).state // in the server's own form
+  return (JSON.parse(answer.string()) as { state: { consumer_count: number } }).state // The server's own form of the answer.
     .consumer_count;
 }
 
-test("no event is delivered while nobody asks the gateway for anything", async () => {
+test("no event is delivered while the gateway has no request for events", async () => {
   assert.equal(await consumers(), 0);
   assert.equal(hub.isWell(), true);
   const leave = await hub.attend();
@@ -33,14 +33,14 @@ test("no event is delivered while nobody asks the gateway for anything", async (
   assert.equal(hub.isWell(), true);
 });
 
-test("what is stored from the request on is heard, by a listener that stays longer than it, too", async () => {
+test("what is stored from the request on is received, also by a listener that stays longer than the request", async () => {
   for (const round of ["first", "second"]) {
     const leave = await hub.attend();
     const heard: string[] = [];
     const remove = hub.onEvent(({ subject }) => heard.push(subject));
     await nc.request(`yard.evt.run.cli.${round}.started`, "{}");
     leave();
-    // By the second answer the time that it lingers without anybody is over.
+    // The second answer comes after the time for which the consumer stays open without a request.
     for (let look = 0; look < 2; look += 1) assert.equal(await consumers(), 1);
     await nc.request(`yard.evt.run.cli.${round}.finished`, "{}");
     await until(() => heard.length === 2);

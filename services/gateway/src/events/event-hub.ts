@@ -7,32 +7,32 @@ import { runLive } from "@switchyard/contracts/run-events";
 import { eventSubjects } from "@switchyard/contracts/streams";
 import type { Log } from "@switchyard/service/log";
 
-/** Hears what is stored from now on, in order and without gaps. */
+/** Receives all events that are stored from now on, in order and without gaps. */
 export type EventListener = (event: StoredEvent) => void;
 
 /**
- * One consumer of all events and one subscription to live text for all readers of this replica. While nobody asks the gateway for
- * anything it reads nothing: every event would be delivered for nobody.
+ * One consumer of all events and one subscription to live text for all readers of this replica. While no request needs events
+ * the hub reads nothing: otherwise the server would deliver every event without a reader.
  */
 export interface EventHub {
   /**
-   * Has events read for as long as a request is in work, and a minute longer. Resolves when all that is stored from then on is heard,
-   * at the latest after two seconds: what has no need of events is answered without them.
+   * Keeps the consumer open while a request is in work, and a minute longer. Resolves when every event stored from then on is
+   * received, at the latest after two seconds, so that requests which need no events are answered without them.
    */
   attend(): Promise<() => void>;
-  /** Events of everybody: the listener picks its own. Call it while a request is attended. */
+  /** Delivers the events of all callers: the listener filters its own. Call it while a request is attended. */
   onEvent(listener: EventListener): () => void;
-  /** Live text of a run, by its owner and the rest of its id. */
+  /** Delivers live text of a run, by its owner and the rest of its id. */
   onLive(
     run: { readonly owner: string; readonly name: string },
     listener: (delta: unknown) => void,
   ): () => void;
-  /** Hears that the gateway stops. */
+  /** The listener is called when the gateway stops. */
   onStop(listener: () => void): () => void;
   readonly readers: number;
-  /** False when events are wanted and cannot be read. */
+  /** False when events are needed and cannot be read. */
   isWell(): boolean;
-  /** Resolves when all that is stored from then on is heard. */
+  /** Resolves when every event stored from then on is received. */
   opened(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -41,14 +41,14 @@ const AGAIN_MS = 1_000;
 const PATIENCE_MS = 2_000;
 const LINGER_MS = 60_000;
 
-/** A reading of the stream from when it was begun. */
+/** One consumer of the stream, with its start. */
 interface Reading {
   readonly opened: Promise<void>;
   isOpen(): boolean;
   end(): Promise<void>;
 }
 
-/** Of a gateway that stops: nothing waits for it, and its readers are sent away. */
+/** The reading of a gateway that stops: it is open at once, and the hub ends its readers. */
 const OVER: Reading = {
   opened: Promise.resolve(),
   isOpen: () => false,
@@ -66,7 +66,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
 
   const tellAll = (event: StoredEvent): void => {
     for (const listener of listeners) {
-      // A fault of one reader is not one of the others.
+      // An error of one reader must not affect the others.
       try {
         listener(event);
       } catch (err) {
@@ -135,7 +135,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
   };
 }
 
-/** Reads all events from now on, for as long as it is not ended. */
+/** Reads all events from now on, until it is ended. */
 function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
   const opened = Promise.withResolvers<void>();
   const ending = new AbortController();

@@ -3,43 +3,47 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 
 /** One reader's stream of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
 export interface EventStream {
-  /** For the handler to return. */
+  /** The response that the handler returns. */
   readonly response: Response;
-  /** False when the reader was too slow and is cut, or has gone: it goes on where it was with `Last-Event-ID`. */
+  /** False when the reader was too slow and is cut, or has disconnected: it resumes with `Last-Event-ID`. */
   send(message: {
     readonly event?: string;
     readonly id?: number | string;
     readonly data: unknown;
   }): boolean;
-  /** As `send`, for data that is text as it stands. */
+  /** Like `send`, for data that is already text. */
   sendText(data: string): boolean;
   /** Sends one line that parsers of events ignore. */
   comment(text: string): void;
-  /** True when the reader has taken nearly all of what was sent. What may be lost is only sent then. */
+  /** True when the reader has received nearly all of the sent data. Data that may be lost is only sent then. */
   hasRoom(): boolean;
-  /** Resolves when there is room or the stream is closed; a reader that takes nothing for a minute is cut. */
+  /** Resolves when there is room or the stream is closed; a reader that accepts nothing for a minute is cut. */
   room(): Promise<void>;
-  /** Ends the stream after what is sent. */
+  /** Ends the stream after the data that was sent. */
   end(): void;
   readonly isClosed: boolean;
-  /** Called once, at once when the stream is closed by now. Returns what takes the listener back. */
+  /** The listener is called once, immediately if the stream is already closed. Returns a function that removes it. */
   onClose(listener: () => void): () => void;
 }
 
-/** What a reader may be behind, in bytes, before it is cut; one message more than that is always taken. */
+/** The bytes that a reader may be behind before it is cut; one message more than that is always accepted. */
 const MOST_BEHIND = 1024 * 1024;
-/** What a reader may be behind before stored events wait for it. */
+/** The bytes that a reader may be behind before stored events wait for it. */
 const ROOM = 64 * 1024;
 const STALLED_MS = 60_000;
 const HEARTBEAT_MS = 15_000;
 
-/** Thousands of readers wait most of the time: each is a socket and what it is to hear, without a timer or a stream of the web's kind. */
+/**
+ * The heartbeats of all open streams. Thousands of readers are idle most of the time, so each costs a socket and an entry here,
+ * without a timer or a web stream of its own.
+ */
 const beating = new Set<() => void>();
 let heartbeat: NodeJS.Timeout | undefined;
 
 /**
- * Begins the answer. It is written to the socket as it comes, past the framework. With `retryMs` the first record says after how long
- * a reader that is cut connects again. Each record has data, and what keeps the connection alive is a comment: clients of protocols parse every record.
+ * Begins the answer. It is written to the socket as it arrives, past the framework. With `retryMs` the first record sets the
+ * delay after which a reader that is cut reconnects. Each record has data, and the heartbeat is a comment: clients of protocols
+ * parse every record.
  */
 export function openEventStream(
   outgoing: ServerResponse,
@@ -63,7 +67,7 @@ export function openEventStream(
   const write = (text: string): boolean => {
     if (isClosed) return false;
     if (outgoing.writableLength > MOST_BEHIND) {
-      // An end would be taken for the end of the events.
+      // A regular end would look like the end of the events.
       outgoing.destroy();
       close();
       return false;
@@ -99,10 +103,10 @@ export function openEventStream(
 
   outgoing.once("close", close);
   outgoing.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
-  // The reader learns that the stream is open, whenever its first record comes.
+  // The headers are sent at once, so that the reader sees the open stream before its first record.
   outgoing.flushHeaders();
   startBeating(beat);
-  // Only the head is asked for.
+  // A HEAD request gets the headers alone.
   if (outgoing.req.method === "HEAD") end();
   return {
     response: RESPONSE_ALREADY_SENT,

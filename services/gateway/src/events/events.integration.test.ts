@@ -32,7 +32,7 @@ const at = () => new Date().toISOString();
 
 const USAGE = { inputTokens: 0, outputTokens: 0 };
 
-/** One event of a run; the last one ends it. */
+/** Publishes one event of a run; the last one ends it. */
 async function tell(
   owner: string,
   name: string,
@@ -139,7 +139,7 @@ test("a run is followed by its own numbers from its beginning, with live text be
   assert.deepEqual(idsOf(rest.messages), [3]);
 });
 
-test("another caller's run and events are not told, whether or not they exist", async () => {
+test("another caller's run and events are not shown, whether or not they exist", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("mallory", ["operator"]);
   await tell("alice", "secret", 1);
@@ -164,7 +164,7 @@ test("another caller's run and events are not told, whether or not they exist", 
   const after = idOf(all, 0);
   assert.match(after, /^\d+-\d{13}$/);
   const later = await read(url, "/events", { key, after });
-  // As ids were before there was a time in them.
+  // Ids of older versions contain no time.
   const older = await read(url, "/events", { key, after: after.split("-")[0] });
   for (const { messages } of [later, older]) {
     await until(() => Promise.resolve(messages.length === 1));
@@ -177,7 +177,7 @@ test("another caller's run and events are not told, whether or not they exist", 
   assert.equal((await read(url, "/runs/own/events", { key, after })).status, 400);
 });
 
-test("an approver hears of everybody's approvals and of nothing else that is not theirs; others hear of their own", async () => {
+test("an approver receives everybody's approvals and nothing else that is not theirs; other callers receive their own", async () => {
   const { url } = await world.startGateway();
   const policy = await world.connectAs("policy");
   const roles = ["approver", "operator"] as const;
@@ -219,11 +219,11 @@ test("an approver hears of everybody's approvals and of nothing else that is not
   for (const reading of [approver, operator]) reading.stop();
 });
 
-test("an approver whom the policy names for some calls hears of the approvals of those calls alone", async () => {
+test("an approver whom the policy names for some calls receives the approvals of those calls alone", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("bobs-approver", ["approver"]);
   const broker = await world.connectAs("broker");
-  /** A call that waits for a person; returns the id of the approval. */
+  /** Publishes a call that waits for a person; returns the id of the approval. */
   const ask = async (user: string): Promise<string> => {
     const asked = { onBehalfOf: user, tool: mcpToolRef("asked", "write"), args: {} };
     const { decision, principal } = await call(broker, checkPolicy, asked);
@@ -284,7 +284,7 @@ test("a stream ends when its key is revoked, and when the gateway stops, which t
   await until(() => Promise.resolve(child.exitCode === 0));
 });
 
-test("200 readers of a gateway that is killed go on at another one, or there when it is back, with no event lost or twice", async () => {
+test("200 readers of a gateway that is killed continue at another one, or there when it is back, with no event lost or twice", async () => {
   const [killed, other] = await Promise.all([world.startGateway(), world.startGateway()]);
   const { key } = await world.keyOf("carol", ["viewer"]);
   const names = Array.from({ length: 100 }, (_, index) => `k${index}`);
@@ -308,9 +308,9 @@ test("200 readers of a gateway that is killed go on at another one, or there whe
       }
       if (last !== null && seqs.at(-1) === last) return seqs;
       cuts += 1;
-      // One half waits for the one that it knows.
+      // One half waits for the gateway that it was connected to.
       if (index % 4 < 2) ({ url } = other);
-      await delay(20); // as a browser does before it asks again
+      await delay(20); // Browsers also wait before they reconnect.
     }
     return assert.fail(`${path} came to ${seqs.at(-1)} of ${last}`);
   };
@@ -319,7 +319,7 @@ test("200 readers of a gateway that is killed go on at another one, or there whe
     await Promise.all(names.map((name) => tell("carol", name, seq, { isLast })));
   };
   const following = paths.map(follow);
-  // Who follows all that comes hears from now on; until everybody does, events go on.
+  // Readers without a `Last-Event-ID` receive events from now on; the test publishes until every reader has received one.
   await until(async () => {
     await tellAll();
     return paths.every((path) => (latest.get(path)?.messages.length ?? 0) > 0);
@@ -342,7 +342,7 @@ test("200 readers of a gateway that is killed go on at another one, or there whe
   assert.ok(cuts >= paths.length, "not everybody was cut");
 });
 
-test("a run that nobody hears of is not waited for without end, and a caller has so many streams", async () => {
+test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
   const { url } = await world.startGateway({
     YARD_HTTP_UNKNOWN_RUN_MS: "300",
     YARD_HTTP_STREAMS: "2",
@@ -378,7 +378,7 @@ test("a reader that pauses gets a history of any length on one connection, and w
   const { key } = await world.keyOf("frank", ["viewer"]);
   const LONG = 120;
   const LAST = LONG + 5;
-  // More than the sockets on the way keep.
+  // The events are more than the sockets in between buffer.
   const preview = "x".repeat(200_000);
   for (let from = 1; from <= LONG; from += 20)
     await Promise.all(
@@ -399,13 +399,13 @@ test("a reader that pauses gets a history of any length on one connection, and w
     hasPaused = true;
     for (const seq of upTo(LAST).slice(LONG))
       await tell("frank", "long", seq, { isLast: seq === LAST });
-    // The server removes a consumer that nobody asks for ten seconds; the gateway's goes on all the same.
+    // The server removes a consumer that is not polled for ten seconds; the gateway's reader continues all the same.
     await new Promise((resolve) => setTimeout(resolve, 11_000));
   }
   assert.deepEqual(ids, upTo(LAST));
 });
 
-test("a run that goes on after an end is followed to its last one, also by a reader that knows the first", async () => {
+test("a run that continues after an end is followed to its last one, also by a reader that has the first", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("gina", ["viewer"]);
   for (const seq of upTo(6)) await tell("gina", "retried", seq, { isLast: seq % 3 === 0 });
@@ -420,7 +420,7 @@ test("a run that goes on after an end is followed to its last one, also by a rea
   }
 });
 
-test("readers hear what gets the numbers of events that nats-server has lost, also those that come with the id of one", async () => {
+test("readers receive what gets the numbers of events that nats-server has lost, also those that come with the id of one", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("hal", ["viewer"]);
   const isUp = () => Promise.resolve(runner.status === "connected");

@@ -18,7 +18,7 @@ after(() => {
   for (const socket of sockets) socket.destroy();
 });
 
-/** Opens a stream of events that nobody tells anything in; resolves with its status. */
+/** Opens a stream of events in which no event is published; resolves with its status. */
 async function open(key: string): Promise<string> {
   const { hostname, port, host } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -29,7 +29,7 @@ async function open(key: string): Promise<string> {
   return head.toString().split(" ")[1] ?? "";
 }
 
-test("10,000 idle readers keep nobody else from being served, are no more than the limit, and leave nothing behind", async () => {
+test("10,000 idle readers keep no other caller from being served, are no more than the limit, and leave nothing behind", async () => {
   const { key } = await world.keyOf("idle", ["viewer"]);
   for (let opened = 0; opened < READERS; opened += AT_ONCE) {
     const statuses = await Promise.all(Array.from({ length: AT_ONCE }, () => open(key)));

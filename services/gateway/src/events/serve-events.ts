@@ -25,18 +25,21 @@ export interface EventParts {
   readonly desk: UserDesk;
   readonly credentials: CredentialWatch;
   readonly streamSlots: StreamSlots;
-  /** How long a caller's own run that nobody has heard of is waited for. */
+  /** How long a reader waits for a run of its own of which no event is stored yet. */
   readonly unknownRunMs: number;
 }
 
-/** After these a run says nothing more, unless somebody has it go on. */
+/** After one of these a run publishes no more events, unless a caller resumes it. */
 const LAST = new Set(["finished", "failed", "cancelled", "dead", "rejected", "merged"]);
-/** After a cut readers come again so much later. */
+/** Readers that are cut reconnect after this delay. */
 const RETRY_MS = 1_000;
-/** A gateway that stops cuts its readers within that time, each at another moment, so that they do not come again all at once. */
+/** A gateway that stops cuts its readers within that time, each at another moment, so that they do not reconnect all at once. */
 const CUT_WITHIN_MS = 2_000;
 
-/** `GET /runs/{runId}/events`: the run's events under their own numbers, and live text between them; with `follow=false` what is stored alone. */
+/**
+ * `GET /runs/{runId}/events`: the run's events under their own numbers, and live text between them; with `follow=false` the
+ * stored events alone.
+ */
 export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   const parsed = RunId.safeParse(c.req.param("runId"));
@@ -72,7 +75,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   return stream.response;
 }
 
-/** A run that waits in the queue is as unknown as one that was never started, so the reader is told and may come again. */
+/** A run that waits in the queue is as unknown as one that was never started, so the reader gets an error and may reconnect. */
 async function endUnknown(
   { bus, desk }: EventParts,
   { credential, stream, runId }: { credential: string; stream: EventStream; runId: string },
@@ -95,7 +98,7 @@ function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventS
   return stream;
 }
 
-/** `GET /events`: what is said of what the caller owns, or of one noun or thing of it, under its place in the stream. */
+/** `GET /events`: the events of everything that the caller owns, or of one noun or object of it, under their position in the stream. */
 export async function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   checkRights(user, EVENT_FEED);
@@ -126,7 +129,7 @@ export async function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Pr
           },
   });
   if (filters.some(isOfOthersApprovals)) {
-    // The rules that came into force may name this approver for other calls; the reader reconnects and is checked anew.
+    // The new rules may name this approver for other calls; the reader reconnects and is checked anew.
     const stop = parts.hub.onEvent(
       ({ subject }) => isWithin(subject, POLICY_CHANGED) && stream.end(),
     );
@@ -143,7 +146,7 @@ function isOfOthersApprovals(filter: string): boolean {
 }
 
 /**
- * Whether an event is shown to an approver whom the policy limits to some calls: the policy service returns states of those approvals alone that
+ * Returns the filter for an approver whom the policy limits to some calls: the policy service returns only the approvals that
  * the caller may see. Null for every other caller.
  */
 async function approvalFilter(
@@ -168,17 +171,17 @@ async function approvalFilter(
 
 interface Feed {
   readonly filters: readonly string[];
-  /** From where the stream is read before what comes; null: from now. */
+  /** The position from which stored events are read first; null: live events alone. */
   readonly from: Exclude<ReadEventsOptions["from"], "now"> | null;
   readonly isMine: (event: StoredEvent) => boolean;
   readonly take: (event: StoredEvent) => void | Promise<void>;
-  /** Called when all that is stored was taken, and after each event from then on. */
+  /** Called when all stored events were read, and after each event from then on. */
   readonly settle?: () => void;
 }
 
 /**
- * What is stored first, as fast as the reader takes it, then what comes. What comes in the meantime is stored, too, and read from
- * there; the feed keeps out what it has.
+ * Sends the stored events first, as fast as the reader accepts them, then the live ones. Events that arrive meanwhile are also
+ * stored and are read from there; the feed drops duplicates.
  */
 function attach(
   c: Context<GatewayEnv>,
@@ -226,11 +229,11 @@ function attach(
     }
     stop();
     isCaughtUp = true;
-    // The reader learns that no event from here on is missed, although none may come for hours.
+    // The comment confirms that no event from here on is missed, although the first may take hours.
     stream.comment("ready");
     feed.settle?.();
   };
-  // The reader comes again and begins where it was.
+  // The reader reconnects and resumes at its last event.
   catchUp().catch(() => stream.end());
 }
 
@@ -239,7 +242,7 @@ class RunReader {
   readonly #stream: EventStream;
   #last: number;
   #hasHeard = false;
-  /** Whether the latest event ends the run; one that was retried has ends in its past. */
+  /** True when the latest event ends the run; a run that was retried has ends in its past. */
   hasEnded = false;
 
   constructor(stream: EventStream, after: number) {
@@ -256,7 +259,7 @@ class RunReader {
     const name = nameOf(event);
     const seq = seqOf(event);
     if (seq === null) {
-      // Of a run that has not begun; a reader that has events of it knows.
+      // A refusal without a number is of a run that has not begun; a reader that has events of the run ignores it.
       if (this.#last > 0) return;
       this.#stream.send({ event: name, data: event.payload });
       this.hasEnded = LAST.has(name);
@@ -279,7 +282,7 @@ function seqOf({ payload }: StoredEvent): number | null {
   return typeof seq === "number" ? seq : null;
 }
 
-/** The events of one run say piece by piece what `runs.get` returns. */
+/** The events of a run together contain what `runs.get` returns, so they need the same rights. */
 function checkRights(user: User, asked: Pick<typeof getRun, "name" | "role">): void {
   const refusal = refusalOf(asked, user);
   if (refusal !== null) throw new Problem({ status: 403, code: "forbidden", detail: refusal });
@@ -299,7 +302,7 @@ const nounsWithOwner = new Set(
 );
 const TOKEN = /^[\w~-]{1,100}$/;
 
-/** The installation's own command line, which reads everybody's events. */
+/** The installation's own command line reads the events of all callers. */
 function isCommandLine({ caller, roles }: User): boolean {
   return caller === "cli" && roles.includes("admin");
 }
@@ -309,7 +312,7 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
   if ((noun !== undefined && !TOKEN.test(noun)) || (id !== undefined && !TOKEN.test(id)))
     throw badRequest("noun and id are 1-100 characters of A-Z a-z 0-9 _ - ~");
   if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
-  // As over NATS: the installation's own command line hears everybody's.
+  // The installation's own command line receives the events of all callers, as over NATS.
   const hearsAll = isCommandLine(user);
   if (hearsAll && noun === undefined) return [...eventSubjects];
   const wanted = noun === undefined ? [...nounsWithOwner] : [noun];
@@ -320,7 +323,7 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
       code: "unknown_noun",
       detail: `nothing of ${noun ?? ""} is told to you`,
     });
-  // An approver lists those of others, too; `approvalFilter` leaves out what does not concern it.
+  // An approver lists approvals of others, too; `approvalFilter` leaves out those that the approver may not decide.
   const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
   const hearsAllOf = (one: string): boolean => hearsAll || (decides && one === "approval");
   const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;
@@ -338,24 +341,24 @@ function isWithin(subject: string, filter: string): boolean {
   });
 }
 
-/** The number of the last event of a run that the reader has; 0 without one. */
+/** Returns the number of the last event of a run that the reader has; 0 without one. */
 function lastSeq(c: Context<GatewayEnv>): number {
   const text = lastEventId(c);
   return /^\d{1,15}$/.test(text) ? Number(text) : notAnId();
 }
 
-/** As {@link lastPlace} reads it. */
+/** The id of an event, in the form that {@link lastPlace} reads. */
 function idOf({ sequence, storedAtMs }: EventPlace): string {
   return `${sequence}-${storedAtMs}`;
 }
 
-/** The place of the last event of the stream of all events that the reader has, and from where it goes on. */
+/** Returns the position of the last event of the stream of all events that the reader has, and where it resumes. */
 function lastPlace(c: Context<GatewayEnv>): Pick<Feed, "from"> & { last: EventPlace | null } {
   const [, digits, time] = /^(\d{1,15})(?:-(\d{1,13}))?$/.exec(lastEventId(c)) ?? notAnId();
   const sequence = Number(digits);
   if (sequence === 0) return { last: null, from: null };
   if (time === undefined) {
-    // An id of before there was a time in it: whatever has a number up to that one and is stored by now.
+    // Ids of older versions contain no time: the reader has every event that is stored now and has a number up to that one.
     const last = { sequence, storedAtMs: Date.now() };
     return { last, from: { sequence: sequence + 1 } };
   }

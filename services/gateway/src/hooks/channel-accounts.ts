@@ -2,12 +2,18 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/connect";
 import { listChannelHooks } from "@switchyard/contracts/channels";
 
-/** Whether a channel's account, as `channel/accountId`, takes requests of its provider. Rejects when the channels service cannot be asked. */
+/**
+ * Resolves with true when a channel's account, as `channel/accountId`, accepts requests of its provider. Rejects when the
+ * channels service cannot be called.
+ */
 export type TakesRequests = (account: string) => Promise<boolean>;
 
-/** So soon a new account is noticed, and so often at the most the channels service is queried for unknown ones. */
+/**
+ * A new account is noticed after this time, which is also the shortest interval between queries of the channels service for
+ * unknown accounts.
+ */
 const QUERY_MS = 1_000;
-/** So long an account that is gone may still be taken for one; the channels service refuses its requests. */
+/** An account that was removed may pass for this long; the channels service refuses its requests. */
 const CACHED_MS = 30_000;
 
 /** Caches the list of the channels service, so that requests for unknown accounts cost it next to nothing. */

@@ -5,10 +5,10 @@ import {
 } from "@switchyard/service/standard-webhook";
 import type { Hook } from "./hooks-file.ts";
 
-/** What the headers of a delivery say, once its signature is right. */
+/** The facts in the headers of a delivery whose signature is valid. */
 export interface SignedDelivery {
   readonly id: string;
-  /** Null where the body says it. */
+  /** Null when the event is named in the body. */
   readonly event: string | null;
 }
 
@@ -18,7 +18,7 @@ export type Checked =
 
 const ID = /^[\x21-\x7e]{1,256}$/;
 
-/** Says whether one of the hook's secrets has signed the body, and which delivery it is. */
+/** Checks that one of the hook's secrets has signed the body, and returns the delivery. */
 export function checkSignature(
   hook: Pick<Hook, "form" | "secrets">,
   { headers, body, nowMs }: { headers: Headers; body: Uint8Array; nowMs: number },

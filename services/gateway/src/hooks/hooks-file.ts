@@ -6,27 +6,27 @@ import { webhookKey } from "@switchyard/service/standard-webhook";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
 
-/** How the sender signs. */
+/** The sender's form of signatures. */
 export type HookForm = "standard" | "github";
 
-/** One webhook that starts runs; with secrets in it. */
+/** One webhook that starts runs, including its secrets. */
 export interface Hook {
   readonly name: string;
   readonly agent: string;
-  /** The API key as whose caller its runs start. */
+  /** Runs start as the caller of this API key. */
   readonly key: string;
   readonly form: HookForm;
-  /** Each may have signed, so that an old and a new one can be good at the same time. */
+  /** A delivery may be signed with any of them, so that an old and a new secret can be valid at the same time. */
   readonly secrets: readonly Uint8Array[];
   /** Null: all. */
   readonly events: ReadonlySet<string> | null;
-  /** What becomes the run's input when it is filled. */
+  /** The template of the run's input. */
   readonly input: string | Readonly<Record<string, unknown>>;
 }
 
 export type Hooks = ReadonlyMap<string, Hook>;
 
-/** What the pointers of an input may look into. */
+/** The fields that the pointers of an input may refer to. */
 export const TEMPLATE_FIELDS = ["body", "event", "delivery", "hook"] as const;
 
 const HookName = z
@@ -70,7 +70,7 @@ const HooksFile = z.strictObject({
 
 const HINT = "docs/http.md#webhooks says what the file may hold";
 
-/** Reads `hooks.json`; no file is no hooks. Rejects with a StartError that names all that is wrong with it, and no secret. */
+/** Reads `hooks.json`; without a file there are no hooks. Rejects with a StartError that names all errors of the file, and no secret. */
 export async function readHooks(
   path: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
@@ -127,7 +127,7 @@ async function secretOf(
   throw new HookError(`${field}: the environment variable ${name} is not set for the gateway`);
 }
 
-/** With what the sender signs (https://www.standardwebhooks.com; GitHub takes the text itself). */
+/** Returns the key with which the sender signs (https://www.standardwebhooks.com; GitHub uses the text itself). */
 function keyOf(form: HookForm, secret: string, field: string): Uint8Array {
   if (form === "github") {
     if (secret.length >= 16) return Buffer.from(secret);
@@ -158,7 +158,7 @@ function parsed(text: string, fileName: string): unknown {
   }
 }
 
-/** Rules and places, and no values: somebody may have written a secret there. */
+/** The problems name rules and paths and never values: a value may be a misplaced secret. */
 function problemsOf(error: z.ZodError): string {
   return error.issues
     .map((issue) => {

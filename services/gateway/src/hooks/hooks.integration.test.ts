@@ -46,7 +46,7 @@ agents.handle(getAgent, ({ name }, { fail }) => {
 });
 await importer.flush();
 
-/** In the place of the runners: what was asked for, and by whom. */
+/** The commands that the test received in place of the runners, with their callers. */
 const started: { run: StartRun; caller: string }[] = [];
 const runner = await world.connectAs("runner");
 const consumption = consume(runner, {
@@ -54,7 +54,7 @@ const consumption = consume(runner, {
   commands: [startRun],
   concurrency: 4,
   handle: (delivery) => {
-    started.push({ run: delivery.payload as StartRun, caller: delivery.caller }); // of the one contract
+    started.push({ run: delivery.payload as StartRun, caller: delivery.caller }); // The consumer has this one contract.
     return Promise.resolve({ outcome: "done" });
   },
   onFault,
@@ -159,7 +159,7 @@ async function post(to: string, body: string, headers: Record<string, string>): 
   return { status: response.status, type, body: (await response.json()) as Answer["body"] };
 }
 
-/** The command of a run that was answered. */
+/** Resolves with the command of a run that was answered. */
 async function commandOf({ status, body }: Answer): Promise<{ run: StartRun; caller: string }> {
   assert.equal(status, 202, JSON.stringify(body));
   const [owner, name] = String(body["runId"]).split("~");
@@ -275,7 +275,7 @@ test("GitHub's deliveries start runs by event and action, and its ping none", as
   }
 });
 
-test("a hook whose key has ended, may not start runs or whose agent is gone says so, and works once that is put right", async () => {
+test("a hook whose key has ended, may not start runs or whose agent is gone returns an error, and works once that is put right", async () => {
   assert.equal((await send("ended", {})).status, 202);
   const cli = await world.connectAs("cli");
   await call(cli, revokeUserKey, { id: keys.ended.id });
@@ -288,7 +288,7 @@ test("a hook whose key has ended, may not start runs or whose agent is gone says
     for (const { key } of Object.values(keys)) assert.ok(!JSON.stringify(body).includes(key));
 });
 
-test("who guesses signatures locks its own address out of that hook, and nobody else", async () => {
+test("a client that guesses signatures locks its own address out of that hook, and no other address", async () => {
   const wrong = { signature: "v1,AAAA", from: "198.51.100.7" };
   const statuses = new Set<number>();
   for (let n = 0; n < 32; n += 1) statuses.add((await send("guessed", {}, wrong)).status);

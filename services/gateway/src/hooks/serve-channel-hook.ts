@@ -10,12 +10,12 @@ import { Problem } from "../problems/problem.ts";
 import { readBytes } from "../routes/read-body.ts";
 import { createTakesRequests } from "./channel-accounts.ts";
 
-/** In a minute, of one address at one account. */
+/** The limit in a minute, for one address at one account. */
 const BAD_REQUESTS = 30;
 
 /**
- * `POST /hooks/{channel}/{account}`: carries a provider's request to the channels service, whose adapter checks the signature and answers. The body is
- * read only for an account that takes requests, from an address that was not refused too often.
+ * `POST /hooks/{channel}/{account}`: passes a provider's request to the channels service, whose adapter checks the signature
+ * and answers. The body is read only for an account that accepts requests, from an address that was not refused too often.
  */
 export function createChannelHookEndpoint(
   parts: AuthenticationParts & { readonly bus: Bus; readonly now: () => number },
@@ -33,7 +33,7 @@ export function createChannelHookEndpoint(
     }
     checkAddress(c, parts, { what: `hook ${name}`, limit: BAD_REQUESTS });
     const body = await readBytes(c, MAX_PROVIDER_REQUEST);
-    // A session of a browser is nobody's business there.
+    // The cookies are removed, since the adapter must not receive a browser's session.
     const { cookie: _, ...headers } = Object.fromEntries(c.req.raw.headers);
     try {
       const answer = await call(

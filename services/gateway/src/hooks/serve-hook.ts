@@ -29,11 +29,11 @@ export interface HookParts extends AuthenticationParts {
 }
 
 const BODY_LIMITS = bodyLimits(1024 * 1024);
-/** In a minute, of one address at one hook. */
+/** The limit in a minute, for one address at one hook. */
 const BAD_DELIVERIES = 30;
 const LABEL_LENGTH = 256;
 
-/** `POST /hooks/{name}`: a run for each delivery that was signed, as the caller of the hook's own key. */
+/** `POST /hooks/{name}`: starts a run for each delivery that was signed, as the caller of the hook's own key. */
 export function createHookEndpoint(
   parts: HookParts,
 ): (c: Context<GatewayEnv>) => Promise<Response> {
@@ -72,13 +72,13 @@ async function signedDelivery(
   throw new Problem({ status: 403, code, detail });
 }
 
-/** Where Standard Webhooks advise to say what happened. */
+/** Standard Webhooks recommend a `type` in the body that names the event. */
 function typeIn(body: unknown): string | null {
   const type = fieldOf(body, "type");
   return typeof type === "string" ? type : null;
 }
 
-/** `issues` stands for all events of that name, `issues.opened` for those with the action. */
+/** `issues` selects all events of that name, `issues.opened` those with the action. */
 function whyIgnored({ form, events }: Hook, event: string | null, body: unknown): string | null {
   if (form === "github" && event === "ping") return "a ping starts no run";
   if (events === null || (event !== null && events.has(event))) return null;
@@ -90,7 +90,7 @@ function whyIgnored({ form, events }: Hook, event: string | null, body: unknown)
 
 function fieldOf(value: unknown, name: string): unknown {
   return typeof value === "object" && value !== null && Object.hasOwn(value, name)
-    ? (value as Record<string, unknown>)[name] // own properties can be read by name
+    ? (value as Record<string, unknown>)[name] // An object's own properties can be read by name.
     : undefined;
 }
 
@@ -145,7 +145,7 @@ async function start(
   }
 }
 
-/** Not the sender's fault, and a delivery that is sent again later may find it put right. */
+/** These errors are not the sender's fault: when the sender repeats the delivery later, the operator may have fixed the cause. */
 const OF_THE_OPERATOR: ReadonlySet<string> = new Set([
   "bad_credential",
   "forbidden",

@@ -27,18 +27,18 @@ import { isLoopback } from "./listen.ts";
 import { serveRoute, type RouteParts } from "./serve-route.ts";
 
 export interface AppParts extends SignInParts, ProtocolParts, EventParts, RouteParts {
-  /** Names, with port where it is not the usual one, under which the gateway is reached; anything in `Host` else is refused. */
+  /** Names, with the port where it is not the default one, under which the gateway is reached; any other `Host` is refused. */
   readonly isKnownHost: (host: string) => boolean;
   /** Origins of other pages that may use MCP, such as https://app.example.com. */
   readonly origins: ReadonlySet<string>;
-  /** Null where it was not built: then the gateway answers programs alone. */
+  /** Null when the console was not built: then the gateway serves programs alone. */
   readonly console: ConsoleFiles | null;
   readonly isReady: () => Promise<boolean>;
-  /** How many proxies stand in front, each of which adds to X-Forwarded-For whom it saw. */
+  /** The number of proxies in front, each of which appends the address of its client to X-Forwarded-For. */
   readonly trustedProxies: number;
-  /** Requests under way of each client behind the proxies, whose connections are not its own. */
+  /** Requests under way of each client behind the proxies, which share the proxies' connections. */
   readonly requestsOfAddress: Slots;
-  /** What the bodies of requests under way may hold. */
+  /** The memory that the bodies of requests under way may use. */
   readonly bytes: BytesInWork;
 }
 
@@ -46,7 +46,7 @@ const HSTS = "max-age=31536000";
 const READY_FOR_MS = 1_000;
 const REQUEST_ID = /^[\w.-]{1,100}$/;
 
-/** For every answer that does not say otherwise: nothing of it is a page that others may frame, guess the type of or keep. */
+/** Default headers of every answer: other sites may not frame it, guess its type or store it. */
 const SAFETY: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -126,7 +126,7 @@ function otherMethod(allow: string): Problem {
   return new Problem({ status: 405, code: "method_not_allowed", detail, headers: { allow } });
 }
 
-/** What every request but the probes goes through before its handler. */
+/** Checks every request, except the probes, before its handler. */
 async function receive(
   c: Context<GatewayEnv>,
   next: () => Promise<void>,
@@ -156,14 +156,14 @@ async function receive(
   return undefined;
 }
 
-/** For load balancers, which ask by address and without a credential; the health port tells more. */
+/** Probes for load balancers, which call by address and without a credential; the health port returns more. */
 function addProbes(app: Hono<GatewayEnv>, isReady: () => Promise<boolean>): void {
   let looked = Number.NEGATIVE_INFINITY;
   let ready = Promise.resolve(false);
   app.get("/livez", (c) => c.json({ status: "ok" }, 200, { "cache-control": "no-store" }));
   app.get("/readyz", async (c) => {
     const now = performance.now();
-    // Whoever asks often makes nobody else work.
+    // The result is cached, so that frequent probes cause no work in other services.
     if (now - looked >= READY_FOR_MS) [looked, ready] = [now, isReady()];
     const isWell = await ready;
     const status = isWell ? 200 : 503;
@@ -173,7 +173,7 @@ function addProbes(app: Hono<GatewayEnv>, isReady: () => Promise<boolean>): void
   });
 }
 
-/** Against DNS rebinding and pages of other origins: neither `Host` nor `Origin` may be somebody else's. */
+/** Protects against DNS rebinding and against pages of other origins: `Host` and `Origin` must both be the gateway's own or an allowed one. */
 function checkOrigin(
   c: Context<GatewayEnv>,
   isKnownHost: (host: string) => boolean,
@@ -191,8 +191,8 @@ function checkOrigin(
 }
 
 /**
- * There is one host: a second `Host`, or another one in the request's first line, would be the one of addresses that are answered.
- * https://www.rfc-editor.org/rfc/rfc9112.html#section-3.2
+ * There must be one host: a second `Host`, or another one in the request's first line, would end up in the addresses of the
+ * answer. https://www.rfc-editor.org/rfc/rfc9112.html#section-3.2
  */
 function checkTarget(c: Context<GatewayEnv>, host: string): void {
   const { url = "", rawHeaders } = c.env.incoming;
@@ -220,18 +220,18 @@ function answer(c: Context<GatewayEnv>, problem: Problem): Response {
   const inItsWords = protocolAnswer(c, problem);
   if (inItsWords !== null) return inItsWords;
   const headers = { ...problem.headers, "content-type": "application/problem+json" };
-  const status = problem.status as 400; // the table's statuses all have a body
+  const status = problem.status as 400; // The table's statuses all have a body.
   return c.body(problemBody(problem, c.get("requestId")), status, headers);
 }
 
-/** Headers of every answer, under those of its own. Set behind it, each would make the framework build the answer anew. */
+/** Sets the headers of every answer, which its own headers override. Setting them afterwards would make the framework rebuild each answer. */
 function setHeaders(c: Context<GatewayEnv>, publicUrl: URL | null): void {
   const { outgoing } = c.env;
   for (const [name, value] of Object.entries(SAFETY)) outgoing.setHeader(name, value);
   outgoing.setHeader("x-request-id", c.get("requestId"));
   if (publicUrl === null && !("encrypted" in c.env.incoming.socket)) return;
   const { protocol, hostname } = addressOf(c, publicUrl);
-  // Of a laptop's own name it would bind every other program at that name, too.
+  // On a laptop's loopback name this header would also bind every other program at that name.
   if (protocol === "https:" && !isLoopback(hostname))
     outgoing.setHeader("strict-transport-security", HSTS);
 }

@@ -3,16 +3,16 @@ import type { Socket } from "node:net";
 import { limitedAddress, plainAddress } from "../identity/client-address.ts";
 
 export interface ConnectionLimits {
-  /** Connections at a time. */
+  /** The limit of connections at a time. */
   readonly all: number;
-  /** Of one address; null where a proxy stands in front, whose address all connections have. */
+  /** The limit for one address; null behind a proxy, whose address all connections have. */
   readonly perAddress: number | null;
   /** How long a sender may be slower than `bytesPerSecond`. */
   readonly graceMs: number;
-  /** The same for a reader. */
+  /** How long a reader may be slower than `bytesPerSecond`. */
   readonly readerGraceMs: number;
   readonly bytesPerSecond: number;
-  /** What all clients together have not read yet of their answers; above it the one with most is cut. */
+  /** The limit of unread answers of all clients together; above it the client with the most is cut. */
   readonly unreadBytes: number;
 }
 
@@ -25,14 +25,14 @@ export const CONNECTION_LIMITS: ConnectionLimits = {
   unreadBytes: 64 * 1024 * 1024,
 };
 
-/** A request under way, and how much of it and its answer has moved. */
+/** A request under way, and how many bytes of it and its answer have been transferred. */
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly socket: Socket;
   readonly startedAt: number;
   readonly readBefore: number;
-  /** What waits for the client and has to leave in time; null: nothing waits. */
+  /** The bytes that wait for the client and have a deadline; null: none wait. */
   waiting: { readonly since: number; readonly bytes: number; readonly takenBefore: number } | null;
 }
 
@@ -40,8 +40,9 @@ const CHECK_MS = 1_000;
 const TOO_SLOW = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /**
- * Cuts clients that hold memory or connections by sending or reading slowly, and refuses connections beyond the limits. Node's own
- * limit is one time for a whole request, which is too long for a small one and too short for an archive. Returns what ends the guard.
+ * Cuts clients that hold memory or connections by sending or reading slowly, and refuses connections beyond the limits. Node's
+ * own limit is one time for a whole request, which is too long for a small one and too short for an archive. Returns a function
+ * that ends the guard.
  */
 export function guardConnections(server: Server, limits: ConnectionLimits): () => void {
   const exchanges = new Set<Exchange>();
@@ -103,11 +104,11 @@ function sendsSlowly(
   { graceMs, bytesPerSecond }: ConnectionLimits,
   now: number,
 ): boolean {
-  // While bytes wait here, it is the gateway that is slow.
+  // While bytes wait here, the gateway itself is slow.
   if (request.complete || request.readableLength > 0) return false;
   const overMs = now - startedAt - graceMs;
   if (overMs <= 0) return false;
-  // The rest of a body that was answered already is not read for long.
+  // The rest of a body whose request was already answered is read only for a short time.
   if (response.writableFinished) return true;
   return socket.bytesRead - readBefore < (overMs / 1_000) * bytesPerSecond;
 }
@@ -117,7 +118,7 @@ function cutSender({ response, socket }: Exchange): void {
   socket.destroySoon();
 }
 
-/** Counts only while something waits for the client: an idle stream of events has nothing to read. */
+/** Counts only while bytes wait for the client: an idle stream of events has nothing to read. */
 function readsSlowly(
   exchange: Exchange,
   { readerGraceMs, bytesPerSecond }: ConnectionLimits,
@@ -125,7 +126,7 @@ function readsSlowly(
 ): boolean {
   const { socket, waiting } = exchange;
   const taken = socket.bytesWritten - socket.writableLength;
-  // One write counts as waiting until its last byte has left, so what waits is due as a whole.
+  // One write counts as waiting until its last byte has left, so its bytes have one deadline.
   if (waiting === null || taken - waiting.takenBefore >= waiting.bytes) {
     const bytes = socket.writableLength;
     exchange.waiting = bytes === 0 ? null : { since: now, bytes, takenBefore: taken };

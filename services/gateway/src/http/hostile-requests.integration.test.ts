@@ -8,7 +8,7 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { CONNECTION_LIMITS } from "./guard-connections.ts";
 import { listenHttp } from "./listen.ts";
 
-/** What the server takes for a request of its own, as method and path. */
+/** The requests that the server accepted, as method and path. */
 const taken: string[] = [];
 const PER_ADDRESS = 20;
 const LARGE = 16 * 1024 * 1024;
@@ -36,7 +36,7 @@ after(() => server.stop());
 const { port } = new URL(server.url);
 const address = { host: "127.0.0.1", port: Number(port) };
 
-/** Sends bytes as they are; resolves with all that comes back until the server closes. Rejects when it does not in ten seconds. */
+/** Sends bytes unchanged; resolves with the whole answer when the server closes. Rejects when it does not in ten seconds. */
 function raw(bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(address);
@@ -98,12 +98,12 @@ test("an address has no more connections than it may", async () => {
   await until(async () => (await raw(CLOSING)).endsWith("ok"));
 });
 
-/** Asks for a large answer and reads nothing of it; resolves when the server has cut the connection. */
+/** Requests a large answer and reads none of it; resolves when the server has cut the connection. */
 async function readNothing(): Promise<void> {
   const socket = connect(address);
   socket.pause();
   socket.write("GET /large HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-  // A paused socket learns of its end when it writes.
+  // A paused socket notices its end only when it writes.
   const writing = setInterval(() => socket.write("x"), 100);
   await closed(socket);
   clearInterval(writing);
@@ -117,7 +117,7 @@ function closed(socket: Socket): Promise<unknown> {
 
 test("a client that reads nothing of its answer is cut", () => readNothing());
 
-test("answers that nobody reads are cut, the largest first, when they hold too much together", async () => {
+test("answers that no client reads are cut, the largest first, when they hold too much together", async () => {
   await Promise.all(Array.from({ length: 5 }, readNothing));
   assert.ok((await raw(CLOSING)).endsWith("ok"));
 });

@@ -10,14 +10,14 @@ import { CONNECTION_LIMITS, guardConnections, type ConnectionLimits } from "./gu
 import { followTls, readTls, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServer {
-  /** With the real port. */
+  /** The address with the real port. */
   readonly url: string;
-  /** Takes no more connections and requests; resolves when those in work have ended. */
+  /** Accepts no more connections and requests; resolves when those in work have ended. */
   stop(): Promise<void>;
 }
 
 const CLOSE_EVERY_MS = 50;
-/** How often the files of a certificate are looked at. */
+/** The interval at which the files of a certificate are checked. */
 const RELOAD_MS = 10_000;
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
 
@@ -26,8 +26,9 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Which `Host` and `Origin` are the gateway's own: those that are named, with or without a port, and on loopback its own names. Throws
- * a StartError for an address that others reach without a name for it: then no request could be told from one of a foreign page.
+ * Returns the check for the gateway's own `Host` and `Origin`: the configured names, with or without a port, and on loopback
+ * its own names. Throws a StartError for an address that is reachable from outside without a configured name: then no request
+ * could be distinguished from one of a foreign page.
  */
 export function knownHosts(bound: string, named: readonly string[]): (host: string) => boolean {
   if (!isLoopback(bound) && named.length === 0)
@@ -59,14 +60,14 @@ export async function listenHttp(
       readonly log: Log;
       readonly everyMs?: number;
     } | null;
-    /** How long a client may take to send the headers. */
+    /** The time that a client may need to send the headers. */
     readonly headersMs?: number;
     readonly connections?: ConnectionLimits;
   },
 ): Promise<HttpServer> {
   const limits = {
     headersTimeout: headersMs,
-    // The guard of connections knows how long a request of its size may take.
+    // The connection guard limits the time of a request by its size.
     requestTimeout: 0,
     keepAliveTimeout: 65_000,
     connectionsCheckingInterval: Math.min(5_000, headersMs),

@@ -45,7 +45,7 @@ const chat = { model: "demo", messages: [{ role: "user", content: "hello" }], st
 const run = { threadId: "t", runId: "r", messages: [{ id: "m", role: "user", content: "hello" }] };
 const rpc = (method: string, params: object) => ({ jsonrpc: "2.0", id: 1, method, params });
 const said = { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }] };
-/** Each starts a run. */
+/** Each request starts a run. */
 const starts: readonly { path: string; body: object; headers?: Record<string, string> }[] = [
   { path: "/v1/chat/completions", body: chat },
   { path: "/v1/responses", body: { model: "demo", input: "hello", stream: true } },
@@ -94,7 +94,7 @@ const initialize = rpc("initialize", {
   clientInfo: { name: "t", version: "1" },
 });
 
-/** A request of an MCP session, answered as JSON. */
+/** Sends a request of an MCP session, which is answered as JSON. */
 async function inSession(key: string, session: string, method: string, params: object = {}) {
   const headers = { ...as(key), "mcp-session-id": session };
   const response = await send("/mcp", rpc(method, params), headers);
@@ -233,7 +233,7 @@ test("the longest idle of 100 sessions of a caller makes room for another one", 
   assert.deepEqual([await pinged(second), await pinged(first)], [404, 200]);
 });
 
-test("a gateway that stops says so on every stream, and ends", async () => {
+test("a gateway that stops announces it on every stream, and ends", async () => {
   const { key } = await world.keyOf("team-a", ["operator"]);
   const streams = await Promise.all(
     starts.map(async ({ path, body, headers }) => {

@@ -21,7 +21,7 @@ import { serveToolsInvoke } from "../tools-invoke/serve-tools-invoke.ts";
 
 export interface ProtocolParts extends FollowParts, AuthenticationParts {
   readonly log: Log;
-  /** Who issues tokens for OAuth clients; null where nobody does. */
+  /** The issuer of tokens for OAuth clients; null without one. */
   readonly issuer: string | null;
   /** The agent whose A2A card is at the host's root; null: the only one that the caller sees. */
   readonly rootAgent: string | null;
@@ -29,7 +29,7 @@ export interface ProtocolParts extends FollowParts, AuthenticationParts {
   readonly now: () => number;
 }
 
-/** The protocols of agents beside REST: the same callers, roles and limits, each in its own words. */
+/** Mounts the agent protocols beside REST: callers, roles and limits are the same, the form of messages is each protocol's own. */
 export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): void {
   const metadata = (c: Context<GatewayEnv>) => serveResourceMetadata(c, parts);
   for (const path of ["", "/mcp", "/mcp/servers/:id"]) app.get(`${WELL_KNOWN}${path}`, metadata);
@@ -52,19 +52,19 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
     (c, next) => authenticate(c, next, parts),
     (c) => serveToolsInvoke(c, parts),
   );
-  // Signed by whoever sends it, in place of a credential.
+  // Hooks are authenticated by the sender's signature instead of a credential.
   app.post("/hooks/:name", createHookEndpoint(parts));
   app.post("/hooks/:channel/:account", createChannelHookEndpoint(parts));
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }
 
-/** What went wrong in the words of the protocol of an address; null where that is RFC 9457. */
+/** Returns an error in the protocol of the request's address; null where that is RFC 9457. */
 export function protocolAnswer(c: Context<GatewayEnv>, problem: Problem): Response | null {
   return c.req.path.startsWith("/v1/") ? openAiAnswer(problem, c.get("requestId")) : null;
 }
 
-/** An MCP client that is refused is told where it finds out who issues tokens (RFC 9728 §5.1). */
+/** A refused MCP client receives the address of the metadata that names the issuer of tokens (RFC 9728 §5.1). */
 function toldWhereToSignIn(
   c: Context<GatewayEnv>,
   { publicUrl }: ProtocolParts,

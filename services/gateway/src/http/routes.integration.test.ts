@@ -47,7 +47,7 @@ const send = (path: string, sent: Partial<Sent> = {}) => sendJson(path, { at: ur
 
 const pathOf = ({ path }: Route): string => path.replaceAll(/\{\w+\}/g, "key-0123456789abcdef");
 
-test("all routes, all roles: nobody without a credential, and everybody exactly what the role of the contract lets them [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28]", async () => {
+test("all routes, all roles: nothing without a credential, and every caller exactly what the role of the contract lets it [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28]", async () => {
   const keys = await Promise.all(
     UserRole.options.map(async (role) => ({
       role,
@@ -173,7 +173,7 @@ test("the servers' routes answer as the seed's clients know them [AR12]", async 
   await service.drain();
 });
 
-test("a message of a channel is sent as its caller, once for one Idempotency-Key, and never for somebody else", async () => {
+test("a message of a channel is sent as its caller, once for one Idempotency-Key, and never for another caller", async () => {
   const bus = await world.connectAs("channels");
   const service = serve(bus, { name: "channels", version: "0.1.0", description: "", onFault });
   const asked: { caller: string; keyed: string | undefined; onBehalfOf: string | undefined }[] = [];
@@ -273,7 +273,7 @@ test("requests beyond the limit, guessed credentials, foreign hosts and origins 
   assert.deepEqual(new Set(guessed.map(({ status }) => status)), new Set([401, 429]));
 });
 
-/** The first line of the answer to a request whose head is sent as it is. */
+/** Resolves with the first line of the answer to a request whose head is sent unchanged. */
 async function raw(head: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect({ host: hostname, port: Number(port) });
@@ -281,7 +281,7 @@ async function raw(head: string): Promise<string> {
   return (await text(socket)).split("\r\n")[0] ?? "";
 }
 
-/** `fetch` does not let a test say who it asks. */
+/** `fetch` does not let a test set the header `Host`. */
 function statusWithHost(host: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const request = httpRequest(`${url}/api/v1/me`, { headers: { host } }, (response) => {
@@ -397,7 +397,7 @@ test("a session and an MCP server have an ETag, and a change for another version
   await service.drain();
 });
 
-test("of two who change the same version one is told that it is another by now, and what is known is not sent again", async () => {
+test("of two callers who change the same version one is refused because the version has changed, and a cached answer is not sent again", async () => {
   const { key } = await world.keyOf("cli", ["admin"]);
   const first = await send("/policy/versions", { key });
   const etag = first.headers.get("etag") ?? assert.fail("no ETag");

@@ -4,7 +4,7 @@ import type { Log } from "@switchyard/service/log";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { StartError } from "@switchyard/service/start-error";
 
-/** PEM files, by path: the certificate with those between it and the root, and its key. */
+/** Paths of PEM files: the certificate with its intermediates, and its key. */
 export interface TlsFiles {
   readonly cert: string;
   readonly key: string;
@@ -15,7 +15,7 @@ export interface TlsTexts {
   readonly key: string;
 }
 
-/** What the files hold. Throws a StartError when they cannot be read or do not go together. */
+/** Reads the files. Throws a StartError when they cannot be read or do not match. */
 export async function readTls(files: TlsFiles): Promise<TlsTexts> {
   const [cert, key] = await Promise.all([
     readSecretFile(files.cert, "YARD_HTTP_TLS_CERT_FILE"),
@@ -33,8 +33,8 @@ export async function readTls(files: TlsFiles): Promise<TlsTexts> {
 }
 
 /**
- * Looks at the files now and then, since a renewed certificate replaces them; new connections get it. What cannot be used, such
- * as a certificate whose key is not there yet, changes nothing. Returns how to stop.
+ * Polls the files, since a renewed certificate replaces them; new connections use it. Unusable files, such as a certificate
+ * whose key is not there yet, change nothing. Returns a function that stops the polling.
  */
 export function followTls(
   server: Pick<Server, "setSecureContext">,

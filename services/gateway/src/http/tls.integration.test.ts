@@ -21,7 +21,7 @@ const NAME = "gateway.test";
 const directory = await testDirectory();
 const files = { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
 
-/** A new pair of files in place of the old one, as who renews it moves them there. Returns the certificate. */
+/** Moves a new pair of files over the old one, as renewal programs do. Returns the certificate. */
 async function renew(): Promise<string> {
   const { private: key, cert } = await generate([{ name: "commonName", value: NAME }], {
     extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: NAME }] }],
@@ -57,7 +57,7 @@ async function ask(url: string, ca: string, { path, method = "GET", host = NAME,
   };
 }
 
-test("with a certificate the gateway speaks TLS alone: secure cookies, addresses with https, and browsers are told to stay with it", async () => {
+test("with a certificate the gateway speaks TLS alone: secure cookies, addresses with https, and browsers are instructed to stay with it", async () => {
   const world = await startGatewayWorld();
   const ca = await renew();
   const { url } = await world.startGateway({
@@ -83,7 +83,7 @@ test("with a certificate the gateway speaks TLS alone: secure cookies, addresses
   await assert.rejects(world.startGateway(wrong), /are no certificate and its key/);
 });
 
-test("without TLS nobody is told to stay with it, and probes need neither a credential nor a known Host", async () => {
+test("without TLS no browser is instructed to stay with it, and probes need neither a credential nor a known Host", async () => {
   const world = await startGatewayWorld();
   const { url } = await world.startGateway();
   for (const [path, status] of [
@@ -121,7 +121,7 @@ test("a renewed certificate is used for new connections, and one that does not f
   assert.equal(await shown(), fingerprint(first));
   const second = await renew();
   await until(async () => (await shown()) === fingerprint(second));
-  // Half of a renewal: the key is not there yet.
+  // The renewal is incomplete: the key is not there yet.
   const third = await generate([{ name: "commonName", value: NAME }]);
   await writeFile(files.cert, third.cert);
   assert.equal((await ask(server.url, second, { path: "/" })).status, 200);

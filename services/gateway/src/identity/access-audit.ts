@@ -7,17 +7,20 @@ import { Problem } from "../problems/problem.ts";
 import type { GatewayEnv } from "./request-context.ts";
 
 type AccessFact = Extract<AuditFact, { kind: "access" }>;
-/** Whom a record is about; null where the credential did not say. */
+/** The caller that a record is about; null when the credential did not identify one. */
 type Who = { readonly caller: string; readonly credential: string } | null;
 
-/** What of the requests over HTTP is on record: sign-ins, refusals, and calls that only an admin may make. */
+/** Records the requests over HTTP that are audited: sign-ins, refusals, and calls that only an admin may make. */
 export interface AccessAudit {
-  /** Rejects with a Problem while nothing can be recorded: then nobody signs in. */
+  /** Rejects with a Problem while records cannot be written: then the sign-in fails. */
   signedIn(c: Context<GatewayEnv>, who: Who, operation: string): Promise<void>;
   signedOut(c: Context<GatewayEnv>, who: Who): Promise<void>;
-  /** Never rejects: what is refused is refused, whether or not it can be recorded. */
+  /** Never rejects: the request is refused, whether or not that can be recorded. */
   refused(c: Context<GatewayEnv>, who: Who, about: Refusal): void;
-  /** Does what only an admin may do between two records. Rejects with a Problem, and does not do it, while nothing can be recorded. */
+  /**
+   * Makes a call that only an admin may make, between two records. Rejects with a Problem, without making the call, while
+   * records cannot be written.
+   */
   administered<T>(
     c: Context<GatewayEnv>,
     who: Who,
@@ -32,7 +35,7 @@ interface Refusal {
   readonly code: string;
 }
 
-/** Under this name the records are counted that are about nobody. */
+/** Records that are about no caller are counted under this name. */
 const NOBODY = "nobody";
 
 export function createAccessAudit(
@@ -42,7 +45,7 @@ export function createAccessAudit(
     outcomeOf,
   }: {
     readonly addressOf: (c: Context<GatewayEnv>) => string;
-    /** Status and code that an error is answered with. */
+    /** The status and code with which an error is answered. */
     readonly outcomeOf: (error: unknown) => { readonly status: number; readonly code: string };
   },
 ): AccessAudit {
@@ -58,7 +61,7 @@ export function createAccessAudit(
     };
     return audit?.writer.append(() => fact) ?? null;
   };
-  /** Recorded before it counts. */
+  /** A record is written before its operation takes effect. */
   const record = async (c: Context<GatewayEnv>, who: Who, facts: Facts): Promise<void> => {
     if (audit === null) return;
     try {

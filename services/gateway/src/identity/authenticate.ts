@@ -14,16 +14,16 @@ export interface AuthenticationParts {
   readonly desk: UserDesk;
   readonly rateLimit: RateLimit;
   readonly sessionCookie: GatewayCookie;
-  /** How the gateway is reached from outside; null where that is how it listens. */
+  /** The gateway's address from outside; null where that is the address it listens on. */
   readonly publicUrl: URL | null;
   readonly requestsPerMinute: number;
   readonly access: AccessAudit;
 }
 
-/** In a minute and from one address: whoever guesses credentials is stopped, and nobody else is. */
+/** The limit in a minute, for one address: a client that guesses credentials is stopped, and other addresses are not affected. */
 const BAD_SIGN_INS = 30;
 
-/** RFC 6750, or the cookie of a session. What a request is counted under is its caller and credential. */
+/** Authenticates by RFC 6750, or by the cookie of a session. Requests are counted under their caller and credential. */
 export async function authenticate(
   c: Context<GatewayEnv>,
   next: () => Promise<void>,
@@ -43,7 +43,10 @@ export async function authenticate(
   await next();
 }
 
-/** Who shows a credential. Rejects as the desk does; a session counts as a cookie alone, which comes with the check of its origin. */
+/**
+ * Returns the user of a credential. Rejects as the desk does; a session is accepted as a cookie alone, since cookies come with
+ * the check of their origin.
+ */
 export async function identify(
   desk: Pick<UserDesk, "identify">,
   credential: string,
@@ -65,12 +68,12 @@ export async function countRequest(
   if (taken.isOver) throw tooMany(taken.headers);
 }
 
-/** The credential of the header `Authorization`. */
+/** Returns the credential of the header `Authorization`. */
 export function bearerOf(c: Context<GatewayEnv>): string | undefined {
   return /^Bearer +([\x21-\x7e]{1,16384})$/i.exec(headerOf(c, "authorization") ?? "")?.[1];
 }
 
-/** Throws a Problem for a credential that is not good: 401, or 429 for an address that shows many. */
+/** Throws a Problem for an invalid credential: 401, or 429 for an address that sends many. */
 export async function countingGuesses<T>(
   c: Context<GatewayEnv>,
   parts: Pick<AuthenticationParts, "rateLimit" | "access">,
@@ -87,7 +90,7 @@ export async function countingGuesses<T>(
   }
 }
 
-/** Throws a Problem when an address did something too often in a minute. */
+/** Throws a Problem when an address exceeds a limit per minute. */
 export async function limitAddress(
   c: Context<GatewayEnv>,
   { rateLimit }: Pick<AuthenticationParts, "rateLimit">,

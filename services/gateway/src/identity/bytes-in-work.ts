@@ -1,6 +1,6 @@
 import { Problem } from "../problems/problem.ts";
 
-/** The owner of a request's bytes: its caller, or the address it comes from while it is not signed in. */
+/** The owner of a request's bytes: its caller, or the address it comes from while it is not authenticated. */
 export type BytesOwner =
   | { readonly caller: string }
   | {
@@ -9,16 +9,16 @@ export type BytesOwner =
 
 /** The bytes that one request holds. */
 export interface HeldBytes {
-  /** Counts bytes that have arrived. Throws a Problem (429 or 503) when the owner, or all of its kind, hold too many. */
+  /** Counts bytes that have arrived. Throws a Problem (429 or 503) when the owner, or all owners of its kind, hold too many. */
   hold(owner: BytesOwner, bytes: number): void;
   /** Counts bytes that are passed on through an object store, where they stay for a while. Throws a Problem (429 or 503). */
   store(caller: string, bytes: number): void;
-  /** The request has been answered, or its answer is a stream: nothing of its body is needed any more. */
+  /** Called when the request has been answered, or its answer is a stream: its body is no longer needed. */
   release(): void;
 }
 
 interface Budget {
-  /** Of all owners of the kind together. */
+  /** The limit of all owners of the kind together. */
   readonly all: number;
   readonly each: number;
 }
@@ -26,18 +26,18 @@ interface Budget {
 const MIB = 1024 * 1024;
 
 /**
- * What bodies may take of the memory of one gateway, which has 512 MiB in the deployments that we ship. A body takes about four times its
- * size until its request has been passed on.
+ * The memory that bodies may use in one gateway, which has 512 MiB in the deployments that we ship. A body needs about four
+ * times its size until its request has been passed on.
  */
 export const BODY_BUDGETS = {
   strangers: { all: 16 * MIB, each: 4 * MIB },
   callers: { all: 64 * MIB, each: 16 * MIB },
-  /** Payloads of requests leave the object store after two minutes; it takes 1 GiB of all services together. */
+  /** Payloads of requests leave the object store after two minutes; it accepts 1 GiB of all services together. */
   stored: { all: 512 * MIB, each: 128 * MIB },
 } as const satisfies Record<string, Budget>;
 export const STORED_FOR_MS = 120_000;
 
-/** Which requests hold how many bytes, on this replica. */
+/** Counts the bytes that requests hold, on this replica. */
 export class BytesInWork {
   readonly #strangers = new Shares(BODY_BUDGETS.strangers);
   readonly #callers = new Shares(BODY_BUDGETS.callers);

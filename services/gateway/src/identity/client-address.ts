@@ -1,8 +1,8 @@
 import { isIP } from "node:net";
 
 /**
- * From where a request comes. Each of the proxies in front of the gateway adds the address that it saw to the end of
- * `X-Forwarded-For`, so that many from the end are believed and no more: what stands before them, anybody may write.
+ * Returns the client's address. Each of the proxies in front of the gateway appends the address of its client to
+ * `X-Forwarded-For`, so exactly that many entries from the end are trusted: a client can forge all entries before them.
  */
 export function clientAddress(
   socketAddress: string | undefined,
@@ -16,7 +16,7 @@ export function clientAddress(
   return isIP(address) === 0 ? plainAddress(own) : address;
 }
 
-/** Some proxies write the port as well; a socket for both versions writes IPv4 as IPv6. */
+/** Some proxies add the port; a socket for both versions reports IPv4 as IPv6. */
 export function plainAddress(text: string): string {
   const [, bracketed] = /^\[([^\]]+)\](?::\d+)?$/.exec(text) ?? [];
   const [, mapped] = /^::ffff:([\d.]+)$/i.exec(bracketed ?? text) ?? [];
@@ -24,7 +24,7 @@ export function plainAddress(text: string): string {
   return mapped ?? bracketed ?? withPort ?? text;
 }
 
-/** The name that limits of an address count under: for IPv6 the network, since one customer has all addresses of it. */
+/** Returns the name that limits of an address count under: for IPv6 the network, since one customer has all addresses of it. */
 export function limitedAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   const [head = "", tail] = address.split("%")[0]?.split("::") ?? [];

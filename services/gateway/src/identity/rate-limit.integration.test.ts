@@ -12,7 +12,7 @@ const log = createLog({ service: "gateway", level: "fatal" });
 const redis = await connectRedis({ url, name: "test", log });
 after(() => redis.disconnect());
 
-/** How many of so many requests pass, sent at once. */
+/** Sends requests at once and returns how many of them pass. */
 async function passing(limits: readonly RateLimit[], requests: number, limit: number) {
   const taken = await Promise.all(
     Array.from({ length: requests }, (_, n) =>
@@ -36,7 +36,7 @@ test("replicas let never more pass than the limit together, and ask Redis for a 
   assert.equal(await passing(replicas, 30, 1_000), 0);
 });
 
-test("a small limit is counted one by one, and the answer says what is left and when to come again", async () => {
+test("a small limit is counted one by one, and the answer states how many requests are left and when to retry", async () => {
   await redis.flushall();
   let now = Date.now();
   const limit = createRateLimit(redis, () => now);
@@ -54,7 +54,7 @@ test("a small limit is counted one by one, and the answer says what is left and 
     [true, "0"],
   ]);
   assert.equal((await limit.take("bob", 3)).isOver, false);
-  // The window is over, in Redis and here.
+  // The window has ended, in Redis and in the replica.
   await redis.flushall();
   now += 60_001;
   assert.equal((await limit.take("ann", 3)).isOver, false);

@@ -6,20 +6,23 @@ import { fromRedis } from "@switchyard/service/store-error";
 export interface RateLimit {
   /** Counts one request of a caller. Rejects with StoreError. */
   take(who: string, limit: number): Promise<Taken>;
-  /** What {@link take} would answer, where this replica knows that the limit is reached; else null. It counts nothing and queries nothing. */
+  /**
+   * Returns the refusal of {@link take} if this replica has cached that the limit is reached; else null. It counts nothing and
+   * queries nothing.
+   */
   over(who: string, limit: number): Taken | null;
 }
 
 export interface Taken {
   readonly isOver: boolean;
-  /** For the answer. */
+  /** Headers of the answer. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What a replica has of somebody's limit, until the window ends. */
+/** A replica's share of a caller's limit, until the window ends. */
 interface Share {
   left: number;
-  /** Of the limit, besides this share. */
+  /** The requests left of the limit, besides this share. */
   readonly remaining: number;
   readonly endsAt: number;
 }
@@ -37,7 +40,7 @@ if left < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]); left = tonumber(ARGV[1
 return {count, left}
 `;
 
-/** Requests in a minute, counted in Redis for all replicas together: never more than the limit, and up to a share of each replica fewer. */
+/** Counts requests in a minute in Redis for all replicas together: never more than the limit pass, and up to a share of each replica fewer. */
 export function createRateLimit(redis: Redis, now: () => number): RateLimit {
   const shares = new Map<string, Share>();
   const asked = new Map<string, Promise<void>>();
@@ -45,7 +48,7 @@ export function createRateLimit(redis: Redis, now: () => number): RateLimit {
     const size = Math.max(1, Math.floor(limit * SHARE));
     const args = [String(WINDOW_MS), String(size)];
     const answer = await fromRedis(redis.eval(TAKE, 1, key, ...args));
-    const [count = 0, leftMs = 0] = answer as number[]; // what the script returns
+    const [count = 0, leftMs = 0] = answer as number[]; // The form in which the script answers.
     const left = Math.min(size, Math.max(0, limit - (count - size)));
     shares.delete(key);
     shares.set(key, { left, remaining: Math.max(0, limit - count), endsAt: now() + leftMs });

@@ -2,23 +2,23 @@ import { createHash } from "node:crypto";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
-/** Short texts about what a caller has sent lately, for all replicas: of each caller so many, and for so long. */
+/** Short texts about the recent requests of a caller, shared by all replicas, with a limit per caller and an expiry. */
 export interface RecentRecords {
-  /** Keeps a text under a name and returns null; returns the text that the name has already. Rejects with a StoreError. */
+  /** Stores a text under a name and returns null; if the name exists, returns its text. Rejects with a StoreError. */
   add(caller: string, name: string, text: string): Promise<string | null>;
-  /** Replaces the text of a name, if it is still there. Rejects with a StoreError. */
+  /** Replaces the text of a name, if it still exists. Rejects with a StoreError. */
   replace(caller: string, name: string, text: string): Promise<void>;
-  /** Null when there is none, or none any more. Rejects with a StoreError. */
+  /** Returns null when the name does not exist or has expired. Rejects with a StoreError. */
   get(caller: string, name: string): Promise<string | null>;
 }
 
 export interface RecordLimits {
-  /** Of each caller; the oldest leave first. */
+  /** The limit for each caller; the oldest records are removed first. */
   readonly most: number;
   readonly ttlMs: number;
 }
 
-/** Records whose time is over leave so many at a time, so that no request waits for many of them. */
+/** The number of expired records that one request removes at most, so that no request waits for many of them. */
 const SWEPT = 100;
 
 /** KEYS: times by name, texts by name. ARGV: name, text, now, time to live in milliseconds, most, most to sweep. */
@@ -79,7 +79,7 @@ export function createRecentRecords(
   };
 }
 
-/** Names are of any form and length. */
+/** Names may have any form and length. */
 function fieldOf(name: string): string {
   return createHash("sha256").update(name).digest("base64url").slice(0, 24);
 }

@@ -8,14 +8,14 @@ import type { z } from "zod";
 import type { GatewayEnv } from "./request-context.ts";
 import type { User, UserDesk } from "./user-desk.ts";
 
-/** Whoever sent a request, for work that may last longer than a user token: each call asks with a fresh one. */
+/** The sender of a request, for work that may outlast a user token: each call uses a fresh one. */
 export interface Requester {
   readonly caller: string;
-  /** Who the request's credential stood for when it came. */
+  /** The user of the request's credential at the time the request arrived. */
   readonly signedIn: User;
-  /** Under which logs and services know the request. */
+  /** The request's id in logs and in calls of services. */
   readonly requestId: string;
-  /** Who asks, as of now. Rejects with the ServiceError `bad_credential` when the credential has ended. */
+  /** Returns the current user of the credential. Rejects with the ServiceError `bad_credential` when the credential has ended. */
   user(): Promise<User>;
   /** True when role and scopes of the request's user allow it; the services check again. */
   may(contract: Rpc | Command): boolean;

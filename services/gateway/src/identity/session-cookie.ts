@@ -4,7 +4,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { Problem } from "../problems/problem.ts";
 import type { GatewayEnv } from "./request-context.ts";
 
-/** The address under which a request reached the gateway: that of the settings where TLS or a path of names ends in front of it. */
+/** Returns the address under which a request reached the gateway: the configured one when a proxy in front terminates TLS or rewrites names. */
 export function addressOf(c: Context<GatewayEnv>, publicUrl: URL | null): URL {
   return publicUrl ?? new URL("/", c.req.url);
 }
@@ -16,7 +16,7 @@ export class GatewayCookie {
   readonly #sameSite: "Strict" | "Lax";
   readonly #begins: string;
 
-  /** `begins`: what its values begin with. Another value is taken for none. */
+  /** `begins` is the prefix of valid values. Any other value is ignored. */
   constructor(
     name: string,
     publicUrl: URL | null,
@@ -64,7 +64,10 @@ export class GatewayCookie {
   }
 }
 
-/** What a page of the gateway's own shows with each change: whoever cannot read an answer does not know it. */
+/**
+ * Returns the token that a page of the gateway sends with each change: a page of another origin cannot read answers, and
+ * therefore does not have it.
+ */
 export function csrfTokenOf(session: string): string {
   return createHash("sha256").update(`csrf\n${session}`).digest("base64url");
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Problem } from "../problems/problem.ts";
 import { openSlots } from "./slots.ts";
 
-test("each caller has its own slots, and one that is given back twice counts once", () => {
+test("each caller has its own slots, and one that is released twice counts once", () => {
   const slots = openSlots("streams", 2);
   const first = slots.take("a");
   slots.take("a");

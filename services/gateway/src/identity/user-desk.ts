@@ -10,31 +10,32 @@ import {
 import { issueUserToken, userKeyRevoked } from "@switchyard/contracts/user-tokens";
 import type { z } from "zod";
 
-/** Who asks, with the token that says so to services. */
+/** An authenticated user, with the token that proves it to services. */
 export type User = z.output<typeof issueUserToken.reply>;
 
 export interface UserDesk {
-  /** Rejects with a ServiceError: `bad_credential`, or what keeps the policy service from answering. */
+  /** Rejects with a ServiceError: `bad_credential`, or the error that keeps the policy service from answering. */
   identify(credential: string): Promise<User>;
-  /** What was known of the credential is not believed any more. */
+  /** Removes the cached user of the credential. */
   forget(credential: string): void;
   /** Opens a browser's session. Rejects as `identify` does. */
   openSession(
     shown: z.input<typeof openUserSession.request>,
   ): Promise<z.output<typeof openUserSession.reply>>;
   closeSession(key: string): Promise<void>;
-  /** Hears that a user's credential or session ended before its time. */
+  /** The listener is called when a user's credential or session ends before its time. */
   onEnded(user: User, listener: () => void): () => void;
   stop(): void;
 }
 
-/** A token is renewed so long before it ends, so that none ends on its way. */
+/** A token is renewed this long before it ends, so that none expires in transit. */
 const RENEW_BEFORE_MS = 15_000;
 const KEPT = 10_000;
 
 /**
- * Has credentials verified by the policy service, which signs the user tokens, and keeps these almost to their end. Credentials are
- * kept as digests. The end of an API key or of a session is an event; without it the key is good here until the token ends.
+ * Verifies credentials by the policy service, which signs the user tokens, and caches the tokens almost until they expire.
+ * Credentials are cached as digests. The end of an API key or of a session is an event; if it is lost, the key is accepted here
+ * until the token expires.
  */
 export function openUserDesk(bus: Bus, now: () => number): UserDesk {
   const known = new Map<string, Promise<User>>();
@@ -49,7 +50,7 @@ export function openUserDesk(bus: Bus, now: () => number): UserDesk {
   };
   const revoked = follow(bus, userKeyRevoked, ({ id, endsAt }) => {
     const inMs = Date.parse(endsAt) - now();
-    // A later end is in the tokens of the meantime.
+    // Tokens issued meanwhile contain a later end.
     if (inMs <= 0) end(id);
     else if (inMs < 60_000) setTimeout(() => end(id), inMs).unref();
   });
