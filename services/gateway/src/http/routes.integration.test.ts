@@ -397,7 +397,7 @@ test("a session and an MCP server have an ETag, and a change for another version
   await service.drain();
 });
 
-test("of two callers who change the same version one is refused because the version has changed, and a cached answer is not sent again", async () => {
+test("of two callers who change the same version one is refused because the version has changed, and an unchanged answer is not sent again", async () => {
   const { key } = await world.keyOf("cli", ["admin"]);
   const first = await send("/policy/versions", { key });
   const etag = first.headers.get("etag") ?? assert.fail("no ETag");

@@ -6,14 +6,14 @@ import type { Requester } from "../identity/requester.ts";
 
 type FormRequest = InputRequests[string];
 
-/** A waiting call as a person is shown it: its decision has to name both. */
+/** A waiting call as it was shown to a person, whose decision has to name both ids. */
 export interface ShownCall {
   readonly approvalId: string;
   /** Missing in forms of earlier gateways. */
   readonly binding?: string | undefined;
 }
 
-/** The form in which a person decides about a waiting call, with the arguments it is about, and what the decision has to name. */
+/** Returns the form in which a person decides about a waiting call: its arguments, and the ids that the decision has to name. */
 export async function approvalForm(
   requester: Requester,
   approvalId: string,
@@ -40,8 +40,8 @@ export async function approvalForm(
 }
 
 /**
- * Does what the person decided, as the requester: whether it may is the policy's to say. Null when it is decided; else one
- * sentence about why the call still waits.
+ * Makes the person's decision as the requester, whose right to it the policy checks. Returns null when the call is decided;
+ * else one sentence about why it still waits.
  */
 export async function decide(
   requester: Requester,
@@ -61,7 +61,7 @@ export async function decide(
     else await requester.ask(denyCall, { ...shown, ...reason });
     return null;
   } catch (error) {
-    // Somebody else was first: the call itself says what became of it.
+    // Another person was first: the call itself returns the outcome.
     if (error instanceof ServiceError && error.code === "already_ended") return null;
     if (error instanceof ServiceError && REFUSED.has(error.code))
       return `${error.message}; somebody else has to decide: ${howToApprove(approvalId)}`;

@@ -24,7 +24,7 @@ import { progressOf, type ToolCall } from "./tool-call.ts";
 /** A task is a result of the extension, which the SDK has no type for. */
 type Answer = CallToolResult | InputRequiredResult | TaskResult;
 
-/** What a client brings back with its person's answers. It chooses among the requester's own runs only. */
+/** The state that a client returns with its person's answers. It can only select among the requester's own runs. */
 const State = z.strictObject({
   run: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/),
   asked: z.array(
@@ -38,8 +38,9 @@ const State = z.strictObject({
 });
 
 /**
- * Runs an agent and answers with its answer. Where the run waits for a person, the client's person is asked if the client can
- * do that; else the result says how to decide, and the run stays. A client that cancels the call, or in stateless requests goes away, cancels the run.
+ * Runs an agent and returns its answer. When the run waits for a person, the client prompts its own if it can; otherwise the
+ * result explains how to decide, and the run stays. A client that cancels the call, or disconnects from a stateless request,
+ * cancels the run.
  */
 export async function callAgent(agent: string, request: ToolCall): Promise<Answer> {
   const { context, requester, parts } = request;
@@ -91,7 +92,7 @@ async function followToAnswer(follow: RunFollow, request: ToolCall): Promise<Ans
   }
 }
 
-/** How a run's end is told to the model that called it. */
+/** Returns a run's end as the tool result for the model that called it. */
 export function resultOfRun(runId: string, end: RunEnd): CallToolResult {
   const { status, output, failure, usage } = end;
   const structuredContent = { runId, status, ...(usage !== null && { usage }) };
@@ -100,7 +101,7 @@ export function resultOfRun(runId: string, end: RunEnd): CallToolResult {
   return { content: [{ type: "text", text }], structuredContent, isError: true };
 }
 
-/** What is worth telling while a run is under way; null for the rest. */
+/** Returns the progress message for an item of a run under way; null for items without one. */
 function noteOf(item: RunItem): string | null {
   if (item.kind !== "event") return null;
   switch (item.name) {
@@ -168,7 +169,7 @@ function questionForm({ question = "", options = [], schema }: RunWait): InputRe
   });
 }
 
-/** Gives the person's answers to the run. One sentence when something still waits. */
+/** Sends the person's answers to the run. Returns one sentence when it still waits. */
 async function answerAll(
   { requester, context }: ToolCall,
   runId: string,
@@ -182,7 +183,7 @@ async function answerAll(
     const wait = waits.find((one) =>
       approval === undefined ? one.callId === question : one.approvalId === approval,
     );
-    if (wait === undefined) continue; // decided elsewhere meanwhile
+    if (wait === undefined) continue; // The wait was ended elsewhere meanwhile.
     const problem =
       approval === undefined
         ? await answerOne(requester, { runId, wait, responses })
@@ -208,7 +209,7 @@ async function answerOne(
 
 function fromJson(text: string): string | number | boolean | unknown[] | Record<string, unknown> {
   try {
-    return JSON.parse(text) as Record<string, unknown>; // the contract says what may be an answer
+    return JSON.parse(text) as Record<string, unknown>; // The contract checks the form of an answer.
   } catch {
     return text;
   }

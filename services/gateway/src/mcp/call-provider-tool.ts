@@ -29,9 +29,9 @@ const CALL_ID = /^(?:once:)?mcp-[0-9a-f-]{36}$/;
 const FORM = "approval";
 
 /**
- * Calls a tool as the requester. A call that needs an approval, and one whose server asks a question, are asked of the client's person where
- * the client can do that and the requester may decide; else the call waits, the result says how to decide or answer, and the
- * same call made again finds what became of it.
+ * Calls a tool as the requester. When a call needs an approval, or its server asks a question, the client prompts its person if
+ * it can and if the requester may decide; otherwise the call waits, the result explains how to decide or answer, and a repeat
+ * of the same call finds the outcome.
  */
 export async function callProviderTool(tool: ProviderTool, request: ToolCall): Promise<Answer> {
   const { requester, context, abilities } = request;
@@ -97,7 +97,7 @@ async function callOrWait(
   }
 }
 
-/** Gives the answer to the server and waits on; one that does not fit is asked for again. */
+/** Sends the answer to the server and waits for the call; an answer that does not fit is requested once more. */
 async function answerAndWait(
   tool: ProviderTool,
   { callId, questionId }: { readonly callId: string; readonly questionId: string },
@@ -120,7 +120,7 @@ async function answerAndWait(
   return isWaiting(next) ? errorResult("approval_required", howToApprove(next.approvalId)) : next;
 }
 
-/** An approval of exactly this call that was asked for before, by a client that cannot carry on a call. The new one is taken back. */
+/** Finds an earlier approval of exactly this call, requested by a client that cannot resume a call. The new approval is cancelled. */
 async function earlierOf(
   { approvalId }: Waiting,
   { requester }: ToolCall,
@@ -135,7 +135,7 @@ async function earlierOf(
       CALL_ID.test(callId ?? ""),
   );
   if (earlier === undefined) return null;
-  await requester.ask(cancelApproval, { id: approvalId }).catch(() => {}); // it ends by its own time limit
+  await requester.ask(cancelApproval, { id: approvalId }).catch(() => {}); // An approval that cannot be cancelled expires by its own time limit.
   const { id, callId, expiresAt, state } = earlier;
   return { approvalId: id, callId: callId ?? "", expiresAt, isApproved: state === "approved" };
 }
@@ -145,7 +145,7 @@ interface Asked {
   readonly questionId?: undefined;
 }
 
-/** A client's answer proves nothing: approvals, questions and calls are bound to their caller and arguments. */
+/** The state is not trusted: approvals, questions and calls are bound to their caller and arguments. */
 function stateOf(
   state: unknown,
 ): (ShownCall & Asked) | { readonly callId: string; readonly questionId: string } | null {

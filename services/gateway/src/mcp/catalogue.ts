@@ -22,7 +22,7 @@ import type { z } from "zod";
 import type { Requester } from "../identity/requester.ts";
 import { agentTool, runTools } from "./run-tools.ts";
 
-/** What a client sees: everything that the requester may use, or one server alone under its own names. */
+/** The tools, resources and prompts of a client: everything that the requester may use, or one server alone under its own names. */
 export interface Catalogue {
   tools(requester: Requester): Promise<Listed<Tool>>;
   resources(requester: Requester): Promise<Listed<Resource>>;
@@ -40,7 +40,7 @@ export interface Catalogue {
   ): Promise<{ values: string[]; hasMore: boolean }>;
 }
 
-/** A list that may lack what could not be read; the list as a whole is refused when the broker does not answer. */
+/** A list that may lack entries of servers that could not be read; the whole list is refused when the broker does not answer. */
 export interface Listed<T> {
   readonly items: T[];
   readonly missing: readonly Missing[];
@@ -60,7 +60,7 @@ export interface Completion {
   readonly args: Record<string, string>;
 }
 
-/** One server's own catalogue, as its policy leaves it. */
+/** Returns the catalogue of one server, as its policy permits. */
 export function serverCatalogue(server: string): Catalogue {
   const tokens = { server };
   const at = { tokens } as const;
@@ -78,27 +78,27 @@ export function serverCatalogue(server: string): Catalogue {
         resources: [],
         more: false,
       });
-      return { items: resources, missing: [] }; // as the server sent them; the contract checked what is used
+      return { items: resources, missing: [] }; // The entries are unchanged; the contract checked the fields in use.
     },
     async templates(requester) {
       const { templates } = await orNone(requester.ask(features.listResourceTemplates, {}, at), {
         templates: [],
         more: false,
       });
-      return { items: templates, missing: [] }; // as above
+      return { items: templates, missing: [] }; // The entries are unchanged; the contract checked the fields in use.
     },
     async read(requester, uri) {
       const { decision: _, ...result } = await requester
         .ask(features.readResource, { uri }, at)
         .catch(notFound(uri));
-      return result as ReadResourceResult; // as above
+      return result as ReadResourceResult; // The contract checked the fields in use.
     },
     async prompts(requester) {
       const { prompts } = await orNone(requester.ask(features.listPrompts, {}, at), {
         prompts: [],
         more: false,
       });
-      return { items: prompts, missing: [] }; // as above
+      return { items: prompts, missing: [] }; // The entries are unchanged; the contract checked the fields in use.
     },
     async prompt(requester, name, args) {
       const {
@@ -106,7 +106,7 @@ export function serverCatalogue(server: string): Catalogue {
         decision: _,
         ...result
       } = await requester.ask(features.getPrompt, { name, args }, at);
-      return { ...result, ...(description !== null && { description }) } as GetPromptResult; // as above
+      return { ...result, ...(description !== null && { description }) } as GetPromptResult; // The contract checked the fields in use.
     },
     async complete(requester, { ref, argument, args }) {
       const named =
@@ -120,7 +120,7 @@ export function serverCatalogue(server: string): Catalogue {
   };
 }
 
-/** All that the requester may use: MCP tools under their canonical names, built-in tools, agents, runs and skills. */
+/** Everything that the requester may use: MCP tools under their canonical names, built-in tools, agents, runs and skills. */
 export const wholeCatalogue: Catalogue = {
   async tools(requester) {
     const none = { tools: [], failures: [] };
@@ -142,7 +142,7 @@ export const wholeCatalogue: Catalogue = {
     const items = [
       ...mcp.tools.map((tool) => withAddressedUi(clientTool(tool, tool.name), tool.server)),
       ...builtins.tools.map(
-        ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // a JSON Schema of an object
+        ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // It is the JSON Schema of an object.
       ),
       ...agents.map(agentTool),
       ...runTools.filter(({ contract }) => requester.may(contract)).map(({ tool }) => tool),
@@ -168,7 +168,7 @@ export const wholeCatalogue: Catalogue = {
       const templates = await serverCatalogue(server).templates(requester);
       return templates.items.map((template) =>
         changed(template, {
-          // A template stays one: only what stands before it is ours.
+          // Only the prefix is the gateway's, so a template stays a template.
           uriTemplate: addressOf(server, template.uriTemplate),
           name: `${server}: ${template.name}`,
         }),
@@ -216,7 +216,7 @@ export const wholeCatalogue: Catalogue = {
   },
 };
 
-/** Resources of servers are told apart by the server in front of their address: two may have the same. */
+/** The server's id before the address distinguishes resources: two servers may use the same address. */
 const SERVER_URI = "yard-mcp://";
 const SKILL_URI = "skill://";
 const SKILL_PROMPT = "skill__";
@@ -225,10 +225,10 @@ function changed<T extends object>(thing: T, changes: Partial<T>): T {
   return { ...thing, ...changes };
 }
 
-/** Clients tell user interfaces by this scheme. */
+/** Clients recognize user interfaces by this scheme. */
 const UI_URI = "ui://";
 
-/** The address of a server's resource in the catalogue of all. */
+/** Returns the address of a server's resource in the catalogue of all servers. */
 export function addressOf(server: string, uri: string): string {
   if (uri.startsWith(UI_URI)) return `${UI_URI}yard-mcp.${server}/${uri.slice(UI_URI.length)}`;
   return `${SERVER_URI}${server}/${uri}`;
@@ -251,7 +251,7 @@ function serverOfPrompt(name: string): { server: string; own: string } {
 /** The members in which a tool names the user interface that shows its results: MCP Apps (SEP-1865), its first draft, and OpenAI's Apps SDK. */
 const UI_KEYS = ["ui/resourceUri", "openai/outputTemplate"];
 
-/** The tool with the addresses of its user interface in the form of the catalogue of all. */
+/** Returns the tool with the addresses of its user interface in the form of the catalogue of all servers. */
 function withAddressedUi(tool: Tool, server: string): Tool {
   const { _meta: meta } = tool;
   if (meta === undefined) return tool;
@@ -270,7 +270,7 @@ function withAddressedUi(tool: Tool, server: string): Tool {
   };
 }
 
-/** The lists of all servers that the requester may see. A server whose list cannot be read is named, and never hides the others. */
+/** Reads the lists of all servers that the requester may see. A server whose list cannot be read is reported, and never hides the others. */
 async function ofServers<T>(
   requester: Requester,
   list: (server: string) => Promise<readonly T[]>,
@@ -288,21 +288,21 @@ async function ofServers<T>(
   return { items: lists.flat(), missing };
 }
 
-/** MCP servers whose tools are missing from the catalogue of all because they are not connected, for the start of a session. */
+/** MCP servers whose tools are missing from the catalogue of all servers because they are not connected, for the start of a session. */
 export async function missingServers(requester: Requester): Promise<readonly string[]> {
   if (!requester.may(callTool)) return [];
   try {
     const { failures } = await requester.ask(listTools, {});
     return [...new Set(missingIn(failures).map(({ server }) => server))];
   } catch (error) {
-    if (error instanceof ServiceError) return []; // a session does not depend on it, and tools/list reports it
+    if (error instanceof ServiceError) return []; // A session does not depend on it, and tools/list reports it.
     throw error;
   }
 }
 
 type ListReply = z.output<typeof listTools.reply>;
 
-/** A connected server is there; one of its tools that cannot be used is a finding of the server. */
+/** A server counts as missing only when it is not connected; an unusable tool of a connected one is a finding of the server. */
 function missingIn(failures: ListReply["failures"]): Missing[] {
   return failures
     .filter(({ status }) => status !== "connected")
@@ -367,9 +367,9 @@ function notFound(uri: string): (error: unknown) => never {
   };
 }
 
-/** A list leaves out features that a server does not offer or the requester may not see. */
+/** A list omits features that a server does not offer or the requester may not see. */
 const NOTHING = new Set(["not_supported", "forbidden", "scope_required"]);
-/** An installation may do without the toolbox and the importer. */
+/** An installation may run without the toolbox and the importer. */
 const NOT_RUNNING = "no_responders";
 
 async function orNone<T>(asked: Promise<T>, none: T, also?: typeof NOT_RUNNING): Promise<T> {

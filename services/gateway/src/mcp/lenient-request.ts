@@ -5,7 +5,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** Members of a request's parameters that many clients write as `null` where they have none. */
 const OPTIONAL: ReadonlySet<string> = new Set(["cursor", "arguments", "_meta", "context"]);
 
-/** The body of a request without `null` in the place of optional members, which the official SDK refuses. */
+/** Returns the body of a request without optional members that are `null`, which the official SDK refuses. */
 export function lenientBody(body: unknown): unknown {
   return Array.isArray(body) ? body.map(lenientMessage) : lenientMessage(body);
 }
@@ -20,7 +20,7 @@ function lenientMessage(message: unknown): unknown {
   return { ...message, params: Object.fromEntries(members.filter((one) => !isAbsent(one))) };
 }
 
-/** The headers with which the official SDK answers a client that accepts anything, or does not say what it accepts. */
+/** Sets the `Accept` header that the official SDK requires, for a client that accepts anything or sends no `Accept`. */
 export function lenientRequest(request: Request): Request {
   const accept = request.headers.get("accept") ?? "*/*";
   if (!/(?:^|,)\s*\*\/\*/.test(accept)) return request;
@@ -37,7 +37,10 @@ const Initialize = z.looseObject({
   clientInfo: z.looseObject({ name: z.string(), version: z.string() }),
 });
 
-/** The problem of an `initialize` that the official SDK would take for another request, as a JSON-RPC error; null for anything else. */
+/**
+ * Returns the problem of an `initialize` that the official SDK would mistake for another request, as a JSON-RPC error; null for
+ * anything else.
+ */
 export function initializeError(body: unknown): object | null {
   if (!isObject(body) || body["method"] !== "initialize" || body["id"] === undefined) return null;
   const read = Initialize.safeParse(body["params"] ?? {});

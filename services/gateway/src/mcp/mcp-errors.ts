@@ -9,7 +9,7 @@ import {
 import { z } from "zod";
 import { Problem, statusOf } from "../problems/problem.ts";
 
-/** Runs a handler; what it meets becomes a JSON-RPC error that says no more than it may. `onFault` hears of bugs. */
+/** Runs a handler and converts its errors to JSON-RPC errors without internal details. `onFault` is called with unexpected errors. */
 export async function withErrors<T>(
   onFault: (error: unknown) => void,
   handle: () => Promise<T>,
@@ -25,15 +25,15 @@ export async function withErrors<T>(
   }
 }
 
-/** The result of a call that was refused or failed: the model is to read it. */
+/** Returns the result of a call that was refused or failed, for the model to read. */
 export function failedCall(error: unknown, onFault: (error: unknown) => void): CallToolResult {
   const { code, message, data } = toldOf(error, onFault);
   const failed = errorResult(code, message);
   const returned = code === "invalid_result" ? ReturnedContent.safeParse(data).data : undefined;
-  // The tool has run: what it returned is not lost.
+  // The tool has run: its result must not be lost.
   if (returned === undefined) return failed;
   const content = [...failed.content, ...knownContent(returned.content)];
-  return { ...failed, content } as CallToolResult; // its blocks are of the protocol's types
+  return { ...failed, content } as CallToolResult; // The blocks have the protocol's types.
 }
 
 const ReturnedContent = z.looseObject({ content: z.array(z.unknown()) });

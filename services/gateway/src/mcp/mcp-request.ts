@@ -2,12 +2,12 @@ import type { AuthInfo, ServerContext } from "@modelcontextprotocol/server";
 import { CLIENT_CAPABILITIES_META_KEY, ProtocolError } from "@modelcontextprotocol/server";
 import type { Requester } from "../identity/requester.ts";
 
-/** What the SDK carries of a request's sender to the handlers. The credential is not in it: nothing passes it on. */
+/** The facts about a request's sender that the SDK passes to the handlers. The credential is left out, since no handler passes it on. */
 export function authInfoOf(requester: Requester, server: string | null): AuthInfo {
   return { token: "", clientId: requester.caller, scopes: [], extra: { requester, server } };
 }
 
-/** Who sent the request. Each request of a session has its own, so that a role that ended ends. */
+/** Returns the sender of the request. Each request of a session has its own, so that a revoked role takes effect at once. */
 export function requesterOfRequest(context: ServerContext): Requester {
   const authInfo = context.http?.authInfo;
   const requester = authInfo === undefined ? null : requesterIn(authInfo);
@@ -17,18 +17,18 @@ export function requesterOfRequest(context: ServerContext): Requester {
 
 /** The sender that `authInfoOf` put there; null without one. */
 export function requesterIn({ extra }: AuthInfo): Requester | null {
-  return (extra?.["requester"] as Requester | undefined) ?? null; // put there by authInfoOf alone
+  return (extra?.["requester"] as Requester | undefined) ?? null; // `authInfoOf` alone sets it.
 }
 
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 export interface ClientAbilities {
-  /** It can ask its person to fill in a form. */
+  /** The client can show a form to its person. */
   readonly forms: boolean;
   readonly tasks: boolean;
 }
 
-/** What the client of a request can do: said in the request itself since 2026-07-28, before it at the beginning of the session. */
+/** Returns the client's capabilities: since 2026-07-28 the request states them, before it the start of the session did. */
 export function abilitiesOf(
   context: ServerContext,
   ofSession: Readonly<Record<string, unknown>> | undefined,
@@ -36,7 +36,7 @@ export function abilitiesOf(
   const envelope = objectOf(context.mcpReq.envelope) ?? {};
   const said = objectOf(envelope[CLIENT_CAPABILITIES_META_KEY]) ?? ofSession ?? {};
   const elicitation = objectOf(said["elicitation"]);
-  // Before modes were named, an empty object meant forms.
+  // Before modes were introduced, an empty object meant forms.
   const forms =
     elicitation !== undefined && ("form" in elicitation || Object.keys(elicitation).length === 0);
   return { forms, tasks: TASKS_EXTENSION in (objectOf(said["extensions"]) ?? {}) };

@@ -32,7 +32,7 @@ function instructionsFor(unavailable: readonly string[]): string {
 
 const TaskRef = z.looseObject({ taskId: z.string().min(1).max(100) });
 
-/** An MCP server of everything that the sender of each request may use, or of one MCP server alone. */
+/** Creates an MCP server of everything that the sender of each request may use, or of one MCP server alone. */
 export function createMcpServer(
   parts: McpParts,
   {
@@ -42,7 +42,7 @@ export function createMcpServer(
   }: {
     readonly server: string | null;
     readonly era: "legacy" | "modern";
-    /** Servers that the catalogue of all lacks now. */
+    /** Servers that the catalogue of all servers lacks now. */
     readonly unavailable: readonly string[];
   },
 ): Server {
@@ -73,7 +73,7 @@ export function createMcpServer(
         args: params.arguments ?? {},
         onFault: faultOf(parts, context),
       };
-      // Forms and tasks stand in the place of a result; the SDK's type has the former alone.
+      // A form or a task replaces the result; the SDK's type has only forms.
       return (await callTool(server, params.name, call)) as CallToolResult;
     }),
   );
@@ -130,7 +130,7 @@ function handleLists(
   );
 }
 
-/** Tasks are an extension, which the SDK carries and does not know. */
+/** Tasks are an extension, which the SDK transports without types. */
 function handleTasks(mcp: Server, parts: McpParts): void {
   mcp.setRequestHandler("tasks/get", { params: TaskRef }, ({ taskId }, context) =>
     withErrors(faultOf(parts, context), () => getTask(requesterOfRequest(context), taskId)),
@@ -138,7 +138,7 @@ function handleTasks(mcp: Server, parts: McpParts): void {
   mcp.setRequestHandler("tasks/cancel", { params: TaskRef }, ({ taskId }, context) =>
     withErrors(faultOf(parts, context), () => cancelTask(requesterOfRequest(context), taskId)),
   );
-  // What a run waits for is decided under its own addresses, see tasks/get.
+  // The waits of a run are decided under their own addresses, see tasks/get.
   mcp.setRequestHandler("tasks/update", { params: TaskRef }, () => {
     throw new ProtocolError(-32_602, "no input of this task is awaited here");
   });

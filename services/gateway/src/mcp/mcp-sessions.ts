@@ -7,18 +7,18 @@ import type { Slots } from "../identity/slots.ts";
 import type { ListChange, ListChanges } from "./list-changes.ts";
 import { Problem } from "../problems/problem.ts";
 
-/** The session of a client of a revision before 2026-07-28: its connection in parts. It lives on one replica. */
+/** A session of a client that uses a revision before 2026-07-28. It lives on one replica. */
 interface Session {
   readonly caller: string;
   readonly scope: string | null;
   readonly transport: Transport;
   usedAt: number;
-  /** Requests under way; the stream that only listens is none. */
+  /** Requests under way, without the stream that only listens. */
   busy: number;
 }
 
 export interface McpSessions {
-  /** Answers a request of a session, or begins one. */
+  /** Answers a request of a session, or starts one. */
   answer(request: SessionRequest): Promise<Response>;
   close(): Promise<void>;
 }
@@ -27,12 +27,12 @@ export interface SessionRequest {
   readonly request: Request;
   readonly body: unknown;
   readonly caller: string;
-  /** The one server that the session is about; null is all. */
+  /** The one server that the session is limited to; null is all. */
   readonly scope: string | null;
   readonly authInfo: NonNullable<Parameters<Transport["handleRequest"]>[1]>["authInfo"];
 }
 
-/** Clients end their sessions without a word, so that those nobody uses end by themselves. */
+/** Many clients disappear without ending their sessions, so unused sessions expire. */
 const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
 
@@ -48,7 +48,10 @@ export function openMcpSessions(
       if (busy === 0 && usedAt < before) void transport.close();
   }, SWEEP_MS).unref();
 
-  /** A place for one more session of the caller: the one that was unused for longest makes room. Throws a Problem when all are in use. */
+  /**
+   * Acquires a slot for one more session of the caller; the session that was unused for longest is closed for it. Throws a
+   * Problem when all are in use.
+   */
   const takeSlot = async (caller: string): Promise<() => void> => {
     try {
       return slots.take(caller);
@@ -102,11 +105,11 @@ export function openMcpSessions(
       session.usedAt = Date.now();
       session.busy += 1;
       try {
-        // The stream before may be half open: its client has gone, and TCP does not know yet.
+        // The previous stream may be half open: its client has disconnected, and TCP has not noticed yet.
         if (request.method === "GET") session.transport.closeStandaloneSSEStream();
         const options = { parsedBody: body, ...(authInfo !== undefined && { authInfo }) };
         const response = await session.transport.handleRequest(request, options);
-        // What was no beginning of a session leaves none behind.
+        // A request that did not start a session leaves none behind.
         if (known === undefined && session.transport.sessionId === undefined)
           await session.transport.close();
         return response;
@@ -122,7 +125,7 @@ export function openMcpSessions(
   };
 }
 
-/** A client without a stream of its own has nowhere to receive it, and lists when it needs to. */
+/** A client without a stream of its own cannot receive the notification, and lists when it needs to. */
 function notifySession(server: Server, scope: string | null, change: ListChange): void {
   if (scope !== null && scope !== change.server) return;
   const send = {
@@ -130,5 +133,5 @@ function notifySession(server: Server, scope: string | null, change: ListChange)
     resources: () => server.sendResourceListChanged(),
     prompts: () => server.sendPromptListChanged(),
   };
-  for (const kind of change.kinds) send[kind]().catch(() => {}); // its client has gone
+  for (const kind of change.kinds) send[kind]().catch(() => {}); // A failure means that the client has disconnected.
 }

@@ -11,17 +11,17 @@ export type Step =
   | { readonly kind: "reply"; readonly reply: Reply }
   | { readonly kind: "question"; readonly question: Question };
 
-/** A call of an MCP server's tool that is under way, and outlives the request of a client that is asked a question meanwhile. */
+/** A call of an MCP server's tool that is under way, and outlives the request of a client that is prompted with a question meanwhile. */
 export interface PendingCall {
   /** The question that waits for an answer; null when none does. */
   readonly open: Question | null;
-  /** Resolves with the reply or with the next question; rejects with what the call met. */
+  /** Resolves with the reply or with the next question; rejects with the error of the call. */
   next(): Promise<Step>;
-  /** The open question is answered elsewhere: the same call made again waits on for this one. */
+  /** The open question is answered elsewhere: a repeat of the same call waits for this one. */
   park(): void;
   /** The open question was answered: the server's own time counts again. */
   resume(): void;
-  /** Ends the wait here; the broker is asked to cancel by the caller. */
+  /** Ends the wait here; the caller of this method requests the cancellation at the broker. */
   abandon(): void;
 }
 
@@ -55,7 +55,7 @@ export interface PendingCalls {
 }
 
 interface Provider {
-  /** Sends the call. The time leaves a person some for an answer; the server's own is counted here. */
+  /** Sends the call. Its time limit includes time for a person to answer; the server's own time is counted here. */
   readonly send: (limits: {
     readonly signal: AbortSignal;
     readonly timeoutMs: number;
@@ -69,7 +69,7 @@ const keyOf = ({ caller, callId }: Pick<CallIdentity, "caller" | "callId">): str
 
 export function createPendingCalls(hub: EventHub): PendingCalls {
   const calls = new Map<string, Kept>();
-  /** Questions that a client was given: concurrent calls of the same caller receive the same events. */
+  /** Questions that a client has received: concurrent calls of the same caller get the same events. */
   const beingAsked = new Set<string>();
   return {
     find: (identity) => calls.get(keyOf(identity)) ?? null,
@@ -118,7 +118,7 @@ function beginCall(
       if (!isAwaited) setTimeout(forget, UNCLAIMED_MS).unref();
     },
   );
-  reply.catch(() => {}); // the next request receives it
+  reply.catch(() => {}); // The next request receives the error.
   const pending: Kept = {
     identity,
     get open() {
@@ -182,20 +182,20 @@ function receiveQuestions(
   return {
     stop,
     isWaiting: () => waiting.length > 0,
-    /** Resolves when there is one to take. */
+    /** Resolves when a question has arrived. */
     next: () => arrival.promise,
     take(): Question | null {
       arrival = Promise.withResolvers();
       return waiting.shift() ?? null;
     },
-    /** Other calls of the caller may have what it asks again. */
+    /** Other calls of the same caller may receive these questions afterwards. */
     forget(): void {
       for (const id of received) beingAsked.delete(id);
     },
   };
 }
 
-/** Counts the time that a server has, without that of a person. */
+/** Counts the server's time, without that of a person. */
 function startClock() {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const { timeoutMs } = callTool;

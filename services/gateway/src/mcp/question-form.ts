@@ -10,7 +10,7 @@ import type { Requester } from "../identity/requester.ts";
 
 type FormRequest = InputRequests[string];
 
-/** The form in which a client's person answers a question of a server; `problem` says why the answer before did not fit. */
+/** Returns the form in which a client's person answers a question of a server; `problem` explains why the previous answer did not fit. */
 export function questionForm(
   { message }: Question,
   form: QuestionForm,
@@ -26,7 +26,7 @@ export function questionForm(
   });
 }
 
-/** The fields as the protocol spells them: a choice of several texts says that they are texts. */
+/** Returns the fields in the protocol's form: a multiple choice states that its items are strings. */
 function propertiesOf(fields: QuestionForm["fields"]): Record<string, { type: "boolean" }> {
   const spelled = Object.entries(fields).map(([name, field]) => [
     name,
@@ -39,8 +39,8 @@ function propertiesOf(fields: QuestionForm["fields"]): Record<string, { type: "b
 }
 
 /**
- * Gives the client's answer to the server. Null when the question has ended, by this answer or another; else one sentence about why
- * the answer does not fit. Without an answer the question is cancelled.
+ * Sends the client's answer to the server. Returns null when the question has ended, by this answer or another; else one
+ * sentence about why the answer does not fit. Without an answer the question is cancelled.
  */
 export async function answerServer(
   requester: Requester,
@@ -59,13 +59,13 @@ export async function answerServer(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === "invalid_content") return `${error.message}.`;
-    // The call itself says what became of it.
+    // The call itself returns the outcome.
     if (error.code === "already_ended" || error.code === "unknown_question") return null;
     throw error;
   }
 }
 
-/** For a client that cannot ask its person: what the server asks, and where it is answered. */
+/** Explains, for a client that cannot prompt its person, the server's question and where to answer it. */
 export function howToAnswer({ id, server, message, url, expiresAt }: Question): string {
   const address = url === null ? "" : ` It wants a person to open ${url}.`;
   return `MCP server ${server} asks: ${JSON.stringify(message)}.${address} Somebody who may answer for you does it until ${expiresAt} with: yard mcp answer ${id}, or POST /api/v1/mcp/questions/${id}/answer. Then make the same call again for its result.`;

@@ -3,7 +3,7 @@ import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/run
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import type { Requester } from "../identity/requester.ts";
 
-/** Runs as tasks of the extension `io.modelcontextprotocol/tasks`: the task's id is the run's name, so any gateway knows it. */
+/** Runs as tasks of the extension `io.modelcontextprotocol/tasks`: the task's id is the run's name, so any gateway can find it. */
 
 const POLL_MS = 1_000;
 
@@ -62,7 +62,7 @@ function task(
   };
 }
 
-/** A run that waits for a person is working: what it waits for is told, and decided under addresses of its own. */
+/** A run that waits for a person counts as working: its waits are listed, and decided under addresses of their own. */
 function statusOf({ status }: RunDetail): TaskStatus {
   switch (status) {
     case "succeeded":

@@ -39,10 +39,10 @@ const GetInput = z.strictObject({
 });
 const CancelInput = z.strictObject({ runId: RunId, reason: z.string().max(512).optional() });
 
-/** For clients that do not know tasks: a run that takes longer than a call may. */
+/** Tools for clients without tasks, to start runs that take longer than a call may. */
 export const runTools: readonly {
   readonly tool: Tool;
-  /** Who may use it. */
+  /** The role and scopes of this contract decide who may use the tool. */
   readonly contract: Rpc | Command;
   readonly call: (request: ToolCall) => Promise<CallToolResult>;
 }[] = [
@@ -97,7 +97,7 @@ export function sessionOf(session: string | undefined): { session?: string } {
   return session === undefined ? {} : { session: sessionKeyOf("mcp", session) };
 }
 
-/** Reads the arguments; what does not fit is told to the model. */
+/** Reads the arguments; the model receives an error for arguments that do not fit. */
 export async function checked<S extends z.ZodType, A>(
   schema: S,
   request: ToolCall,
@@ -120,7 +120,10 @@ export async function untilKnown(follow: RunFollow): Promise<void> {
   follow.stop();
 }
 
-/** Until the run has ended, waits for a person, or the time is over. Whether it may be seen is asked afterwards. */
+/**
+ * Waits until the run has ended, waits for a person, or the time is over. The caller checks afterwards whether the requester
+ * may see the run.
+ */
 async function untilEnd(
   { parts, requester, context }: ToolCall,
   runId: string,
@@ -155,5 +158,5 @@ function dataResult(data: Record<string, unknown>): CallToolResult {
 }
 
 function schemaOf(schema: z.ZodType): Tool["inputSchema"] {
-  return z.toJSONSchema(schema, { io: "input" }) as Tool["inputSchema"]; // the schemas above are objects
+  return z.toJSONSchema(schema, { io: "input" }) as Tool["inputSchema"]; // The schemas above are objects.
 }

@@ -20,11 +20,11 @@ import { soonAsJson } from "./soon-as-json.ts";
 import type { McpParts } from "./tool-call.ts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
-/** Messages in one request, which revisions before 2025-06-18 allow. */
+/** The limit of messages in one request, which revisions before 2025-06-18 allow. */
 const MOST_IN_BATCH = 50;
 const SESSIONS = 100;
 const STREAMS = 200;
-/** What was answered when the gateway stops is still sent. */
+/** The delay lets a gateway that stops send its last answers. */
 const CLOSE_AFTER_MS = 250;
 
 /** `/mcp` and `/mcp/servers/{id}`: MCP over Streamable HTTP, sessions before 2026-07-28 and requests without them since. */
@@ -48,7 +48,7 @@ export function createMcpEndpoint(
     changes,
   );
   const streams = openSlots("MCP requests", STREAMS);
-  // The SDK's event bus does not learn of which request a stream is.
+  // The SDK's event bus does not pass the request to which a stream belongs.
   const scopes = new AsyncLocalStorage<string | null>();
   const modern = createMcpHandler(
     async ({ authInfo, requestInfo }) => {
@@ -80,7 +80,7 @@ export function createMcpEndpoint(
     const request = lenientRequest(c.req.raw);
     const release = streams.take(requester.caller);
     const { outgoing } = c.env;
-    // Its answer has been sent, or nobody is there any more to send it to.
+    // The answer has been sent, or the client has disconnected.
     if (outgoing.closed) release();
     else outgoing.once("close", release);
     const { caller } = requester;
@@ -91,7 +91,7 @@ export function createMcpEndpoint(
   };
 }
 
-/** Servers of the whole catalogue whose tools are missing from it, for the sender of a request. */
+/** Returns the servers of the whole catalogue whose tools are missing from it, for the sender of a request. */
 async function unavailableServers(
   server: string | null,
   authInfo: AuthInfo | undefined,

@@ -1,22 +1,22 @@
 import type { ServerResponse } from "node:http";
 
-/** What takes longer is told over a stream, which says now and then that it is there. */
+/** Answers that take longer are sent as a stream, with heartbeats. */
 const SOON_MS = 2_000;
-/** An answer that is alone in its stream, as the SDK writes it. */
+/** A stream with one answer alone, as the SDK writes it. */
 const ALONE = /^event: message\ndata: (.*)\n\n$/s;
 
 type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
 
 /**
- * The stream that answers a request as plain JSON, where all that it has comes soon: both are for the server to choose, and a stream of one
- * message costs client and server half of a call. Everything else stays as it is.
+ * Answers a request with plain JSON when the whole stream arrives soon: the protocol lets the server choose, and a stream of
+ * one message doubles the cost of a call for client and server. Every other response is unchanged.
  */
 export async function soonAsJson(response: Response, outgoing: ServerResponse): Promise<Response> {
   const { status, headers } = response;
   const isStream = headers.get("content-type")?.startsWith("text/event-stream") ?? false;
   if (!isStream || response.body === null) return response;
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
-  // Nobody reads on; what that means for the request, the SDK knows.
+  // The client has disconnected; the SDK decides how that affects the request.
   const leave = (): void => void reader.cancel().catch(() => {});
   outgoing.once("close", leave);
   const first = reader.read();
@@ -35,7 +35,7 @@ export async function soonAsJson(response: Response, outgoing: ServerResponse): 
   return new Response(restOf(reader, read), { status, headers });
 }
 
-/** What a promise resolves with; null when it does not within a time, which is that of what is under way for 0. */
+/** Resolves with the chunk; null when it does not arrive within `ms`. With 0 only a chunk that is already available counts. */
 async function atOnce(chunk: Promise<Chunk>, ms: number): Promise<Chunk | null> {
   const late = Promise.withResolvers<null>();
   const timer = ms === 0 ? setImmediate(late.resolve, null) : setTimeout(late.resolve, ms, null);
@@ -47,7 +47,7 @@ async function atOnce(chunk: Promise<Chunk>, ms: number): Promise<Chunk | null> 
   }
 }
 
-/** A stream of what was read of it and what is left. */
+/** Returns a stream of the chunks that were read and the rest. */
 function restOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   read: Promise<Chunk>[],

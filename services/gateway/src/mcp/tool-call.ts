@@ -7,12 +7,12 @@ import type { PendingCalls } from "./pending-calls.ts";
 
 export interface McpParts extends FollowParts {
   readonly log: Log;
-  /** True once the gateway stops: then the end of a request is no wish of its client. */
+  /** True once the gateway stops: then the end of a request is not a cancellation by its client. */
   readonly isStopping: () => boolean;
   readonly calls: PendingCalls;
 }
 
-/** A `tools/call` with who sent it and what its client can do. */
+/** A `tools/call` with its sender and the client's capabilities. */
 export interface ToolCall {
   readonly parts: McpParts;
   readonly requester: Requester;
@@ -22,13 +22,13 @@ export interface ToolCall {
   readonly onFault: (error: unknown) => void;
 }
 
-/** What the client gave to hear of progress under; undefined when it does not want to. */
+/** Returns the client's progress token; undefined when it did not request progress. */
 export function progressTokenOf(request: ServerContext["mcpReq"]): string | number | undefined {
   // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
   return request._meta?.progressToken;
 }
 
-/** Tells how far a call is, where its client wants to know. Numbers only grow, as the protocol wants it. */
+/** Sends progress notifications if the client requested them. Numbers only increase, as the protocol requires. */
 export function progressOf({
   mcpReq,
 }: ServerContext): (
@@ -47,7 +47,7 @@ export function progressOf({
       ...(total !== null && { total }),
       ...(message !== null && { message }),
     };
-    // A client that has gone hears of nothing.
+    // The client may have disconnected, and then the notification is dropped.
     mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
   };
 }

@@ -16,12 +16,12 @@ export interface Served {
   readonly parts: FollowParts;
   readonly requester: Requester;
   readonly body: Body;
-  /** Gives the caller's slot for a stream back. */
+  /** Releases the caller's slot for a stream. */
   readonly release: () => void;
 }
 
 /**
- * `POST /v1/chat/completions`: a run of the agent that `model` names. The protocol has no way to cancel but to close the
+ * `POST /v1/chat/completions`: a run of the agent that `model` names. In this protocol a client can only cancel by closing the
  * connection, so that cancels the run.
  */
 export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise<Response> {
@@ -59,7 +59,7 @@ export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise
 
 const LEFT = "the client closed the connection of its chat completion";
 
-/** A run that waits for a person has no answer yet: what it waits for is the text, and the run stays. */
+/** A run that waits for a person has no answer yet: the text describes the wait, and the run stays. */
 async function answerOf(follow: RunFollow): Promise<{ text: string; usage: ChatUsage | null }> {
   for await (const item of follow.items) {
     if (item.kind === "end") {
@@ -69,7 +69,7 @@ async function answerOf(follow: RunFollow): Promise<{ text: string; usage: ChatU
     const wait = waitOf(follow.runId, item);
     if (wait !== null) return { text: wait.text, usage: null };
   }
-  throw new Error("the client has gone"); // nobody is told
+  throw new Error("the client has gone"); // The error reaches no client.
 }
 
 interface ChatFacts {
@@ -99,7 +99,7 @@ class ChatTeller implements RunTeller {
       this.#delta({ content: `${isNext ? "\n\n" : ""}${item.text}` });
       return false;
     }
-    // What was said cannot be taken back: the true text follows.
+    // Text that was sent cannot be revoked: the correct text follows after a blank line.
     if (item.kind === "text-void") this.#delta({ content: "\n\n" });
     else if (item.name === "tool-requested")
       this.#delta({ reasoning_content: `${item.facts.tool} …\n` });
@@ -142,7 +142,7 @@ class ChatTeller implements RunTeller {
   }
 }
 
-/** What a person is told when the run waits for one. A question ends the turn: its answer does not come over this stream. */
+/** Returns the text for a person when the run waits for one. A question ends the turn: its answer does not arrive over this stream. */
 function waitOf(runId: string, item: RunItem): { text: string; endsTurn: boolean } | null {
   if (item.kind !== "event" || item.name !== "waiting") return null;
   const waits = item.facts.waits.filter(needsPerson);

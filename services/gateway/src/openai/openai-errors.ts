@@ -15,7 +15,10 @@ export function openAiErrorOf({ status, code, message, data }: Problem): OpenAiE
   return { message, type: typeOf(status), code, param };
 }
 
-/** The answer to a request that failed. A repeat by the client would be another run, so only what did nothing may be tried again. */
+/**
+ * Returns the answer to a request that failed. A retry by the client would start another run, so only requests without any
+ * effect may be retried.
+ */
 export function openAiAnswer(problem: Problem, requestId: string): Response {
   const mayRetry = problem.status === 429 || problem.status === 503;
   return Response.json(
@@ -31,7 +34,7 @@ export function openAiAnswer(problem: Problem, requestId: string): Response {
   );
 }
 
-/** What keeps a stream from going on, without more than the client may know. */
+/** Returns the error that ends a stream, without internal details. */
 export function streamErrorOf(error: unknown): OpenAiError {
   const problem = problemOf(error);
   if (problem !== null) return openAiErrorOf(problem);

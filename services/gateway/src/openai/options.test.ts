@@ -95,7 +95,7 @@ test("options that agents cannot honour are refused by their names, and so are u
     assert.deepEqual(refusalOf(read), { param: "top_k", status: 400, code: "unknown_parameter" });
 });
 
-test("options that say what an agent does anyway, and empty ones, are accepted", () => {
+test("options that state an agent's own behaviour, and empty ones, are accepted", () => {
   for (const option of Object.keys(ChatRequest.shape))
     if (option !== "model" && option !== "messages") chat({ [option]: null });
   for (const option of Object.keys(ResponsesRequest.shape))

@@ -12,10 +12,10 @@ import { invalid } from "./openai-errors.ts";
  * an agent that ignores it. What an option may be is in the endpoints' schemas; docs/protocols.md has the same as a table.
  */
 
-/** What a run is started with besides its input. */
+/** The settings of a run besides its input. */
 export type RunSettings = Pick<StartRun, "sampling" | "thinking" | "limits">;
 
-/** An option whose only accepted values say what an agent does in any case. */
+/** An option whose only accepted values describe an agent's own behaviour. */
 export function only(values: readonly (string | number | boolean)[], why: string) {
   return z.literal([...values], { error: why }).nullish();
 }
@@ -77,7 +77,7 @@ export const sharedOptions = {
 /** https://platform.openai.com/docs/guides/reasoning */
 export const Effort = ThinkingLevel.nullish();
 
-/** The checked request. Throws a Problem (400) that names the first option which is not accepted. */
+/** Returns the checked request. Throws a Problem (400) that names the first option which is not accepted. */
 export function readOptions<S extends z.ZodObject>(schema: S, body: Body): z.output<S> {
   const parsed = checkCounted(schema, body.value, body);
   if (parsed.success) return parsed.data;
@@ -95,7 +95,7 @@ function invalidOption(issue: z.core.$ZodIssue | undefined): Problem {
 
 type Settings = Partial<Record<keyof NonNullable<RunSettings["sampling"]>, unknown>>;
 
-/** The settings that a client chose; undefined when it chose none. */
+/** Returns the settings that a client chose; undefined when it chose none. */
 export function samplingOf(settings: Settings): RunSettings["sampling"] {
   const chosen = Object.entries(settings).filter(
     ([, value]) => value !== undefined && value !== null,
@@ -107,7 +107,7 @@ export function samplingOf(settings: Settings): RunSettings["sampling"] {
 const USER = "openai-user";
 const SAFETY = "openai-safety-identifier";
 
-/** Whom and what a request is for, as labels of its run. */
+/** Returns the client's metadata and end user as labels of the run. */
 export function labelsOf({
   metadata,
   user,
@@ -126,7 +126,7 @@ export function labelsOf({
   };
 }
 
-/** The client's own metadata among the labels of a run. */
+/** Returns the client's own metadata from the labels of a run. */
 export function metadataIn(labels: Readonly<Record<string, string>>): Record<string, string> {
   const { [USER]: _user, [SAFETY]: _safety, via: _via, ...metadata } = labels;
   return metadata;

@@ -17,7 +17,7 @@ export interface ResponseFacts {
 export type Json = Record<string, unknown>;
 export type Status = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
 
-/** A response that is not being told: what is known of its run. */
+/** Returns a response that is not streamed, from the current state of its run. */
 export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
   const { status, output, failure, usage } = run;
   const content = output === null ? [] : [partOf(output)];
@@ -35,7 +35,7 @@ export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
   });
 }
 
-/** A response whose run no runner has taken, or has refused to. */
+/** Returns a response whose run no runner has claimed, or was refused. */
 export function queuedResponse(facts: ResponseFacts, refused: RunEnd | null): Json {
   const failure = refused?.failure ?? null;
   const error = failure === null ? null : errorOf(failure);
@@ -43,7 +43,7 @@ export function queuedResponse(facts: ResponseFacts, refused: RunEnd | null): Js
   return shapeOf(facts, { status, output: [], error, usage: null });
 }
 
-/** The codes of the protocol are few: ours stands before the message. */
+/** The protocol has few codes, so the gateway's own code is a prefix of the message. */
 export function errorOf({
   code,
   message,

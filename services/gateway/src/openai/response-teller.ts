@@ -16,8 +16,8 @@ import {
 } from "./response-shape.ts";
 
 /**
- * Tells a run as a response and its events. Numbers of events come from those of the run's own, so that a client that follows
- * again can say behind which it was; live text in between is told again as one.
+ * Renders a run as a response and its events. The numbers of events derive from those of the run's own events, so that a client
+ * that reconnects can name the last one it received; live text in between is then sent as one event.
  */
 export class ResponseTeller implements RunTeller {
   readonly #facts: ResponseFacts;
@@ -32,12 +32,12 @@ export class ResponseTeller implements RunTeller {
   #error: Json | null = null;
   #usage: Json | null = null;
 
-  /** Without a stream it only collects. */
+  /** Without a stream it only collects the output. */
   constructor(facts: ResponseFacts, stream: EventStream | null, after = -1) {
     this.#facts = facts;
     this.#stream = stream;
     this.#after = after;
-    // A runner has yet to take it. Whoever waits for the answer need not know.
+    // A background run has yet to be claimed by a runner. Clients that wait for the answer need no such status.
     this.#status = facts.isBackground && facts.from === 0 ? "queued" : "in_progress";
     this.#send("response.created", { response: this.response() });
     this.#send(`response.${this.#status}`, { response: this.response() });
@@ -58,7 +58,7 @@ export class ResponseTeller implements RunTeller {
         this.#text(item.step, item.text);
         return false;
       case "text-void":
-        // What was said cannot be taken back; the item's last event has the true text.
+        // Text that was sent cannot be revoked; the item's last event contains the correct text.
         if (this.#message !== null) this.#message.text = "";
         return false;
       case "end":
@@ -221,7 +221,7 @@ export class ResponseTeller implements RunTeller {
   }
 }
 
-/** The errors of a call as the type `McpToolCallError` of the official clients has them. */
+/** Returns the errors of a call in the form of the official clients' type `McpToolCallError`. */
 function executionError(text: string): Json {
   return { type: "mcp_tool_execution_error", content: [{ type: "text", text }] };
 }

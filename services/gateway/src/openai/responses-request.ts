@@ -18,7 +18,7 @@ export const ApprovalAnswer = z.looseObject({
   approve: z.boolean(),
   reason: z.string().max(500).nullish(),
 });
-/** Items of an earlier output that clients send back, such as its tool calls: the answer that followed says what came of them. */
+/** Items of an earlier output that clients send back, such as its tool calls: the answer after them contains their result. */
 const OtherItem = z.looseObject({
   type: z.string().refine((type) => type !== "message" && type !== "mcp_approval_response"),
 });
@@ -74,7 +74,7 @@ export const ResponsesRequest = z.strictObject({
 });
 export type ResponsesRequest = z.output<typeof ResponsesRequest>;
 
-/** Throws a Problem (400) that names what is not accepted. */
+/** Returns the checked request. Throws a Problem (400) that names the field which is not accepted. */
 export function readResponses(body: Body): ResponsesRequest {
   const request = readOptions(ResponsesRequest, body);
   const { previous_response_id: previous, conversation } = request;
@@ -86,7 +86,7 @@ export function readResponses(body: Body): ResponsesRequest {
   return request;
 }
 
-/** What the run of a request is started with besides its input. */
+/** Returns the settings of a request's run besides its input. */
 export function settingsOf(request: ResponsesRequest): RunSettings {
   const sampling = samplingOf({
     temperature: request.temperature,

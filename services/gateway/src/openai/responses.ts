@@ -30,8 +30,8 @@ import {
 } from "./responses-request.ts";
 
 /**
- * `POST /v1/responses`: a run, or with `previous_response_id` the next one of its session, or the answer to what the run of that
- * response waits for. A closed connection cancels nothing: `GET /v1/responses/{id}` goes on.
+ * `POST /v1/responses`: starts a run, or with `previous_response_id` continues its session or answers the wait of that
+ * response's run. A closed connection cancels nothing: `GET /v1/responses/{id}` resumes.
  */
 export async function serveResponses(c: Context<GatewayEnv>, served: Served): Promise<Response> {
   const { parts, requester, release } = served;
@@ -68,7 +68,7 @@ export async function serveResponses(c: Context<GatewayEnv>, served: Served): Pr
   }
 }
 
-/** `GET /v1/responses/{id}`, with `stream=true` told again behind `starting_after`. */
+/** `GET /v1/responses/{id}`; with `stream=true` the events are sent from `starting_after` on. */
 export async function getResponse(
   c: Context<GatewayEnv>,
   { parts, requester, slots }: { parts: FollowParts; requester: Requester; slots: Slots },
@@ -110,7 +110,7 @@ export async function cancelResponse(
 
 interface Turn {
   readonly follow: RunFollow;
-  /** Events of the run up to this number were told by earlier responses. */
+  /** Events of the run up to this time were sent by earlier responses. */
   readonly from: number;
 }
 
@@ -131,7 +131,7 @@ async function begin(
   const session = earlier ?? sessionKeyOf("openai", named ?? own);
   const run = {
     agent,
-    // With an earlier response, too, all of the input is new.
+    // All of the input is new, also after an earlier response.
     input: await storeInput(requester, inputOf([...system, ...messages], false)),
     session,
     output: formOf(text),
@@ -155,7 +155,7 @@ function isMessage(item: object): item is ChatMessage {
   return "role" in item;
 }
 
-/** Gives the run of the previous response what it waits for; null when it waits for nothing, so that this is a new message. */
+/** Answers the wait of the previous response's run; returns null when it has none, so that the request is a new message. */
 async function goOn(
   parts: FollowParts,
   requester: Requester,
@@ -191,7 +191,7 @@ async function goOn(
   return { follow, from: Date.now() };
 }
 
-/** The answer to a run's question is a text. Throws a Problem for a file. */
+/** Returns the answer to a run's question, which is a text. Throws a Problem for a file. */
 function answerText(pieces: readonly InputPiece[]): string {
   if (pieces.every((piece) => "text" in piece)) return textOfPieces(pieces);
   throw invalid("input", "the run asks a question, whose answer is a text: send files afterwards");
@@ -202,7 +202,7 @@ interface Response_ {
   readonly from: number;
 }
 
-/** What was asked for in the background, and when, in seconds since 1970. */
+/** The model that a background request named, and the time in seconds since 1970. */
 type Asked = Pick<ResponseFacts, "createdAt" | "model">;
 
 interface Named extends Pick<ResponseFacts, "id" | "runId" | "from"> {
@@ -211,12 +211,12 @@ interface Named extends Pick<ResponseFacts, "id" | "runId" | "from"> {
 
 const ID =
   /^resp_([A-Za-z0-9-]{1,64})(?:_(\d{1,15}))?(?:_q(\d{1,12})_([A-Za-z0-9][A-Za-z0-9_-]{0,63}))?$/;
-/** For so long a command waits for a runner, at the most. */
+/** The longest time that a command waits for a runner. */
 const QUEUED_FOR_S = 86_400;
 
 /**
- * A response is a run, or a part of one that began at a time. Of one in the background the id says what was asked for: until a runner
- * takes its run, nobody else knows of it.
+ * A response is a run, or the part of a run from a certain time on. The id of a background response contains the request's
+ * model and time: until a runner claims the run, no service has a record of it.
  */
 function idOf(runId: string, from: number, asked: Asked | null): string {
   const name = runId.slice(runId.indexOf("~") + 1);
@@ -238,7 +238,7 @@ async function runOf(requester: Requester, id: string): Promise<Response_> {
   return { run, from };
 }
 
-/** Null for a run that waits for a runner. */
+/** Returns null for a run that waits for a runner. */
 async function runOrQueued(
   requester: Requester,
   { runId, asked }: Named,

@@ -162,7 +162,7 @@ function bodyOf(
   };
   const isNeeded = whole !== undefined || rest.some(([name]) => required(name));
   const { contract } = route;
-  // The fields are in the query then.
+  // The other fields are in the query then.
   const attached =
     contract.kind === "rpc" && contract.attachment !== null
       ? { "application/octet-stream": { schema: {} } }
@@ -170,9 +170,9 @@ function bodyOf(
   return { required: isNeeded, content: { ...attached, "application/json": { schema } } };
 }
 
-/** Statuses of any operation: of the gateway itself, and of a service that does not answer, or badly. */
+/** Statuses of any operation: the gateway's own, and those of a service that does not answer, or answers badly. */
 const ALWAYS = [400, 401, 403, 429, 500, 502, 503, 504] as const;
-/** A body that is too large or of another type, and what cannot be stored. */
+/** Statuses for a body that is too large or of another type, and for data that cannot be stored. */
 const WITH_BODY = [413, 415, 507] as const;
 
 /** Commands are checked before they are stored, as far as that needs no runner. */
@@ -213,12 +213,12 @@ function responsesOf(route: Route): Json {
   };
 }
 
-/** Tokens of the subject that are no fields of the request. */
+/** Returns the tokens of the subject that are no fields of the request. */
 function tokenFields(route: Route): Record<string, Schema> {
   return Object.fromEntries(shapeOf(route).tokens.map((name) => [name, { type: "string" }]));
 }
 
-/** What a field is called over HTTP. */
+/** Returns the function that maps a field to its name over HTTP. */
 function namesOf({ names = {} }: Route): (field: string) => string {
   const outer = new Map(Object.entries(names).map(([name, field]) => [field, name]));
   return (field) => outer.get(field) ?? field;
@@ -268,7 +268,7 @@ function eventPaths(): Json {
   };
 }
 
-/** What the gateway answers by itself, or out of several answers. */
+/** Paths that the gateway answers by itself, or by combining several answers. */
 function ownPaths(): Json {
   return {
     "/audit/export": {

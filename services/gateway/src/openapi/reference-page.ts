@@ -23,7 +23,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0;
 .role { opacity: 0.7; }
 `;
 
-/** Of the page: it loads and runs nothing, and has one style, by its digest. */
+/** The page's Content-Security-Policy: it loads and runs nothing, and has one style, allowed by its digest. */
 export const REFERENCE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
@@ -34,7 +34,7 @@ export const REFERENCE_POLICY = [
 
 let made: Promise<string> | null = null;
 
-/** openapi.json for people: every operation with what it takes and answers, without a script and without another host. */
+/** Renders openapi.json for people: every operation with its parameters and answers, without a script and without another host. */
 export function referencePage(): Promise<string> {
   made ??= Promise.resolve(pageOf(openApi())).then(String);
   return made;
@@ -129,14 +129,14 @@ function operationOf({ method, path, facts }: Operation, shared: Record<string, 
   </details>`;
 }
 
-/** The schema of a body or an answer, whatever its type is; null without one. */
+/** Returns the schema of a body or an answer, whatever its media type; null without one. */
 function schemaIn(holder: unknown): Json | null {
   const content = Object(Object(holder)["content"]) as Record<string, Json>;
   const [media] = Object.values(content);
   return (media?.["schema"] as Json | undefined) ?? null;
 }
 
-/** An object as a table of its fields, anything else as its type. */
+/** Renders an object as a table of its fields, anything else as its type. */
 function bodyOf(schema: Json): Html {
   const fields = Object.entries((schema["properties"] ?? {}) as Record<string, Json>);
   if (fields.length === 0) return html`<p>${typeOf(schema)}</p>`;
@@ -162,7 +162,7 @@ function tableOf(rows: readonly (readonly (string | Html)[])[]): Html {
   </table>`;
 }
 
-/** A type in one line, with links to those that have a name. */
+/** Renders a type in one line, with links to named types. */
 function typeOf(schema: Json): Html {
   const { $ref, type, enum: values, anyOf, oneOf, items, properties } = schema;
   if (typeof $ref === "string")
@@ -184,15 +184,15 @@ function typeOf(schema: Json): Html {
   return html`${textsOf(type).join(" or ") || "anything"}${typeof format === "string" ? ` (${format})` : ""}${typeof description === "string" ? `: ${description}` : ""}`;
 }
 
-/** A text or a list of some, as a list. */
+/** Returns a text or a list of texts as a list. */
 function textsOf(value: unknown): string[] {
   return [value].flat().filter((one) => typeof one === "string");
 }
 
-/** A list as it is, one thing as a list of it. */
+/** Returns a list unchanged, and a single value as a list. */
 function listOf(value: unknown): Json[] {
   if (value === undefined) return [];
-  return (Array.isArray(value) ? value : [value]) as Json[]; // openapi.json is made here
+  return (Array.isArray(value) ? value : [value]) as Json[]; // The gateway itself generates openapi.json.
 }
 
 function nameOf(ref: string): string {

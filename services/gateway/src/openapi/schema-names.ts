@@ -49,7 +49,7 @@ import { z } from "zod";
 
 type Json = Record<string, unknown>;
 
-/** What openapi.json calls schemas that occur in it more than once. One that is not here is called after its place. */
+/** Names in openapi.json of schemas that occur in it more than once. A schema that is not listed is named after its position. */
 export const namedSchemas = {
   Address,
   AddressInput,
@@ -118,7 +118,7 @@ export const namedSchemas = {
   Webhook,
 } satisfies Readonly<Record<string, z.ZodType>>;
 
-/** The names by the schema that openapi.json has, as text: what is asked and what is answered may differ by a default. */
+/** Maps the text of each schema in openapi.json to its name: the schemas of a request and of an answer may differ by a default. */
 export function schemaNames(): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const [name, schema] of Object.entries(namedSchemas))

@@ -2,12 +2,12 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { StorageFull } from "@switchyard/contracts/store-errors";
 import { StoreError } from "@switchyard/service/store-error";
 
-/** Status and code of errors that a seed's clients know by other ones. */
+/** Status and code of errors for which a route's existing clients expect other values. */
 export type Codes = Readonly<
   Record<string, readonly [status: number, code: string, message?: string]>
 >;
 
-/** What goes wrong with a request, as RFC 9457 tells it. */
+/** An error of a request, as RFC 9457 defines it. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly status: number;
@@ -30,7 +30,7 @@ export class Problem extends Error {
   }
 }
 
-/** By code; the others by what they end in, and then 409: the state of something does not allow it. */
+/** Statuses by code; other codes get theirs by their ending, and then 409: the state of an object does not allow the request. */
 const STATUS: Readonly<Record<string, number>> = {
   invalid_request: 400,
   invalid_config: 400,
@@ -75,7 +75,7 @@ const STATUS: Readonly<Record<string, number>> = {
   policy_unavailable: 503,
 };
 
-/** What to do about errors whose message does not say it. */
+/** The next step for errors whose message does not contain one. */
 const NEXT: Readonly<Record<number, string>> = {
   401: "send Authorization: Bearer with an API key (yk_…) or a token of a configured issuer",
   412: "read it again, and send its ETag in If-Match if the change is still wanted",
@@ -94,7 +94,7 @@ export function statusOf(code: string): number {
   return code.endsWith("_unavailable") ? 503 : 409;
 }
 
-/** An error of a call as the answer to its route; null for a fault. */
+/** Converts an error of a call to the answer of its route; null for a fault. */
 export function problemOf(error: unknown, route: { readonly codes?: Codes } = {}): Problem | null {
   const found = knownProblem(error);
   const own = found === null ? undefined : route.codes?.[found.code];
@@ -107,14 +107,14 @@ export function problemOf(error: unknown, route: { readonly codes?: Codes } = {}
 function knownProblem(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof ServiceError) return problemOfService(error);
-  // The gateway's own counts and sign-ins; services report theirs as errors of their contracts.
+  // The gateway's own store has failed, which serves rate limits and sign-ins; services report theirs as errors of their contracts.
   if (error instanceof StoreError)
     return problemOfService(new ServiceError("store_unavailable", error.message));
   return null;
 }
 
 function problemOfService({ code, message, data }: ServiceError): Problem {
-  // A Redis that is full of others' data is for the operator to enlarge; RFC 4918 (507) is about what the caller stored.
+  // The operator has to enlarge a Redis that is full of others' data; RFC 4918 (507) is about the data of the caller.
   const isOfRedis = code === "storage_full" && StorageFull.safeParse(data).data?.scope === "redis";
   const status = isOfRedis ? 503 : statusOf(code);
   const headers =
@@ -122,13 +122,13 @@ function problemOfService({ code, message, data }: ServiceError): Problem {
   return new Problem({ status, code, detail: message, data, headers });
 }
 
-/** When to come again, as far as the error says so. */
+/** Returns the seconds after which to retry, if the error states them. */
 function secondsOf(data: unknown): number {
   const { retryAfterMs } = Object(data) as { readonly retryAfterMs?: unknown };
   return typeof retryAfterMs === "number" ? Math.max(1, Math.ceil(retryAfterMs / 1_000)) : 1;
 }
 
-/** The answer's body. */
+/** The body of the answer. */
 export function problemBody({ status, code, message, data }: Problem, requestId: string): string {
   const next = NEXT[status];
   return JSON.stringify({
