@@ -1,6 +1,6 @@
-/** As much of a browser as signing in needs: cookies by name, redirects within a limit, forms. */
+/** The part of a browser that signing in needs: cookies by name, redirects within a limit, forms. */
 export class Browser {
-  /** By host and name. */
+  /** Cookies by host and name. */
   readonly cookies = new Map<string, { value: string; attributes: string }>();
 
   async send(url: string | URL, init: RequestInit = {}): Promise<Response> {
@@ -26,7 +26,7 @@ export class Browser {
     return response;
   }
 
-  /** Follows redirects until there are none, or until one leads to `stopAt`, which is not asked. */
+  /** Follows redirects until there are none, or until one leads to `stopAt`, which is not requested. */
   async go(url: string | URL, stopAt = "none"): Promise<{ response: Response; url: URL }> {
     let at = new URL(url);
     let response = await this.send(at);

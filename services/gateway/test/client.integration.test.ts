@@ -68,7 +68,7 @@ async function tell(name: string, seq: number, isLast = false): Promise<void> {
   }
 }
 
-test("a request has the types of its contract, and a problem is an error that says what to do", async () => {
+test("a request has the types of its contract, and a problem is an error that states the next step", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("alice", ["viewer"]);
   const client = createClient({ baseUrl: url, token: () => key });

@@ -5,7 +5,7 @@ import { after } from "node:test";
 import { Provider } from "oidc-provider";
 import type { Browser } from "./browser.ts";
 
-/** A real OpenID Connect provider. Everybody has a password there; `groupsOf` says what a name's groups are. */
+/** Starts a real OpenID Connect provider. Every name is accepted with any password; `groupsOf` returns the groups of a name. */
 export async function startProvider(
   redirectUris: string[],
   groupsOf: (name: string) => readonly string[],

@@ -7,7 +7,7 @@ type Answer<R extends Rpc> = (
   caller: string,
 ) => Promise<z.input<R["reply"]>>;
 
-/** The operations that the gateway answers by itself, and asks nobody on the bus for. */
+/** The operations that the gateway answers by itself, without a call over the bus. */
 export class OwnOperations {
   readonly #answers = new Map<unknown, (request: unknown, caller: string) => Promise<unknown>>();
 
@@ -18,7 +18,7 @@ export class OwnOperations {
     );
   }
 
-  /** Undefined for what others answer. */
+  /** Returns undefined for operations that services answer. */
   of(contract: unknown): ((request: unknown, caller: string) => Promise<unknown>) | undefined {
     return this.#answers.get(contract);
   }

@@ -7,21 +7,21 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import type { BytesOwner } from "../identity/bytes-in-work.ts";
 
-/** What a request brought. */
+/** The body of a request. */
 export interface Body {
-  /** As it came; empty without one. */
+  /** The bytes as received; empty without a body. */
   readonly bytes: Uint8Array;
-  /** What the JSON says; undefined without a body. */
+  /** The parsed JSON; undefined without a body. */
   readonly value: unknown;
   /** True for JSON that takes long to check when everything in it is wrong, see `checkCounted`. */
   readonly isLarge: boolean;
 }
 
-/** Above this a request goes through the object store, as `libs/bus` has it. */
+/** Above this size a request is passed through the object store, as in `libs/bus`. */
 const STORED_ABOVE_BYTES = 512 * 1024;
 const decoder = new TextDecoder("utf-8", { fatal: true });
 
-/** The limits of the JSON of a body that becomes a request of `limits`, and has `maxBytes` at most. */
+/** Returns the JSON limits for a body that becomes a request of `limits`, and has `maxBytes` at most. */
 export function bodyLimits(maxBytes: number, limits: JsonLimits = REQUEST_LIMITS): JsonLimits {
   const least = Math.min(maxBytes, limits.maxBytes);
   return { ...limits, maxBytes: least, maxDepth: Math.min(MAX_BODY_DEPTH, limits.maxDepth) };
@@ -37,8 +37,8 @@ export async function readBody(c: Context<GatewayEnv>, limits: JsonLimits): Prom
 }
 
 /**
- * The body as it came, from the socket: the framework's own request for it costs more than the rest of a request. Throws a Problem when it is
- * too long, beyond what a gauge permits, or more than its sender may have in work.
+ * Reads the body from the socket: the framework's own request object for it costs more than the rest of a request. Throws a
+ * Problem when it is too long, over the limit of a gauge, or over the bytes that its sender may have in work.
  */
 export async function readBytes(
   c: Context<GatewayEnv>,
@@ -63,7 +63,7 @@ export async function readBytes(
   return bytes;
 }
 
-/** The bytes of a body that is passed on as it arrives. They count as stored for their caller. Throws a Problem. */
+/** Yields the bytes of a body that is passed on as it arrives. They count as stored for their caller. Throws a Problem. */
 export async function* streamBytes(
   c: Context<GatewayEnv>,
   maxBytes: number,
@@ -72,7 +72,7 @@ export async function* streamBytes(
   checkLength(incoming, maxBytes);
   const { caller } = c.get("user");
   let size = 0;
-  // Ending this early must not close the connection: the answer is still to be sent.
+  // Ending the iteration early must not close the connection: the answer is still to be sent.
   const chunks = incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
   for await (const chunk of chunks) {
     size += chunk.length;
@@ -83,7 +83,7 @@ export async function* streamBytes(
   if (!incoming.complete) throw malformed("it ended before its time");
 }
 
-/** What the bytes of a body say. Throws a Problem when they are not valid JSON. */
+/** Parses the bytes of a body. Throws a Problem when they are not valid JSON. */
 export function jsonOf(bytes: Uint8Array, contentType: string | undefined): unknown {
   if (!isJson(contentType))
     throw new Problem({
@@ -102,14 +102,14 @@ export function isJson(contentType: string | undefined): boolean {
   return contentType?.split(";")[0]?.trim().toLowerCase() === "application/json";
 }
 
-/** As {@link bodyLimits} has it, for a body that was read as bytes. Throws a Problem. */
+/** Checks a body that was read as bytes against {@link bodyLimits}. Throws a Problem. */
 export function checkJson(bytes: Uint8Array, limits: JsonLimits): void {
   const problem = new JsonGauge(limits).add(bytes);
   if (problem !== null) throw tooComplex(problem);
 }
 
 function ownerOf(c: Context<GatewayEnv>): BytesOwner {
-  // Set by the sign-in, which requests of strangers do not have.
+  // Authentication sets the user; requests without a credential have none.
   const user = c.get("user") as { readonly caller: string } | undefined;
   return user === undefined
     ? { address: limitedAddress(c.get("address")) }
@@ -140,7 +140,7 @@ function bytesOf(request: IncomingMessage, take: (chunk: Uint8Array) => void): P
   return promise;
 }
 
-/** Says so before the body is sent, to clients that announce its length. */
+/** Clients that announce the length of a body are refused before they send it. */
 function checkLength({ headers }: IncomingMessage, maxBytes: number): void {
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLong(maxBytes);
 }

@@ -9,7 +9,7 @@ import type { Body } from "./read-body.ts";
 import { requestOf, VERSION_FIELD, type RouteShape, type Schema } from "./route-shape.ts";
 import type { Route } from "./route-table.ts";
 
-/** What a request over HTTP brings, all of it unchecked. */
+/** The unchecked parts of a request over HTTP. */
 export interface Given {
   readonly path: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
@@ -24,7 +24,7 @@ export interface ContractRequest {
   readonly request: unknown;
 }
 
-/** The contract's request that an HTTP request means. Throws a Problem that names what does not fit. */
+/** Builds the contract's request from an HTTP request. Throws a Problem that names the part which does not fit. */
 export function readRequest(route: Route, shape: RouteShape, given: Given): ContractRequest {
   const { contract } = route;
   const values = bodyFields(route, given.body.value);
@@ -62,12 +62,12 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   throw invalid(contract.name, problemsOf(parsed.error));
 }
 
-/** The field of the request that a name in the path, the query or the body stands for. */
+/** Returns the request's field for a name in the path, the query or the body. */
 function fieldOf({ names = {} }: Route, name: string): string {
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
 }
 
-/** The fields of the body, under the names of the request. */
+/** Returns the fields of the body, under the names of the request. */
 function bodyFields(route: Route, body: unknown): Record<string, unknown> {
   const { body: field, method, contract, names = {} } = route;
   if (body === undefined) return field === undefined ? {} : { [field]: undefined };
@@ -75,7 +75,7 @@ function bodyFields(route: Route, body: unknown): Record<string, unknown> {
   if (field !== undefined) return { [field]: body };
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw invalid(contract.name, ["(body): must be a JSON object"]);
-  // It was parsed for this request alone, so it becomes the request as it is: a copy of many keys takes long.
+  // The value was parsed for this request alone, so it is used without a copy: copying many keys takes long.
   const values = body as Record<string, unknown>;
   for (const [name, inner] of Object.entries(names)) {
     if (!Object.hasOwn(values, name)) continue;
@@ -85,7 +85,7 @@ function bodyFields(route: Route, body: unknown): Record<string, unknown> {
   return values;
 }
 
-/** The value that a parameter of the query stands for; what cannot be one stays text, and the schema says so. */
+/** Parses the value of a query parameter; a value that cannot be parsed stays text, and the schema reports it. */
 function fromText(texts: readonly string[], schema: Schema | undefined): unknown {
   const [text = ""] = texts;
   switch (schema?.type) {
@@ -95,12 +95,12 @@ function fromText(texts: readonly string[], schema: Schema | undefined): unknown
     case "boolean":
       return text === "true" ? true : text === "false" ? false : text;
     case "array":
-      // As JSON where an element may have a comma.
+      // A list whose elements may contain commas is sent as JSON.
       return text.startsWith("[") ? parsedOr(text) : texts.flatMap((one) => one.split(","));
     case "object":
       return parsedOr(text);
     case undefined:
-      // Several types in one: only JSON stands for what is no text.
+      // The field has several types: only JSON can express a value that is not a string.
       return /^(?:[{[]|null$)/.test(text) && schema?.["anyOf"] !== undefined
         ? parsedOr(text)
         : text;
@@ -120,7 +120,7 @@ function parsedOr(text: string): unknown {
 const MOST_PROBLEMS = 20;
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
-/** The same key of the same caller is the same run or call. */
+/** Requests of a caller with the same key are the same run or call. */
 function idFor({ contract }: Route, { idempotencyKey, caller }: Given): string {
   if (idempotencyKey === undefined) return randomUUID();
   if (!KEY.test(idempotencyKey))
@@ -129,7 +129,7 @@ function idFor({ contract }: Route, { idempotencyKey, caller }: Given): string {
   return `i${createHash("sha256").update(text).digest("hex").slice(0, 40)}`;
 }
 
-/** A read has no use for it. A change that would be made whatever the version is refused. */
+/** A read ignores `If-Match`. A change that cannot honour it is refused. */
 function versionFor(
   { contract, method }: Route,
   { hasVersion }: RouteShape,

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { z as zod } from "zod";
 import type { Route } from "./route-table.ts";
 
-/** A JSON Schema, as far as it is looked at here. */
+/** The part of JSON Schema that the routes use. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -10,28 +10,28 @@ export interface Schema {
   readonly [keyword: string]: unknown;
 }
 
-/** Where the parts of a contract's request come from. */
+/** Maps the parts of a contract's request to their sources. */
 export interface RouteShape {
-  /** Names in the path, as they are there. */
+  /** Names in the path, in its spelling. */
   readonly inPath: readonly string[];
   /** Tokens of the contract's subject besides the caller. */
   readonly tokens: readonly string[];
   /** Fields of the request by name, as JSON Schema; without those that only services set. */
   readonly fields: Readonly<Record<string, Schema>>;
   readonly required: readonly string[];
-  /** Whether an `If-Match` has a meaning. */
+  /** True when the route honours `If-Match`. */
   readonly hasVersion: boolean;
 }
 
-/** The field of a request that `If-Match` stands for. */
+/** The field of a request that receives the value of `If-Match`. */
 export const VERSION_FIELD = "ifVersion";
 
-/** Only runs and those who work for them have a token and an epoch; over HTTP everybody speaks for itself. */
+/** Only runs and the services that work for them have a token and an epoch; over HTTP every caller acts for itself. */
 export const SERVICE_FIELDS = new Set(["token", "epoch", "progress", "onBehalfOf"]);
 
 const shapes = new Map<Route, RouteShape>();
 
-/** Read at the first request of each route: of a large schema it takes milliseconds. */
+/** The shape is computed at the first request of each route: for a large schema that takes milliseconds. */
 export function shapeOf(route: Route): RouteShape {
   const known = shapes.get(route) ?? readShape(route);
   shapes.set(route, known);

@@ -40,24 +40,24 @@ export type Method = "get" | "post" | "patch" | "delete";
 /** A request over HTTP and the contract that it becomes. */
 export interface Route {
   readonly method: Method;
-  /** Below `/api/v1`. A `{name}` is a token of the contract's subject or a field of its request. */
+  /** The path below `/api/v1`. A `{name}` is a token of the contract's subject or a field of its request. */
   readonly path: string;
   readonly contract: Rpc | Command;
-  /** Of a success. */
+  /** The status of a success. */
   readonly status: number;
-  /** The field of the request that the whole body is; without it the body's fields are the request's. */
+  /** The field of the request that the whole body becomes; without it the body's fields are the request's. */
   readonly body?: string;
-  /** Names in the path or the body that are other ones in the request. */
+  /** Names in the path or the body, with the different names that they have in the request. */
   readonly names?: Readonly<Record<string, string>>;
-  /** The field that an `Idempotency-Key` gives a value, so that a repeat is the same run or call. */
+  /** The field that an `Idempotency-Key` sets, so that a repeat is the same run or call. */
   readonly idempotent?: string;
-  /** Without the header that field is left out: nobody could ask for the stored result, and storing it takes time. */
+  /** Without the header that field is left out: no caller could request the stored result, and storing it takes time. */
   readonly isOnlyKeyed?: true;
-  /** Where the answer has the version of what it is about, for `ETag`. */
+  /** The path in the answer to the version of the object, for `ETag`. */
   readonly version?: string;
-  /** In bytes, where it is not the usual 1 MiB. */
+  /** The limit in bytes, where it is not the default of 1 MiB. */
   readonly bodyLimit?: number;
-  /** Status and code of errors that a seed's clients know by other ones. */
+  /** Status and code of errors for which a route's existing clients expect other values. */
   readonly codes?: Codes;
 }
 

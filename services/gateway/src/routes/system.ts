@@ -8,7 +8,7 @@ const Endpoint = z.object({
   subject: z.string(),
   requests: z.number(),
   errors: z.number(),
-  /** Mean time up to the reply. */
+  /** The mean time up to the reply. */
   averageMs: z.number(),
 });
 
@@ -28,14 +28,14 @@ export const System = z.object({
       name: z.string(),
       messages: z.int(),
       bytes: z.int(),
-      /** -1: no limit. */
+      /** -1 means no limit. */
       maxBytes: z.int(),
       queues: z.array(
         z.object({
           name: z.string(),
-          /** Messages that nobody has taken yet. */
+          /** Messages that no consumer has received yet. */
           waiting: z.int(),
-          /** Taken and not finished. */
+          /** Messages that are delivered and not acknowledged. */
           inWork: z.int(),
           redelivered: z.int(),
         }),

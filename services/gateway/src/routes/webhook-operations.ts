@@ -7,12 +7,13 @@ import { allContracts, isEvent } from "@switchyard/contracts/registry";
 import { storeUnavailable } from "@switchyard/contracts/store-errors";
 import { z } from "zod";
 
-// Subscriptions by which the gateway tells a URL of a caller's own events, and the hooks of hooks.json, by which programs start runs. They have
-// the form of contracts, so that routes, roles, scopes and openapi.json come from them; nobody serves them on the bus, where the gateway answers nobody.
+// Subscriptions with which the gateway sends a caller's own events to a URL, and the hooks of hooks.json, with which programs
+// start runs. They have the form of contracts, so that routes, roles, scopes and openapi.json follow from them; no service
+// serves them on the bus, where the gateway answers no requests.
 
-/** A subscription, made by the gateway. */
+/** The id of a subscription, which the gateway generates. */
 const WebhookId = z.string().regex(/^whk-[0-9a-f]{16}$/, "must look like whk-…");
-/** One as somebody names it: an id that is none is an unknown one. */
+/** An id from a request: a malformed id is reported as unknown. */
 const NamedWebhook = z.string().min(1).max(128);
 
 /** The events that webhooks can receive: those with an owner. */
@@ -21,7 +22,7 @@ const ownedEvents = allContracts
   .filter(({ subject }) => subject.includes(".{owner}."))
   .map(({ name }) => name);
 
-/** The name of an event, or with `*` of several: `run.finished`, `run.*`. */
+/** The name of an event, or a pattern for several: `run.finished`, `run.*`. */
 const EventPattern = z
   .string()
   .regex(/^[a-z*][a-z0-9.*-]{0,63}$/, "must be the name of an event, such as run.finished or run.*")
@@ -34,7 +35,7 @@ const EventPattern = z
 const EventPatterns = z.array(EventPattern).min(1).max(50);
 const TargetUrl = z.url({ protocol: /^https?$/ }).max(2_048);
 
-/** As it is kept. */
+/** A webhook in its stored form. */
 export const KeptWebhook = z.object({
   id: WebhookId,
   url: z.string(),
@@ -44,23 +45,23 @@ export const KeptWebhook = z.object({
   createdAt: Timestamp,
   /** `disabled`: nothing is sent; a redelivery enables it. */
   status: z.enum(["enabled", "disabled"]),
-  /** Why it was disabled: it failed for too long, too much waited, or the receiver said that it is gone. */
+  /** The reason for `disabled`: deliveries failed for too long, too many waited, or the receiver answered that it is gone. */
   reason: z.enum(["failing", "backlog", "gone"]).nullable(),
-  /** Since when no delivery has succeeded; null: the last one did. */
+  /** The time since which no delivery has succeeded; null: the last one did. */
   failingSince: Timestamp.nullable(),
   lastError: z.string().nullable(),
 });
 export type KeptWebhook = z.infer<typeof KeptWebhook>;
 
 export const Webhook = KeptWebhook.extend({
-  /** Of what `webhooks.update` changes, for its `ifVersion`; how deliveries go does not count. */
+  /** The version of the fields that `webhooks.update` changes, for its `ifVersion`; the state of deliveries does not count. */
   version: z.string(),
 });
 export type Webhook = z.infer<typeof Webhook>;
 
-/** A delivery that was given up. */
+/** A delivery that was given up after its last attempt. */
 const DeadDelivery = z.object({
-  /** What the receiver got as `webhook-id`. */
+  /** The `webhook-id` that the receiver got. */
   deliveryId: z.string(),
   event: z.string(),
   at: Timestamp,
@@ -151,7 +152,7 @@ export const redeliverWebhook = rpc({
   role: "operator",
   request: z.strictObject({
     id: NamedWebhook,
-    /** Left out: all. */
+    /** Missing: all. */
     deliveryId: z
       .string()
       .regex(/^msg_\w{1,64}$/, "must look like msg_…")
@@ -165,7 +166,7 @@ export const redeliverWebhook = rpc({
   },
 });
 
-/** What programs elsewhere may start by `POST /hooks/{name}`; without what is secret. */
+/** Lists the hooks with which other programs start runs by `POST /hooks/{name}`; secrets are left out. */
 export const listHooks = rpc({
   subject: "yard.rpc.{caller}.webhooks.hooks",
   summary: "Lists the hooks of hooks.json, by which programs elsewhere start runs.",
@@ -177,7 +178,7 @@ export const listHooks = rpc({
         name: z.string(),
         agent: AgentName,
         signature: z.enum(["standard", "github"]),
-        /** Those that start a run; null: all. */
+        /** The events that start a run; null: all. */
         events: z.array(z.string()).nullable(),
       }),
     ),

@@ -3,18 +3,18 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
-/** What is known of a sign-in while its person is at the provider, on whichever replica it began. */
+/** Stores the facts of a sign-in while its person is at the provider, for all replicas. */
 export interface LoginStore {
-  /** `browser` is what the browser shows again, beside the state. */
+  /** `browser` is the value of the cookie that the browser sends back, beside the state. */
   keep(login: { readonly state: string; readonly browser: string }, facts: Login): Promise<void>;
-  /** Once, and for the same browser; null otherwise. */
+  /** Returns the facts once, and only to the same browser; null otherwise. */
   take(login: { readonly state: string; readonly browser: string }): Promise<Login | null>;
 }
 
 const Login = z.object({ nonce: z.string(), codeVerifier: z.string(), returnTo: z.string() });
 export type Login = z.infer<typeof Login>;
 
-/** How long a person may take at the provider. */
+/** The time that a person has to sign in at the provider. */
 export const LOGIN_MS = 10 * 60_000;
 
 export function createLoginStore(redis: Redis): LoginStore {

@@ -3,13 +3,13 @@ import type { Log } from "@switchyard/service/log";
 import * as client from "openid-client";
 import { Problem } from "../problems/problem.ts";
 
-/** How people sign in at an OpenID Connect provider: authorization code with PKCE. */
+/** Signs people in at an OpenID Connect provider: authorization code with PKCE. */
 export interface Oidc {
-  /** Where the browser goes, and what has to be known again when it comes back. */
+  /** Returns the address at the provider for the browser, and the facts that have to be stored until it comes back. */
   begin(redirectUri: string): Promise<{ readonly url: URL; readonly asked: Asked }>;
-  /** The ID token for the address at which the browser came back. */
+  /** Resolves with the ID token for the address at which the browser came back. */
   finish(callback: URL, asked: Asked): Promise<string>;
-  /** Where the browser ends the provider's own session; null when the provider has no such place. */
+  /** Returns the address at which the browser ends the provider's own session; null when the provider has none. */
   endUrl(returnTo: string): Promise<URL | null>;
 }
 
@@ -29,7 +29,7 @@ export interface OidcSettings {
 
 const TIMEOUT_SECONDS = 5;
 
-/** The provider is looked up at the first sign-in and not before: the gateway starts without it. */
+/** The provider is discovered at the first sign-in and not before, so that the gateway starts without it. */
 export function createOidc(settings: OidcSettings, log: Log): Oidc {
   const { clientId, clientSecret, scopes } = settings;
   const issuer = new URL(settings.issuer);
@@ -44,7 +44,7 @@ export function createOidc(settings: OidcSettings, log: Log): Oidc {
         clientSecret === null ? client.None() : client.ClientSecretBasic(clientSecret),
         {
           timeout: TIMEOUT_SECONDS,
-          // The settings let it be http on loopback alone.
+          // The settings allow http on loopback alone.
           execute: issuer.protocol === "http:" ? [client.allowInsecureRequests] : [],
         },
       );
@@ -93,7 +93,7 @@ export function createOidc(settings: OidcSettings, log: Log): Oidc {
   };
 }
 
-/** What the provider says is for the person; what is wrong with its answers is for the log. */
+/** The provider's own message is shown to the person; errors in its answers are logged. */
 function problemOf(error: unknown, log: Log): Problem {
   if (
     error instanceof client.AuthorizationResponseError ||

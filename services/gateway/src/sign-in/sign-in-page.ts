@@ -1,10 +1,10 @@
-/** A page for a person on the way to or from the provider; it has no script, no style and nothing from elsewhere. */
+/** Renders a page for a person on the way to or from the provider; it has no script, no style and no external content. */
 export function signInPage(page: {
   readonly title: string;
   readonly text: string;
   readonly href: string;
   readonly link: string;
-  /** Goes on by itself. A redirect would count as one of the provider, with which no strict cookie is sent. */
+  /** The page continues without a click. A redirect would count as one of the provider, with which no strict cookie is sent. */
   readonly goesOn: boolean;
 }): string {
   const { title, text, href, link, goesOn } = page;

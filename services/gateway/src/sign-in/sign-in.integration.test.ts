@@ -24,7 +24,7 @@ const issuer = await startProvider([callback], (name) => GROUPS[name] ?? []);
 const directory = await testDirectory();
 const [issuersFile, laptopFile, secretFile] = ["issuers.yaml", "laptop.token", "client.secret"].map(
   (name) => join(directory, name),
-) as [string, string, string]; // as many as names
+) as [string, string, string]; // The list has as many entries as there are names.
 await writeFile(laptopFile, LAPTOP_TOKEN, { mode: 0o600 });
 await writeFile(secretFile, "a secret of the test", { mode: 0o600 });
 await writeFile(
@@ -60,7 +60,7 @@ interface Session {
 }
 
 const sessionOf = async (browser: Browser): Promise<Session> =>
-  (await (await browser.send(`${url}/auth/session`)).json()) as Session; // as docs/http.md says
+  (await (await browser.send(`${url}/auth/session`)).json()) as Session; // docs/http.md documents this form.
 const codeOf = async (response: Response): Promise<string> =>
   String(((await response.json()) as Record<string, unknown>)["code"]);
 const cookieOf = (browser: Browser): string =>
@@ -116,7 +116,7 @@ test("where a person comes back to is a path of the gateway", async () => {
 test("a sign-in counts once, in the browser that began it, with the state and code of its own", async () => {
   const [browser, victim] = [new Browser(), new Browser()];
   const back = await signInAtProvider(browser, `${url}/auth/login`, { name: "ann", callback });
-  // Somebody has the victim finish a sign-in of theirs.
+  // An attacker makes the victim's browser finish the attacker's sign-in.
   assert.equal((await victim.send(back)).status, 400);
   assert.equal((await sessionOf(victim)).user, null);
   await victim.send(`${url}/auth/login`);
@@ -133,7 +133,7 @@ test("a sign-in counts once, in the browser that began it, with the state and co
   assert.equal(again.status, 400);
 });
 
-test("a person without a role here, and one who refuses at the provider, is not signed in and told why", async () => {
+test("a person without a role here, and one who refuses at the provider, is not signed in and gets the reason", async () => {
   const nobody = new Browser();
   const back = await signInAtProvider(nobody, `${url}/auth/login`, { name: "nobody", callback });
   const response = await nobody.send(back);
@@ -182,7 +182,7 @@ test("a session that ends is refused by every replica at once: by logout, by its
   const [first, second, third] = [await withToken(key), await withToken(key), await withToken(key)];
   const statusWith = async (at: string, headers: Record<string, string>) =>
     (await fetch(`${at}/api/v1/runs`, { headers })).status;
-  // Two forms of its name: that of a laptop, and behind TLS the other gateway's.
+  // The cookie's two names: that of a laptop, and behind TLS the other gateway's.
   const cookie = (value: string) => `yard-session-${port}=${value}; __Host-yard-session=${value}`;
   const statusAt = (at: string, session: string) => statusWith(at, { cookie: cookie(session) });
   const isRefused = (session: string) =>
@@ -192,7 +192,7 @@ test("a session that ends is refused by every replica at once: by logout, by its
       ),
     );
   const shown = [first, second, third].map(cookieOf);
-  // Each credential counts in its own place alone.
+  // Each credential is accepted in its own position alone.
   assert.equal(await statusWith(url, { authorization: `Bearer ${shown[0] ?? ""}` }), 401);
   assert.equal(await statusWith(url, { cookie: cookie(key) }), 401);
   for (const session of shown)

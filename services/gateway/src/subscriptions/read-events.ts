@@ -13,12 +13,12 @@ export interface ReaderParts {
   readonly store: SubscriptionStore;
   readonly holder: string;
   readonly now: () => number;
-  /** Deliveries may be due. */
+  /** Called when deliveries may be due. */
   readonly onEnqueued: () => void;
 }
 
 export interface EventReader {
-  /** Ends when the reading does: of a reader that is not the one any more, too. */
+  /** Resolves when the reading ends, also when another replica has become the reader. */
   readonly done: Promise<void>;
   stop(): Promise<void>;
 }
@@ -28,8 +28,9 @@ const BATCH_MS = 50;
 const AGENTS_KEPT = 1_000;
 
 /**
- * Makes deliveries of the events behind `cursor`, which is the place in the stream up to which all deliveries are written. Subscriptions
- * are read after the events that they are compared with, so one that was answered misses nothing.
+ * Makes deliveries of the events after `cursor`, the position in the stream up to which all deliveries are written.
+ * Subscriptions are read after the events that they are compared with, so a subscription whose creation was answered misses no
+ * event.
  */
 export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): EventReader {
   const { bus, log, store, holder, now } = parts;
@@ -68,7 +69,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): Ev
     clearTimeout(timer);
     timer = undefined;
     flushing = flushing.then(flushNow).catch((err: unknown) => {
-      // The next reader begins where the cursor is.
+      // The next reader resumes at the cursor.
       log.warn({ err }, "events for webhooks cannot be written, and are read again");
       ending.abort();
     });
@@ -99,7 +100,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): Ev
   };
 }
 
-/** The agent is in a run's first event alone, which the stream still has. */
+/** Returns the lookup of an event's agent: it is in a run's first event alone, which the stream still has. */
 function agentsOfRuns(bus: Bus): (event: StoredEvent) => Promise<string | null> {
   const known = new Map<string, string | null>();
   return async ({ subject }) => {
@@ -118,7 +119,7 @@ function agentsOfRuns(bus: Bus): (event: StoredEvent) => Promise<string | null> 
   };
 }
 
-/** A first event that is large lies elsewhere, and then nobody knows the agent. */
+/** The payload of a large first event is in the object store; the agent of its run is then unknown. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

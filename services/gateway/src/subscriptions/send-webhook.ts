@@ -7,18 +7,21 @@ import type { WebhookDelivery } from "./subscription-store.ts";
 
 export type SendOutcome =
   | { readonly outcome: "delivered" }
-  /** The receiver says that it is there no more. */
+  /** `gone`: the receiver answered that the URL no longer exists. */
   | {
       readonly outcome: "gone" | "failed";
-      /** For the owner of the webhook. */
+      /** The message for the owner of the webhook. */
       readonly error: string;
-      /** For the log of who runs the gateway. */
+      /** The cause for the operator's log. */
       readonly cause?: unknown;
     };
 
 const TIMEOUT_MS = 10_000;
 
-/** Makes one attempt, signed as https://www.standardwebhooks.com says. Never rejects. Redirects are not followed: where they lead, nobody has looked at. */
+/**
+ * Makes one attempt, signed as in https://www.standardwebhooks.com. Never rejects. Redirects are not followed, since their
+ * target was not checked.
+ */
 export async function sendWebhook(
   guard: EgressGuard,
   { secret, webhook }: { readonly secret: string; readonly webhook: KeptWebhook },
@@ -46,7 +49,7 @@ export async function sendWebhook(
   }
 }
 
-/** What the owner of the webhook may know: no address that a name stands for inside, nor that it stands for one. */
+/** Returns the error that the owner of the webhook may see: it reveals neither internal addresses of a name nor that the name has one. */
 function shownError(error: unknown, url: string): string {
   const host = URL.parse(url)?.host ?? "the receiver";
   if (error instanceof EgressError) return `${host} cannot be reached from here`;
@@ -69,7 +72,7 @@ const PLAIN: Readonly<Record<string, string>> = {
 
 class NoAnswer extends Error {}
 
-/** The status of the answer; its body is not read. */
+/** Resolves with the status of the answer; its body is not read. */
 function post(url: URL, body: string, options: RequestOptions): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const request = url.protocol === "https:" ? requestHttps : requestHttp;

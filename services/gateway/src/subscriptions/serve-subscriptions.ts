@@ -20,7 +20,7 @@ import type { OwnOperations } from "../routes/own-operations.ts";
 import { type Subscription, type SubscriptionStore } from "./subscription-store.ts";
 import type { WebhookSecrets } from "./webhook-secrets.ts";
 
-/** Names the file with the key of secrets. */
+/** The setting that names the file with the key of secrets. */
 export const KEY_SETTING = "YARD_WEBHOOKS_KEY_FILE";
 
 export interface SubscriptionParts {
@@ -31,7 +31,7 @@ export interface SubscriptionParts {
   readonly guard: EgressGuard;
   readonly mostOfCaller: number;
   readonly now: () => number;
-  /** There may be something to read or to send. */
+  /** Called when there may be events to read or deliveries to send. */
   readonly onChange: () => void;
 }
 
@@ -165,7 +165,7 @@ function serveDeliveries(own: OwnOperations, parts: SubscriptionParts): void {
   );
 }
 
-/** Somebody else's is as unknown as one that is not there. */
+/** Another caller's webhook is as unknown as one that does not exist. */
 async function find(
   { store }: SubscriptionParts,
   { id, caller }: { id: string; caller: string },
@@ -196,7 +196,7 @@ function checkTarget(url: string, guard: EgressGuard): void {
   throw new ServiceError("invalid_target", message, { data: { reason } });
 }
 
-/** What can be known before anything is sent: a name's addresses are looked at each time. */
+/** Returns the reason why a URL is refused before any delivery; the addresses of a name are checked at each delivery. */
 function whyNot(text: string, guard: EgressGuard): string | null {
   const url = new URL(text);
   if (url.username !== "" || url.password !== "") return "a url with a password in it is shown";
@@ -208,7 +208,7 @@ function whyNot(text: string, guard: EgressGuard): string | null {
   }
 }
 
-/** Trouble with Redis is reported as such, and not as a fault. */
+/** A failure of Redis is reported as such, and not as a fault. */
 const answering = storeFailureAs((cause) => {
   const message = `this cannot be done now, try again later: ${cause.message}`;
   return new ServiceError("store_unavailable", message, { data: { cause: cause.message }, cause });

@@ -18,12 +18,12 @@ import { createWebhookSecrets, type WebhookSecrets } from "./webhook-secrets.ts"
 
 export interface SubscriptionSettings {
   readonly permitted: PrivateHosts;
-  /** Name of the setting that permits private addresses, for messages. */
+  /** The name of the setting that permits private addresses, for messages. */
   readonly hostsSetting: string;
   readonly mostOfCaller: number;
   readonly retryMs: number;
   readonly disableAfterMs: number;
-  /** Null: there is no key. */
+  /** Null means that no key is configured. */
   readonly cipher: SecretCipher | null;
 }
 
@@ -37,7 +37,7 @@ interface SubscriptionKit {
 const LEASE_MS = 10_000;
 const LOOK_MS = 1_000;
 
-/** Tells URLs of their callers' events: requests about webhooks, one reader of events among all replicas, and deliveries by each. */
+/** Sends callers' events to their URLs: operations on webhooks, one reader of events among all replicas, and deliveries by each replica. */
 export function startSubscriptions(
   own: OwnOperations,
   { bus, redis, storage, log }: SubscriptionKit,
@@ -75,7 +75,7 @@ export function startSubscriptions(
     clearTimeout(timer);
     looking = looking
       .then(look)
-      // Whoever cannot renew its lease stops by the first write that it is not allowed.
+      // A replica that cannot renew its lease stops reading at its first refused write.
       .catch((err: unknown) => log.debug({ err }, "webhooks cannot be looked at"))
       .finally(() => {
         clearTimeout(timer);
@@ -104,13 +104,13 @@ export function startSubscriptions(
       await Promise.all([looking, renewing]);
       await reader?.stop();
       await deliveries.stop();
-      // Another replica goes on at once, and not when the lease ends.
+      // The lease is released, so that another replica takes over at once and not when the lease ends.
       await store.leave(holder).catch(() => {});
     },
   };
 }
 
-/** Has every secret kept with the newest key, so that the one before may go. One that no key opens stays as it is. */
+/** Encrypts every secret with the newest key, so that the previous key can be removed. A secret that no key opens is left unchanged. */
 async function renewSecrets(
   store: SubscriptionStore,
   secrets: WebhookSecrets,

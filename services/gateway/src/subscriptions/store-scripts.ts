@@ -1,6 +1,6 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
-// Each is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
+// Each script is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
 
 /** Pending deliveries of a webhook are counted in the hash `pending`: their number under its id, and their bytes under `<id>:bytes` until none waits. */
 const PENDING_BYTES = `
@@ -10,7 +10,7 @@ local function countPending(key, webhook, deliveries, bytes)
 end
 `;
 
-/** KEYS: subscriptions, owners, cursor. ARGV: id, record, owner, limit, place of the last event. 0: the owner has as many as it may. */
+/** KEYS: subscriptions, owners, cursor. ARGV: id, record, owner, limit, position of the last event. 0: the owner has as many as it may. */
 export const CREATE = `
 if tonumber(redis.call('HGET', KEYS[2], ARGV[3]) or '0') >= tonumber(ARGV[4]) then return 0 end
 redis.call('HINCRBY', KEYS[2], ARGV[3], 1)
@@ -19,7 +19,7 @@ if redis.call('EXISTS', KEYS[3]) == 0 then redis.call('SET', KEYS[3], ARGV[5]) e
 return 1
 `;
 
-/** KEYS: subscriptions. ARGV: id, the record that is there, another. 0: it is another one by now, or none. */
+/** KEYS: subscriptions. ARGV: id, the current record, the new one. 0: the record was changed meanwhile, or there is none. */
 export const CHANGE = `${ESSENTIAL}
 if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
@@ -57,8 +57,9 @@ return 1
 `;
 
 /**
- * KEYS: reader, cursor, due, deliveries, pending, subscriptions. ARGV: holder, place, now, most pending, most bytes of them, then id of the
- * delivery, of its subscription, and record. False: another replica reads; else the subscriptions that have too much pending.
+ * KEYS: reader, cursor, due, deliveries, pending, subscriptions. ARGV: holder, position, now, most pending, most bytes of them,
+ * then id of the delivery, of its subscription, and record. False: another replica reads; else the subscriptions that have too
+ * much pending.
  */
 export const ENQUEUE = `${PENDING_BYTES}
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return false end
@@ -80,7 +81,10 @@ if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('SET', KEYS[2], ARGV[2]) e
 return full
 `;
 
-/** KEYS: due, deliveries. ARGV: now, until when they are taken, how many. Whoever dies with one leaves it to the next. */
+/**
+ * KEYS: due, deliveries. ARGV: now, until when they are claimed, how many. When a replica dies during a delivery, another one
+ * claims it afterwards.
+ */
 export const TAKE = `${ESSENTIAL}
 local taken = {}
 for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])) do
@@ -113,8 +117,8 @@ return 1
 `;
 
 /**
- * KEYS: due, deliveries, pending, dead, subscriptions. ARGV: id of the delivery, of its subscription, record, now, how many are kept, and how many
- * bytes of them.
+ * KEYS: due, deliveries, pending, dead, subscriptions. ARGV: id of the delivery, of its subscription, record, now, how many are
+ * stored, and how many bytes of them.
  */
 export const GIVE_UP = `${ESSENTIAL}${PENDING_BYTES}
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end

@@ -4,12 +4,12 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import * as scripts from "./store-scripts.ts";
 
-/** A webhook as it is kept. */
+/** A webhook in its stored form. */
 export interface Subscription {
   readonly owner: string;
-  /** Encrypted, see webhook-secrets.ts. */
+  /** The encrypted secret, see webhook-secrets.ts. */
   readonly secret: string;
-  /** Sequence of the stream behind which its events begin. */
+  /** The sequence in the stream after which its events begin. */
   readonly after: number;
   /** The time at which the event of that sequence was stored, in milliseconds since 1970. */
   readonly afterMs: number;
@@ -18,18 +18,18 @@ export interface Subscription {
 
 /** One event on its way to one webhook. */
 export interface WebhookDelivery {
-  /** Also after a repeat the same: the receiver's `webhook-id`. */
+  /** The receiver's `webhook-id`, which is the same in every attempt. */
   readonly id: string;
   readonly webhookId: string;
   readonly event: string;
   readonly body: string;
   readonly attempts: number;
   readonly error: string | null;
-  /** Of the last attempt, in milliseconds since 1970. */
+  /** The time of the last attempt, in milliseconds since 1970. */
   readonly at: number;
 }
 
-/** The truth about subscriptions. Methods reject with StoreError. */
+/** The authoritative store of subscriptions. Methods reject with StoreError. */
 export type SubscriptionStore = ReturnType<typeof openSubscriptionStore>;
 
 const PREFIX = "yard:gateway:{webhooks}:";
@@ -47,7 +47,7 @@ const MOST_PENDING_BYTES = 4 * 1024 ** 2;
 const DEAD_KEPT = 100;
 const DEAD_KEPT_BYTES = 1024 ** 2;
 const SCANNED_AT_ONCE = 1_000;
-/** Longer than an attempt takes. */
+/** The time for which a delivery is claimed, which is longer than an attempt takes. */
 const TAKEN_MS = 30_000;
 
 export function openSubscriptionStore(redis: Redis) {
@@ -74,7 +74,7 @@ type Run = (
 
 function records(redis: Redis, run: Run) {
   return {
-    /** False when the owner has as many as it may. */
+    /** Resolves with false when the owner has as many as it may. */
     async create(subscription: Subscription, limit: number): Promise<boolean> {
       const { webhook, owner, after, afterMs } = subscription;
       const cursor = cursorText({ sequence: after, storedAtMs: afterMs });
@@ -86,7 +86,10 @@ function records(redis: Redis, run: Run) {
       );
       return made === 1;
     },
-    /** Writes what `change` makes of it, and asks again when somebody else was faster; null leaves it. Null when it is not there. */
+    /**
+     * Writes the result of `change`, and retries when another replica has written meanwhile; null changes nothing. Resolves
+     * with null when the webhook does not exist.
+     */
     async change(
       id: string,
       change: (subscription: Subscription) => Subscription | null,
@@ -116,7 +119,7 @@ function records(redis: Redis, run: Run) {
   };
 }
 
-/** Takes out what waits for a webhook that is gone; what is left when the process dies here is dropped when it is due. */
+/** Removes the deliveries that wait for a removed webhook; any that are left when the process dies here are dropped when they are due. */
 async function dropPending(redis: Redis, webhookId: string): Promise<void> {
   const ofWebhook = deliveryIdOf("*", webhookId);
   let cursor = "0";
@@ -131,27 +134,27 @@ async function dropPending(redis: Redis, webhookId: string): Promise<void> {
   } while (cursor !== "0");
 }
 
-/** The receiver's `webhook-id` of an event: the same for the same event, whatever place it has in the stream. */
+/** Returns the receiver's `webhook-id` of an event: the same for the same event, at any position in the stream. */
 export function deliveryIdOf(eventDigest: string, webhookId: string): string {
   return `msg_${eventDigest}_${webhookId.slice(4)}`;
 }
 
-/** Of the one replica that reads events. */
+/** Methods of the one replica that reads events. */
 function reading(run: Run) {
   return {
-    /** Null: another replica reads the events. */
+    /** Resolves with null when another replica reads the events. */
     async lead(
       holder: string,
       leaseMs: number,
     ): Promise<{ readonly count: number; readonly cursor: EventPlace } | null> {
       const answer = await run(scripts.LEAD, [READER, ALL, CURSOR], [holder, leaseMs]);
-      const [isLeader, count, cursor] = answer as [number, number, string]; // what the script returns
+      const [isLeader, count, cursor] = answer as [number, number, string]; // The form in which the script answers.
       return isLeader === 1 ? { count, cursor: cursorOf(cursor) } : null;
     },
     async leave(holder: string): Promise<void> {
       await run(scripts.LEAVE, [READER], [holder]);
     },
-    /** Null: another replica reads, and nothing was written. Else the webhooks for which too much waits. */
+    /** Resolves with null when another replica reads, and nothing was written; else with the webhooks that have too many pending deliveries. */
     async enqueue(
       found: readonly WebhookDelivery[],
       { holder, place, now }: { holder: string; place: EventPlace; now: number },
@@ -168,7 +171,7 @@ function reading(run: Run) {
           ...found.flatMap((one) => [one.id, one.webhookId, JSON.stringify(one)]),
         ],
       );
-      return answer as string[] | null; // what the script returns; its false is null here
+      return answer as string[] | null; // The form in which the script answers; its false is null here.
     },
   };
 }
@@ -183,14 +186,14 @@ function deliveries(redis: Redis, run: Run) {
     async pending(id: string): Promise<number> {
       return Math.max(0, Number((await fromRedis(redis.hget(PENDING, id))) ?? 0));
     },
-    /** The newest first. */
+    /** Resolves with the newest deliveries first. */
     async dead(id: string): Promise<WebhookDelivery[]> {
       const ids = await fromRedis(redis.zrange(deadOf(id), "0", "-1"));
       return (await read(ids)).toReversed();
     },
     async take(now: number, count: number): Promise<WebhookDelivery[]> {
       const answer = await run(scripts.TAKE, [DUE, DELIVERIES], [now, now + TAKEN_MS, count]);
-      const pairs = answer as string[]; // what the script returns
+      const pairs = answer as string[]; // The form in which the script answers.
       return pairs.filter((_, index) => index % 2 === 1).map(deliveryOf);
     },
     async done({ id, webhookId }: WebhookDelivery): Promise<void> {
@@ -207,7 +210,7 @@ function deliveries(redis: Redis, run: Run) {
       const record = JSON.stringify(delivery);
       await run(scripts.GIVE_UP, keys, [id, webhookId, record, now, DEAD_KEPT, DEAD_KEPT_BYTES]);
     },
-    /** True when it was dead and is due now. */
+    /** Resolves with true when the delivery was dead and is due now. */
     async revive(delivery: WebhookDelivery, now: number): Promise<boolean> {
       const { id, webhookId } = delivery;
       const record = JSON.stringify({ ...delivery, attempts: 0 });
@@ -217,6 +220,6 @@ function deliveries(redis: Redis, run: Run) {
   };
 }
 
-/** Only this file writes them. */
+/** Only this file writes the records. */
 const subscriptionOf = (text: string): Subscription => JSON.parse(text) as Subscription;
 const deliveryOf = (text: string): WebhookDelivery => JSON.parse(text) as WebhookDelivery;

@@ -16,7 +16,7 @@ import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 import { createWebhookSecrets } from "./webhook-secrets.ts";
 
-/** Webhooks as Redis keeps them. */
+/** The Redis key of all webhooks. */
 const ALL = "yard:gateway:{webhooks}:all";
 
 const world = await startGatewayWorld();
@@ -46,7 +46,7 @@ interface Heard {
   readonly text: string;
   readonly body: { type: string; timestamp: string; data: { runId: string; seq: number } };
 }
-/** Everything that was sent, and what each path answers; 0 is nothing. */
+/** All requests that the receiver got, and the status that each path answers; 0 is no answer. */
 const heard: Heard[] = [];
 const answers = new Map<string, number>();
 const receiver = createServer((request, response) => {
@@ -74,7 +74,7 @@ after(() => {
   receiver.closeAllConnections();
 });
 const target = (path: string) =>
-  `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`; // it listens on a port
+  `http://127.0.0.1:${(receiver.address() as AddressInfo).port}${path}`; // The receiver listens on a port.
 
 interface Shown {
   id: string;
@@ -176,7 +176,7 @@ function signatureOf({ id, timestamp, text }: Heard, secret: string): string {
 }
 const runsAt = (path: string) => heardAt(path).map(({ body }) => body.data.runId);
 
-test("an event of the caller is sent at once, signed as a Standard Webhook, and nobody else's is", async () => {
+test("an event of the caller is sent at once, signed as a Standard Webhook, and no other caller's is", async () => {
   const { id, secret } = await create("/good");
   const foreign = await finish({ owner: "team-b" });
   const own = await finish();
@@ -207,7 +207,7 @@ test("only events that fit the filter are sent, by name and by the run's agent",
   for (const { id } of [all, other, agent]) await ask("DELETE", `/${id}`);
 });
 
-test("a webhook is its owner's: nobody else sees, changes or ends it, and its secret is shown once", async () => {
+test("a webhook is its owner's: no other caller sees, changes or ends it, and its secret is shown once", async () => {
   const { id, secret } = await create("/mine");
   for (const [method, path] of [
     ["GET", `/${id}`],
@@ -383,7 +383,7 @@ test("a webhook for which a thousand deliveries wait is disabled, and nothing of
   await until(async () => (await show(id)).webhook?.status === "disabled");
   const { webhook } = await show(id);
   assert.equal(webhook?.reason, "backlog");
-  // What is under way comes to its end when nobody has answered for ten seconds.
+  // Attempts under way fail when the receiver has not answered for ten seconds.
   const pending = async () => (await show(id)).pending;
   await until(pending, (count) => count === 0, { timeoutMs: 30_000 });
   const { dead = [] } = await show(id);
@@ -430,7 +430,7 @@ test("what gets the numbers of events that nats-server has lost is sent, and wha
   await until(isUp);
   const lost = [await finish(), await finish(), await finish()];
   await until(() => lost.every((run) => runsAt("/lossy").includes(run)));
-  // Its beginning is a number that is given again, too.
+  // The sequence at which it begins is assigned a second time, too.
   const late = await create("/late");
   await world.nats.goBack();
   await until(isUp);
@@ -452,7 +452,7 @@ test("gateways that are killed while events come lose none of them", async () =>
   const expected = new Set<string>();
   for (let n = 0; n < 20; n += 1) expected.add(await finish());
   await until(() => heardAt("/kept").length > 0);
-  // The one that reads is among them.
+  // The replica that reads the events is among them.
   for (const { child } of [first, second]) child.kill("SIGKILL");
   for (let n = 0; n < 20; n += 1) expected.add(await finish());
   answers.delete("/kept");
@@ -464,7 +464,7 @@ test("gateways that are killed while events come lose none of them", async () =>
   assert.equal(body.webhook?.status, "enabled");
 });
 
-/** A gateway for as long as `use` takes. */
+/** Runs a gateway while `use` runs. */
 async function brief(env: Record<string, string>, use: (url: string) => Promise<unknown>) {
   const { url, child } = await world.startGateway(env);
   await use(url);
@@ -472,7 +472,7 @@ async function brief(env: Record<string, string>, use: (url: string) => Promise<
   await once(child, "exit");
 }
 
-/** Every value in Redis, as one text. */
+/** Resolves with every value in Redis, as one text. */
 async function everythingIn(client: Redis): Promise<string> {
   const dumps = [];
   for (const name of await client.keys("*")) {

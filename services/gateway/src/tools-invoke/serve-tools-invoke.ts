@@ -24,11 +24,11 @@ const Invocation = z.looseObject({
   action: z.string().max(512).optional(),
   args: z.record(z.string(), z.unknown()).default({}),
   dryRun: z.boolean().default(false),
-  /** Of an earlier answer that named one, once it is approved. */
+  /** The id from an earlier answer that required an approval, once it is approved. */
   approvalId: z.string().optional(),
 });
 
-/** `POST /tools/invoke`, as OpenClaw's clients know it: one tool by its name, under the policy of the caller. */
+/** `POST /tools/invoke`, compatible with OpenClaw's clients: calls one tool by its name, under the policy of the caller. */
 export async function serveToolsInvoke(
   c: Context<GatewayEnv>,
   parts: FollowParts,
@@ -50,7 +50,7 @@ export async function serveToolsInvoke(
   const { tool: name, action, args, dryRun, approvalId } = parsed.data;
   const requester = requesterOf(c, parts);
   const found = await find(requester, name);
-  // Denied and unknown are the same answer: what a caller may not call does not exist for it.
+  // Denied and unknown tools get the same answer: to a caller, a tool that it may not call does not exist.
   if (found === null) return c.json(failed("not_found", `Tool not available: ${name}`), 404);
   const merged = action !== undefined && found.takesAction ? { ...args, action } : args;
   if (dryRun) return c.json({ ok: true, result: { dryRun: true, tool: found.name, args: merged } });
