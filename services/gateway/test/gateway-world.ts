@@ -30,7 +30,7 @@ export interface GatewayWorld {
   readonly redisUrl: string;
   connectAs(user: string): Promise<Bus>;
   startGateway(env?: Readonly<Record<string, string>>): Promise<Gateway>;
-  /** An API key of a caller. */
+  /** Creates an API key of a caller. */
   keyOf(caller: string, roles: UserRole[], scopes?: string[]): Promise<{ key: string; id: string }>;
 }
 
@@ -42,7 +42,7 @@ rules:
   - { id: asked, effect: allow, approval: always, what: { tools: [asked.*] } }
 `;
 
-/** NATS with the generated permissions, Redis and a policy service, and gateways. Other services are served by the test. */
+/** Starts NATS with the generated permissions, Redis, a policy service and gateways. The test serves the other services. */
 export async function startGatewayWorld(
   teams: readonly string[] = [],
   policyEnv: Readonly<Record<string, string>> = {},
@@ -117,7 +117,7 @@ async function startProcess(main: string, env: Readonly<Record<string, string>>)
   const lines: Record<string, unknown>[] = [];
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   createInterface({ input: child.stdout }).on("line", (line) => {
-    const entry = JSON.parse(line) as Record<string, unknown>; // a service writes nothing else there
+    const entry = JSON.parse(line) as Record<string, unknown>; // A service logs only JSON objects there.
     lines.push(entry);
     if (entry["msg"] === "service ready") resolve();
   });

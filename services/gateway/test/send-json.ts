@@ -3,12 +3,12 @@ export interface Sent {
   readonly at: string;
   readonly method?: string;
   readonly key?: string;
-  /** A text is sent as it is. */
+  /** A text is sent unchanged. */
   readonly body?: unknown;
   readonly headers?: Record<string, string>;
 }
 
-/** A request to `/api/v1` of a gateway, and what it answered. */
+/** Sends a request to `/api/v1` of a gateway and resolves with the answer. */
 export async function sendJson(
   path: string,
   { at, method = "GET", key, body, headers = {} }: Sent,

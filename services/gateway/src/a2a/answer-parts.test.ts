@@ -15,12 +15,12 @@ test("an answer in JSON is data, and any other one is text", () => {
     assert.deepEqual(written(text), [{ text, mediaType: "text/plain" }]);
 });
 
-test("a client that takes no JSON gets the text", () => {
+test("a client that accepts no JSON gets the text", () => {
   const text = '{"parts":[{"url":"https://example.com/a"}]}';
   assert.deepEqual(written(text, true), [{ text, mediaType: "text/plain" }]);
 });
 
-test("parts as the protocol writes them stand for themselves", () => {
+test("parts in the protocol's form are passed on as parts", () => {
   const parts = [
     { text: "Two files:", mediaType: "text/plain" },
     { raw: "aGVsbG8=", filename: "a.txt", mediaType: "text/plain" },
@@ -30,7 +30,7 @@ test("parts as the protocol writes them stand for themselves", () => {
   assert.deepEqual(written(JSON.stringify({ parts })), parts);
 });
 
-test("what is not such a list of parts is data as it stands", () => {
+test("an object without a valid list of parts is passed on as data", () => {
   for (const value of [
     { parts: [] },
     { parts: [{ text: "a", url: "https://example.com" }] },

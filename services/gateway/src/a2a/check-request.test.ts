@@ -17,7 +17,7 @@ const message = (more: object) => ({
   message: { messageId: "m", role: "ROLE_USER", parts: [{ text: "hello" }], ...more },
 });
 
-test("a body that is no request of JSON-RPC is -32600, and any method's name is a request", () => {
+test("a body that is no request of JSON-RPC is -32600, and a request may have any method name", () => {
   for (const body of [
     null,
     5,
@@ -81,7 +81,7 @@ test("a parameter that is missing, malformed or out of its range is named", () =
     assert.equal(parameterIn(method, params), parameter, `${method} ${JSON.stringify(params)}`);
 });
 
-test("what clients send passes, with names in either form and parameters that are null", () => {
+test("requests that clients send are accepted, with names in either form and parameters that are null", () => {
   for (const [method, params] of [
     ["ListTasks", undefined],
     ["ListTasks", { pageSize: 100, status: "TASK_STATE_WORKING", historyLength: 0, tenant: "" }],

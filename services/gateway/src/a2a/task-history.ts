@@ -9,8 +9,9 @@ import { dataPart, textPart } from "./answer-parts.ts";
 import { agentMessage, CONTEXT, MESSAGE, taskIdOf } from "./task.ts";
 
 /**
- * The messages of a task, the oldest first: those of its client, and the questions that the client has answered. The one that waits for an answer is in the
- * task's status. Messages to a run that is under way are those of its events, which have the first 1 KiB of a text. Rejects with a ServiceError.
+ * Returns the messages of a task, the oldest first: the client's messages, and the questions that the client has answered. An
+ * open question is in the task's status. Messages to a run that is under way are read from its events, which contain the first
+ * 1 KiB of a text. Rejects with a ServiceError.
  */
 export async function historyOf(bus: Bus, run: RunDetail): Promise<Message[]> {
   const { runId, labels, input } = run;
@@ -39,7 +40,7 @@ export async function historyOf(bus: Bus, run: RunDetail): Promise<Message[]> {
   return history;
 }
 
-/** A message as its client sent it; of several parts the text that the agent was given. */
+/** Returns a message as its client sent it; of several parts, the text that the agent received. */
 export function clientMessage(
   task: { readonly id: string; readonly contextId: string },
   messageId: string,
@@ -57,7 +58,7 @@ export function clientMessage(
   };
 }
 
-/** A file is a data part with its name, type and size: its bytes are for the agent alone. */
+/** Returns a file as a data part with its name, type and size: its bytes are for the agent alone. */
 function partsOf(said: RunDetail["input"]): Part[] {
   if (typeof said === "string") return [textPart(said)];
   const parts = ContentParts.safeParse(said);

@@ -27,8 +27,8 @@ const Decision = z.looseObject({
 });
 
 /**
- * `POST /ag-ui/{agent}`: AG-UI 1.0. A thread is a session, the client's run id is one run however often it is sent, and a run that
- * waits for a person ends the stream with interrupts, which the next request answers. A closed connection cancels nothing.
+ * `POST /ag-ui/{agent}`: AG-UI 1.0. A thread is a session, the client's run id is one run however often it is sent, and a run
+ * that waits for a person ends the stream with interrupts, which the next request answers. A closed connection cancels nothing.
  */
 export function createAgUiEndpoint(
   parts: FollowParts,
@@ -40,7 +40,7 @@ export function createAgUiEndpoint(
     const [issue] = parsed.error?.issues ?? [];
     if (!parsed.success)
       throw invalid(`${issue?.path.join(".") ?? "(body)"}: ${issue?.message ?? "is not valid"}`);
-    // The schema is that of the type.
+    // The schema checks exactly this type.
     const input = parsed.data as RunAgentInput;
     const requester = requesterOf(c, parts);
     const release = slots.take(requester.caller);
@@ -80,7 +80,7 @@ async function begin(
   });
 }
 
-/** Gives the run what its interrupts asked for. All that are open have to be answered at once, as the protocol wants it. */
+/** Answers the interrupts of the run. All open ones have to be answered at once, as the protocol requires. */
 async function resume(
   parts: FollowParts,
   requester: Requester,

@@ -4,10 +4,10 @@ import type { InputPiece } from "./store-input.ts";
 const DATA_URL = /^data:([^;,]*)((?:;[^;,]*)*),/i;
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/;
 const MAX_NAME = 127;
-/** Characters of a data URL before its data. */
+/** The limit of characters of a data URL before its data. */
 const MAX_HEAD = 300;
 
-/** A file that a request has in base64; null when that is none. A file without a name is called after its kind. */
+/** Returns a file that a request contains in base64; null when the text is not base64. A file without a name is named after its kind. */
 export function inlineFile(
   base64: string,
   {
@@ -20,7 +20,7 @@ export function inlineFile(
   return fileOfBytes(Buffer.from(text, "base64"), { name, mediaType });
 }
 
-/** The same for bytes. An empty type is none. */
+/** Does the same as {@link inlineFile} for bytes. An empty type counts as missing. */
 export function fileOfBytes(
   bytes: Uint8Array,
   {
@@ -32,14 +32,14 @@ export function fileOfBytes(
   return { bytes, name: nameOf(name, type), mediaType: type };
 }
 
-/** The file of a data URL (RFC 2397) in base64; null for any other URL. */
+/** Returns the file of a data URL (RFC 2397) in base64; null for any other URL. */
 export function fileOfDataUrl(url: string, name?: string): InputPiece | null {
   const [head = "", type = "", parameters = ""] = DATA_URL.exec(cutText(url, MAX_HEAD)) ?? [];
   if (head === "" || !/;base64$/i.test(parameters)) return null;
   return inlineFile(url.slice(head.length), { name, mediaType: type });
 }
 
-/** A name as `files.put` accepts it: without the path that a client may send. */
+/** Returns a name that `files.put` accepts: without the path that a client may send. */
 function nameOf(name: string | undefined, mediaType: string | undefined): string {
   const last = (name ?? "").split(/[/\\]/).at(-1) ?? "";
   // oxlint-disable-next-line no-control-regex -- control characters are what it removes

@@ -7,7 +7,10 @@ import type { z } from "zod";
 import type { User } from "../identity/user-desk.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 
-/** A run as the runners have it; the caller's own run that no runner has begun is described by the accepted command. Rejects with a ServiceError. */
+/**
+ * Returns a run from the runners; the caller's own run that no runner has started is described by its accepted command. Rejects
+ * with a ServiceError.
+ */
 export async function readRun(
   { bus, accepted }: { readonly bus: Bus; readonly accepted: AcceptedRuns },
   { caller }: User,

@@ -5,7 +5,7 @@ import { ownerOfRun } from "@switchyard/contracts/ids";
 import { runMerged, runRejected } from "@switchyard/contracts/run-events";
 import { endOf, readRunEvent, type RunEnd } from "./run-event.ts";
 
-/** How the start of a run that no runner knows has ended without one; null when it has not, so that it still waits for a runner. */
+/** Returns the refusal of a run that no runner has a record of; null when it was not refused, so that it still waits for a runner. */
 export async function refusedStart(bus: Bus, runId: string): Promise<RunEnd | null> {
   const tokens = {
     owner: ownerOfRun(runId) ?? "",

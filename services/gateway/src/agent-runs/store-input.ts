@@ -3,15 +3,16 @@ import { getFile, putFile } from "@switchyard/contracts/files";
 import type { RunInput } from "@switchyard/contracts/runs";
 import type { Requester } from "../identity/requester.ts";
 
-/** A piece of an input as a protocol brings it: a text, the bytes of a file, or the reference of a file that is stored already. */
+/** A piece of a protocol's input: a text, the bytes of a file, or the reference of a stored file. */
 export type InputPiece =
   | { readonly text: string }
   | { readonly bytes: Uint8Array; readonly name: string; readonly mediaType: string | undefined }
   | { readonly ref: string };
 
 /**
- * Stores the files of an input for the requester, one after the other, and returns the input that names them; one without files is a text. The same file
- * again is the same part, so a repeated request is the same run. Rejects with a ServiceError: `unsupported_file`, `files_full`, `unknown_file`, …
+ * Stores the files of an input for the requester, one after the other, and returns the input that references them; an input
+ * without files is a text. The same file always becomes the same part, so a repeated request is the same run. Rejects with a
+ * ServiceError: `unsupported_file`, `files_full`, `unknown_file`, …
  */
 export async function storeInput(
   requester: Requester,
@@ -23,7 +24,7 @@ export async function storeInput(
   return textOfPieces(pieces);
 }
 
-/** The texts alone. */
+/** Returns the texts alone. */
 export function textOfPieces(pieces: readonly InputPiece[]): string {
   return pieces.flatMap((piece) => ("text" in piece ? [piece.text] : [])).join("\n");
 }

@@ -6,7 +6,7 @@ import { gzip } from "node:zlib";
 export interface ConsoleFile {
   readonly type: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** Null where packing gains nothing. */
+  /** Null when compression does not make the file smaller. */
   readonly packed: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -23,8 +23,8 @@ const TYPES: Readonly<Record<string, string>> = {
 const pack = promisify(gzip);
 
 /**
- * Reads the whole build into memory, a few hundred kilobytes: what is served is then the same until the process ends, also while
- * another build replaces the folder. Rejects when the folder has no index.html.
+ * Reads the whole build into memory, a few hundred kilobytes: the served files then stay the same until the process ends, also
+ * while another build replaces the folder. Rejects when the folder has no index.html.
  */
 export async function readConsole(directory: string): Promise<ConsoleFiles> {
   const files = new Map<string, ConsoleFile>();

@@ -31,7 +31,7 @@ test("every address of a view is the page, under a policy that runs nothing but 
   }
 });
 
-test("a file with a digest in its name is kept for ever, and comes packed", async () => {
+test("a file with a digest in its name is cached forever, and is sent compressed", async () => {
   const file = await fetch(`${url}/assets/main-1a2b.js`);
   assert.equal(file.headers.get("content-type"), "text/javascript; charset=utf-8");
   assert.match(file.headers.get("cache-control") ?? "", /immutable/);
@@ -39,7 +39,7 @@ test("a file with a digest in its name is kept for ever, and comes packed", asyn
   assert.match(await file.text(), /a{500}/);
 });
 
-test("what is not the console's stays a problem: the API, other methods, programs, other files", async () => {
+test("requests that are not the console's keep their problem: the API, other methods, programs, other files", async () => {
   const statusOf = async (path: string, init: RequestInit = {}) =>
     (await fetch(`${url}${path}`, { headers: html, ...init })).status;
   assert.equal(await statusOf("/api/v1/runs"), 401);

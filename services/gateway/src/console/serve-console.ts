@@ -3,8 +3,8 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import type { ConsoleFile, ConsoleFiles } from "./console-files.ts";
 
 /**
- * For the page and its scripts: nothing from elsewhere, no inline script or style, and no text becomes markup except through the
- * sanitizer's policy. Images may be data, since tools answer with some.
+ * The policy of the page and its scripts: no external content, no inline script or style, and no text becomes markup except
+ * through the sanitizer's policy. Images may be data URLs, since some tools answer with them.
  */
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -19,7 +19,7 @@ const PAGE_POLICY = [
   "trusted-types dompurify",
 ].join("; ");
 
-/** The file or, for the address of a view, the page; null for what is not the console's. */
+/** Returns the file or, for the address of a view, the page; null for a path that is not the console's. */
 export function serveConsole(c: Context<GatewayEnv>, files: ConsoleFiles): Response | null {
   if (c.req.method !== "GET" && c.req.method !== "HEAD") return null;
   const file = files.get(c.req.path);
@@ -31,7 +31,7 @@ export function serveConsole(c: Context<GatewayEnv>, files: ConsoleFiles): Respo
 }
 
 function answer(c: Context<GatewayEnv>, file: ConsoleFile, path: string): Response {
-  // Names of assets have the digest of their content.
+  // Names of assets contain the digest of their content.
   const isForever = path.startsWith("/assets/");
   const isPacked = file.packed !== null && /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
   return c.body(isPacked ? (file.packed ?? file.bytes) : file.bytes, 200, {

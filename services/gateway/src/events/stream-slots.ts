@@ -1,8 +1,8 @@
 import { Problem } from "../problems/problem.ts";
 
-/** How many streams of events each caller has open on this replica. */
+/** Counts the streams of events that each caller has open on this replica. */
 export interface StreamSlots {
-  /** Takes one and returns what gives it back. Throws a Problem when the caller has no slot left. */
+  /** Acquires a slot and returns a function that releases it. Throws a Problem when the caller has no slot left. */
   take(caller: string): () => void;
 }
 

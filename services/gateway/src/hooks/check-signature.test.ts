@@ -41,7 +41,7 @@ function standard(changes: {
   return "delivery" in checked ? checked.delivery.id : checked.refusal.code;
 }
 
-test("a Standard Webhook is good with any of the secrets and any of its signatures", () => {
+test("a Standard Webhook is accepted with any of the secrets and any of its signatures", () => {
   assert.equal(standard({}), STANDARD.id);
   assert.equal(standard({ secrets: [OTHER, STANDARD.secret] }), STANDARD.id);
   const several = `v1,AAAA v1a,abc= ${STANDARD.signature}`;

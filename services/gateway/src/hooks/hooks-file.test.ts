@@ -25,7 +25,7 @@ async function read(content: unknown): Promise<Hooks> {
   return readHooks(file, env);
 }
 
-test("no file is no hooks", async () => {
+test("without a file there are no hooks", async () => {
   assert.equal((await readHooks(undefined, env)).size, 0);
 });
 
@@ -58,7 +58,7 @@ test("reads hooks with secrets from variables and from files beside it", async (
   assert.deepEqual(ci.secrets, [Buffer.from(env.GITHUB)]);
 });
 
-test("says where what is wrong, and no secret", async () => {
+test("an error names its position in the file, and no secret", async () => {
   const cases: [unknown, RegExp][] = [
     ["{", /^hooks\.json is not valid JSON/],
     [{}, /^hooks\.json: hooks: /],

@@ -21,7 +21,7 @@ await runner.flush();
 
 const send = (path: string, sent: Partial<Sent> = {}) => sendJson(path, { at: url, ...sent });
 
-test("what a runner would refuse is refused at once: a run of another owner, an agent that does not exist, an event that does not", async () => {
+test("commands that a runner would refuse are refused at once: a run of another owner, an agent that does not exist, an event that does not", async () => {
   const importer = await world.connectAs("importer");
   const service = serve(importer, { name: "importer", version: "0.1.0", description: "", onFault });
   service.handle(getAgent, ({ name }, { fail }) => {
@@ -55,7 +55,7 @@ test("what a runner would refuse is refused at once: a run of another owner, an 
   assert.match(String(hook.json["detail"]), /did you mean run\.finished/);
 });
 
-test("a run is there as soon as its command is accepted, on every replica, and a rejected one says why", async () => {
+test("a run can be read as soon as its command is accepted, on every replica, and a rejected one returns the reason", async () => {
   const { key } = await world.keyOf("team-a", ["operator"]);
   const start = (body: object) => send("/runs", { method: "POST", key, body });
   const runOf = async (runId: string, at = otherUrl, shown = key) => {

@@ -25,8 +25,8 @@ export interface AcceptedCommand {
 }
 
 /**
- * Puts a command into the queue. What a runner would refuse it for is refused here, as far as it can be known: whose run it is about, whether there is
- * the agent, or the run that is copied. Throws a Problem or a ServiceError.
+ * Puts a command into the queue. Errors that a runner would report are reported here as far as possible: the owner of the run,
+ * and whether the agent or the run to copy exists. Throws a Problem or a ServiceError.
  */
 export async function acceptCommand(
   { bus, accepted }: CommandParts,
@@ -44,7 +44,7 @@ export async function acceptCommand(
     readonly newRunId?: string;
     readonly input?: string;
     readonly labels?: Readonly<Record<string, string>>;
-  }; // as the contracts have them, checked by their schemas
+  }; // The schemas of the contracts have checked the form.
   const named = fullRunId(user.caller, newRunId ?? runId ?? tokens["runId"] ?? "");
   const isNew = contract === startRun || contract === forkRun;
   checkOwner(user, named, isNew);
@@ -60,7 +60,7 @@ export async function acceptCommand(
   return { runId: named, sequence };
 }
 
-/** Everybody starts runs of its own alone, and controls those; who runs the installation controls all. */
+/** Callers start and control only their own runs; the operator of the installation controls all. */
 function checkOwner({ caller }: User, runId: string, isNew: boolean): void {
   if (ownerOfRun(runId) === caller) return;
   if (isNew)
@@ -80,7 +80,7 @@ function checkOwner({ caller }: User, runId: string, isNew: boolean): void {
 
 type About = { readonly userToken: string; readonly correlationId: string };
 
-/** While the importer cannot answer, or may not answer this credential, the runner has to find out. */
+/** While the importer cannot answer, or refuses this credential, the runner has to find out. */
 async function existingAgent(bus: Bus, name: string, about: About): Promise<string> {
   try {
     await call(bus, getAgent, { name }, about);

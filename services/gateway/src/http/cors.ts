@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 
-/** MCP alone, and the metadata that its clients read first: REST and the console are for the gateway's own pages. */
+/** CORS covers MCP alone, and the metadata that its clients read first: REST and the console serve the gateway's own pages. */
 const PATHS = /^(?:\/mcp|\/\.well-known\/oauth-protected-resource)(?:\/|$)/;
 
 const ALLOWED: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ export function allowOrigin(c: Context<GatewayEnv>, origins: ReadonlySet<string>
   return true;
 }
 
-/** The answer to a preflight request of an allowed origin; null for any other request. */
+/** Answers a preflight request of an allowed origin; null for any other request. */
 export function preflightAnswer(c: Context<GatewayEnv>): Response | null {
   const isPreflight =
     c.req.method === "OPTIONS" && headerOf(c, "access-control-request-method") !== undefined;

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 import { openApi } from "../openapi/openapi.ts";
 
-/** Requests drawn from openapi.json; by hand more: `YARD_FUZZ_REQUESTS=20000`. */
+/** The number of requests that are drawn from openapi.json; for a longer run by hand: `YARD_FUZZ_REQUESTS=20000`. */
 const REQUESTS = Number(process.env["YARD_FUZZ_REQUESTS"] ?? 6_000);
 const AT_ONCE = 20;
 
@@ -31,9 +31,9 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
     statuses: Object.keys(responses),
   })),
 );
-/** `fetch` leaves them out, so that the request is one of another path. */
+/** `fetch` removes these segments, so that the request would have another path. */
 const DOTS = new Set([".", ".."]);
-/** A draw of all of them would open a stream once in a hundred times. */
+/** A draw from all operations would open a stream only once in a hundred times. */
 const streams = operations.filter(({ path }) => path.endsWith("/events"));
 
 const text = fc.oneof(fc.string(), fc.nat().map(String), fc.constantFrom("run", "policy", "*"));
@@ -107,7 +107,7 @@ test(`whatever is sent to any operation of openapi.json, streams of events inclu
   for (const { path } of streams)
     for (const status of [200, 400])
       assert.ok(statuses.has(`${path} ${status}`), `${path} never answered ${status}`);
-  // Readers that left have left nothing behind.
+  // Readers that disconnected have released their streams.
   await until(async () => {
     const system = await fetch(`${url}/api/v1/system`, {
       headers: { authorization: `Bearer ${key}` },

@@ -1,4 +1,7 @@
-/** The methods of the operations at a path, for `Allow`; empty for a path without one. Handlers of all methods are steps before an operation and do not count. */
+/**
+ * Returns the methods of the operations at a path, for `Allow`; empty for a path without one. Handlers of all methods are steps
+ * before an operation and do not count.
+ */
 export function methodsAt(
   operations: readonly { readonly method: string; readonly path: string }[],
   path: string,

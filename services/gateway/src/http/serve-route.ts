@@ -28,7 +28,7 @@ export interface RouteParts extends CommandParts {
   readonly idempotency: Idempotency;
 }
 
-/** The handler of a route: who may, what is meant, the contract's answer. */
+/** Returns the handler of a route: it checks rights, builds the contract's request and returns the contract's answer. */
 export function serveRoute(
   parts: RouteParts,
   route: Route,
@@ -85,7 +85,7 @@ export function serveRoute(
   };
 }
 
-/** A body that is no JSON, where the contract accepts one: the fields of the request are in the query then. */
+/** Returns a body that is not JSON, where the contract accepts one: the fields of the request are in the query then. */
 function attachmentOf(c: Context<GatewayEnv>, contract: Route["contract"]) {
   if (contract.kind === "command" || contract.attachment === null) return undefined;
   const type = headerOf(c, "content-type");
@@ -106,7 +106,7 @@ function answerOf(c: Context<GatewayEnv>, { method, status, version }: Route, re
   return c.body(body, status as 200, { "content-type": "application/json" });
 }
 
-/** The request's `Idempotency-Key`, on an operation that has a use for one. */
+/** Returns the request's `Idempotency-Key`, on an operation that supports one. */
 function repeatOf(
   c: Context<GatewayEnv>,
   { idempotency }: Pick<RouteParts, "idempotency">,
@@ -124,7 +124,7 @@ function repeatOf(
 }
 
 function commandAnswer(c: Context<GatewayEnv>, answer: string): Response {
-  const { runId } = JSON.parse(answer) as AcceptedCommand; // written below
+  const { runId } = JSON.parse(answer) as AcceptedCommand; // This function wrote the text below.
   const location = `/api/v1/runs/${runId}`;
   return c.body(answer, 202, { "content-type": "application/json", location });
 }

@@ -14,7 +14,7 @@ interface Access {
   readonly code?: string;
 }
 
-test("sign-ins, refusals and what admins do are on record with the address, and without credentials", async () => {
+test("sign-ins, refusals and what admins do are recorded with the address, and without credentials", async () => {
   const { url } = await world.startGateway({ YARD_HTTP_TRUSTED_PROXIES: "1" });
   const { key: admin } = await world.keyOf("ada", ["admin"]);
   const { key: viewer } = await world.keyOf("vera", ["viewer"]);
@@ -63,7 +63,7 @@ test("sign-ins, refusals and what admins do are on record with the address, and 
   for (const secret of [admin, viewer, "yk_guessed"]) assert.ok(!text.includes(secret));
 });
 
-test("who guesses credentials behind a proxy locks out its own address and no other one", async () => {
+test("a client that guesses credentials behind a proxy locks out its own address and no other one", async () => {
   const { url } = await world.startGateway({ YARD_HTTP_TRUSTED_PROXIES: "1" });
   const guess = async (from: string): Promise<number> => {
     const headers = { authorization: "Bearer yk_guessed", "x-forwarded-for": from };

@@ -25,7 +25,7 @@ test("an address and a caller hold as much as each may, and all of a kind as muc
   }
 });
 
-test("strangers take nothing of what callers may hold", () => {
+test("unauthenticated clients use none of the bytes that callers may hold", () => {
   const bytes = new BytesInWork();
   const { all, each } = BODY_BUDGETS.strangers;
   for (let taken = 0; taken < all; taken += each)
@@ -33,7 +33,7 @@ test("strangers take nothing of what callers may hold", () => {
   bytes.begin().hold({ caller: "team-a" }, BODY_BUDGETS.callers.each);
 });
 
-test("a request releases once what it holds", () => {
+test("a request releases its bytes once", () => {
   const bytes = new BytesInWork();
   const { each } = BODY_BUDGETS.callers;
   const one = bytes.begin();
@@ -44,7 +44,7 @@ test("a request releases once what it holds", () => {
   assert.throws(() => bytes.begin().hold({ caller: "team-a" }, 1), refusal(429));
 });
 
-test("what a caller has stored counts until the object store has removed it", (context) => {
+test("bytes that a caller has stored count until the object store has removed them", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
   const bytes = new BytesInWork();
   const { each } = BODY_BUDGETS.stored;

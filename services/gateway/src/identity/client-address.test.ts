@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { clientAddress, limitedAddress } from "./client-address.ts";
 
-test("as many addresses from the end as there are trusted proxies are believed, and nothing that a client wrote before them", () => {
+test("as many addresses from the end as there are trusted proxies are trusted, and none that a client wrote before them", () => {
   const cases: readonly [socket: string, header: string | undefined, hops: number, is: string][] = [
     ["10.0.0.1", "203.0.113.9", 0, "10.0.0.1"],
     ["10.0.0.1", undefined, 1, "10.0.0.1"],

@@ -3,20 +3,20 @@ import type { Redis } from "@switchyard/service/redis";
 import { Problem } from "../problems/problem.ts";
 import { createRecentRecords, type RecordLimits } from "./recent-records.ts";
 
-/** Which request each `Idempotency-Key` came with, as https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/ has it. */
+/** Stores the request of each `Idempotency-Key`, as in https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/. */
 export interface Idempotency {
   /**
-   * Binds a key of a caller to a request, and returns the first answer where there was one; null for a request that has none yet. Throws a Problem
-   * (422) when the key came with another request, and rejects with a StoreError.
+   * Binds a key of a caller to a request, and returns the first answer if there was one; null for a request that has none yet.
+   * Throws a Problem (422) when the key was used with another request, and rejects with a StoreError.
    */
   begin(caller: string, key: string, request: KeyedRequest): Promise<string | null>;
-  /** Keeps the answer for a repeat. Rejects with a StoreError. */
+  /** Stores the answer for a repeat. Rejects with a StoreError. */
   answered(caller: string, key: string, request: KeyedRequest, answer: string): Promise<void>;
 }
 
 export interface KeyedRequest {
   readonly method: string;
-  /** Path and query. */
+  /** The path and the query. */
   readonly target: string;
   readonly body: Uint8Array;
 }

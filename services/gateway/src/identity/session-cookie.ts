@@ -4,7 +4,7 @@ import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { Problem } from "../problems/problem.ts";
 import type { GatewayEnv } from "./request-context.ts";
 
-/** Returns the address under which a request reached the gateway: the configured one when a proxy in front terminates TLS or rewrites names. */
+/** Returns the gateway's own address: the configured public one, else that of the request. */
 export function addressOf(c: Context<GatewayEnv>, publicUrl: URL | null): URL {
   return publicUrl ?? new URL("/", c.req.url);
 }

@@ -1,8 +1,8 @@
 import { Problem } from "../problems/problem.ts";
 
-/** How many things of a kind each caller has open on this replica. */
+/** Counts the open objects of one kind, such as streams, of each caller on this replica. */
 export interface Slots {
-  /** Takes one and returns what gives it back, once. Throws a Problem (429) when the caller has as many as allowed. */
+  /** Acquires a slot and returns a function that releases it, once. Throws a Problem (429) when the caller has as many as allowed. */
   take(caller: string): () => void;
 }
 

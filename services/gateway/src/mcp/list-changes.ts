@@ -3,18 +3,18 @@ import type { McpParts } from "./tool-call.ts";
 
 export type ListKind = "tools" | "resources" | "prompts";
 
-/** Lists of one server that are others than before. */
+/** Lists of one server that have changed. */
 export interface ListChange {
   readonly server: string;
   readonly kinds: ReadonlySet<ListKind>;
 }
 
 export interface ListChanges {
-  /** Events are read while there is a listener. Returns what ends it. */
+  /** Events are read while there is a listener. Returns a function that removes the listener. */
   subscribe(listener: (change: ListChange) => void): () => void;
 }
 
-/** A server that connects publishes several events, and another broker may still list what was before. */
+/** A server that connects publishes several events, and another broker may still return the previous list. */
 const DEBOUNCE_MS = 300;
 
 const ALL: readonly ListKind[] = ["tools", "resources", "prompts"];
@@ -31,7 +31,7 @@ const CHANGES: Readonly<Record<string, readonly ListKind[]>> = {
   "pins-blocked": ["tools"],
 };
 
-/** Changes of the lists of MCP servers, those of a short time together [X41]. */
+/** Publishes changes of the lists of MCP servers, and merges those of a short time [X41]. */
 export function createListChanges(hub: McpParts["hub"]): ListChanges {
   const listeners = new Set<(change: ListChange) => void>();
   const pending = new Map<string, Set<ListKind>>();
@@ -55,7 +55,7 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
   };
   return {
     subscribe(listener) {
-      // The same listener twice is two subscriptions.
+      // Subscribing the same listener twice makes two subscriptions.
       const own = (change: ListChange): void => listener(change);
       listeners.add(own);
       stop ??= hub.onEvent(receive);
@@ -73,8 +73,8 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
 }
 
 /**
- * The same for streams of `subscriptions/listen`; each client then lists what it may use. `scopeOfRequest` returns the only server whose
- * changes the stream of the request under way gets, or null for all.
+ * Publishes the changes on streams of `subscriptions/listen`; each client then lists what it may use. `scopeOfRequest` returns
+ * the only server whose changes the stream of the request under way gets, or null for all.
  */
 export function listChangesBus(
   changes: ListChanges,

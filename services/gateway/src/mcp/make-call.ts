@@ -31,11 +31,14 @@ export const QUESTION = "question";
 export interface ProviderTool {
   readonly server: string | null;
   readonly tool: string;
-  /** True where addresses of resources have the server in front. */
+  /** True in the catalogue of all servers, where addresses of resources start with the server. */
   readonly isOfAll: boolean;
 }
 
-/** Another replica, or this one when it has no memory of the call, may get what the client sends after a question: then the broker's record must know the id. */
+/**
+ * Returns the id of a call. The client's next request after a question may reach another replica, or this one without a record
+ * of the call: then the broker's record must have the id.
+ */
 export function callIdFor(tool: ProviderTool, request: ToolCall): string {
   const { abilities, context } = request;
   const known = request.parts.calls.parkedId(sameAs(tool, request));
@@ -48,7 +51,10 @@ function sameAs({ server, tool }: ProviderTool, { requester, args }: ToolCall) {
   return { caller: requester.caller, same: canonicalDigest([server, tool, args]) };
 }
 
-/** Makes a call, or waits on for the one with this id that is under way; resolves with its result or with the question that its server asks first. */
+/**
+ * Makes a call, or waits for the one with this id that is under way; resolves with its result or with the question that its
+ * server asks first.
+ */
 export async function callOnce(
   { server, tool, isOfAll }: ProviderTool,
   callId: string,
@@ -130,7 +136,7 @@ function followProgress(
   );
 }
 
-/** The result of a call that is under way, or the question that its server asks first. */
+/** Resolves with the result of a call that is under way, or the question that its server asks first. */
 async function stepOf(
   { server, isOfAll }: ServerTool,
   { pending, callId }: { readonly pending: PendingCall; readonly callId: string },
@@ -163,7 +169,7 @@ export function questionOf(
   });
 }
 
-/** The result for a client that cannot ask its person: the call waits, and the same call made again finds its result. */
+/** Returns the result for a client that cannot prompt its person: the call waits, and a repeat of the same call gets its result. */
 function parked(
   question: Question,
   {
@@ -175,14 +181,14 @@ function parked(
   return errorResult("question_pending", howToAnswer(question));
 }
 
-/** The question while it waits for an answer; null once it has ended. */
+/** Returns the question while it waits for an answer; null once it has ended. */
 export async function questionWithId(requester: Requester, id: string): Promise<Question | null> {
   if (!requester.may(listQuestions)) return null;
   const { questions } = await requester.ask(listQuestions, { pendingOnly: true });
   return questions.find((question) => question.id === id) ?? null;
 }
 
-/** A client that gives a call up wants it ended; a gateway that stops does not. */
+/** A client that aborts a request wants the call cancelled; a gateway that stops does not. */
 function cancelWhenAborted(
   server: string | null,
   callId: string,
@@ -204,7 +210,7 @@ function cancelAtProvider(server: string | null, callId: string, requester: Requ
     server === null
       ? requester.ask(cancelBuiltin, { callId })
       : requester.ask(cancelCall, { callId }, { tokens: { server } });
-  asked.catch(() => {}); // it ends by its own time limit
+  asked.catch(() => {}); // A question that cannot be cancelled expires by its own time limit.
 }
 
 interface Result {
@@ -219,14 +225,14 @@ function resultOf(
   { server, era }: { readonly server: string | null; readonly era: "legacy" | "modern" },
 ): CallToolResult {
   const { structuredContent, _meta: meta, isError: failed } = reply;
-  // A result that clients refuse would be a call that they make again.
+  // Blocks of unknown types are converted: a client that refuses the result would repeat the call.
   const content = knownContent(reply.content).map((block) => addressed(block, server));
   return {
     content,
     ...clientStructuredContent(structuredContent, era),
     ...(meta !== undefined && { _meta: meta }),
     ...(failed && { isError: true }),
-  } as CallToolResult; // its blocks are of the protocol's types
+  } as CallToolResult; // The blocks have the protocol's types.
 }
 
 function addressed(block: ContentBlock, server: string | null): ContentBlock {

@@ -4,7 +4,7 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 
 export const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-/** Where the metadata of the address that a request is for lies. */
+/** Returns the address of the metadata for the address of a request. */
 export function resourceMetadataUrl(c: Context<GatewayEnv>, publicUrl: URL | null): string {
   return `${baseOf(c, publicUrl)}${WELL_KNOWN}${c.req.path}`;
 }

@@ -60,7 +60,7 @@ export const ChatRequest = z.strictObject({
 });
 type ChatRequest = z.output<typeof ChatRequest>;
 
-/** The run that a request means. Throws a Problem (400) that names what is not accepted. */
+/** Returns the run of a request. Throws a Problem (400) that names the field which is not accepted. */
 export function readChat(c: Context<GatewayEnv>, body: Body) {
   const request = readOptions(ChatRequest, body);
   const session = sessionOf(request);
@@ -99,9 +99,9 @@ function settingsOf(request: ChatRequest): RunSettings {
 }
 
 /**
- * A conversation that its client names as a session. `user` alone names no conversation: clients send it with all of them, and the whole history. Nor does the
- * id of a chat that Open WebUI sends: it sends the whole history, too, and under the same id titles, regenerated answers and edited messages, which would stay in the
- * session's history.
+ * Returns the session for a conversation that its client names. `user` alone names no conversation: clients send it with all of
+ * them, and the whole history. Nor does the id of a chat that Open WebUI sends: it sends the whole history, too, and under the
+ * same id titles, regenerated answers and edited messages, which would stay in the session's history.
  */
 function sessionOf({ metadata, user }: ChatRequest): string | undefined {
   const named = metadata?.["session"];

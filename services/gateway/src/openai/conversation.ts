@@ -24,7 +24,7 @@ const File = z.looseObject({
 });
 const Sound = z.looseObject({ data: z.string(), format: z.string() });
 
-/** The pieces of one message. Throws a Problem for what agents do not accept. */
+/** Returns the pieces of one message. Throws a Problem for parts that agents do not accept. */
 export function piecesOf({
   content,
 }: {
@@ -34,7 +34,7 @@ export function piecesOf({
   return (content ?? []).map(pieceOf);
 }
 
-/** The parts of Chat Completions and of Responses, whose types have other names for the same. */
+/** Reads the parts of Chat Completions and of Responses, which use different type names for the same parts. */
 function pieceOf(part: Part): InputPiece {
   const { type, text, refusal } = part;
   switch (type) {
@@ -96,8 +96,8 @@ function noRemote(type: string) {
 }
 
 /**
- * The whole conversation, one message alone as it is. Where a session has the earlier messages, the last message with the client's instructions: a
- * session has none.
+ * Returns the whole conversation; a single message is unchanged. When a session has the earlier messages, only the last message
+ * is used, with the client's instructions, which a session does not store.
  */
 export function inputOf(messages: readonly ChatMessage[], hasSession: boolean): InputPiece[] {
   const all = messages
@@ -113,7 +113,7 @@ export function inputOf(messages: readonly ChatMessage[], hasSession: boolean): 
   return whole.pieces;
 }
 
-/** Pieces of several messages, with the texts between two files as one. */
+/** Collects the pieces of several messages, with the texts between two files as one. */
 class Pieces {
   readonly pieces: InputPiece[] = [];
 

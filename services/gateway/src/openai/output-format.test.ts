@@ -18,7 +18,7 @@ test("a text needs no schema, and any JSON object fits json_object", () => {
   assert.deepEqual(outputOf("json_object"), { type: "object" });
 });
 
-test("a schema with definitions and references is passed on as it is", () => {
+test("a schema with definitions and references is passed on unchanged", () => {
   const node = { type: "object", properties: { next: { $ref: "#/$defs/Node" } } };
   const schema = { $ref: "#/$defs/Node", $defs: { Node: node } };
   assert.equal(outputOf("json_schema", schema), schema);

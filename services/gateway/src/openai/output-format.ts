@@ -4,9 +4,9 @@ import { invalid } from "./openai-errors.ts";
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * The JSON Schema of the answer that `response_format` or `text.format` names; undefined for plain text. Throws `invalid_value` for a format that
- * agents do not have, and for a schema with a keyword that cannot be checked; the message has the JSON pointer to the keyword.
- * `at` is the name of the parameter, `schemaAt` that of the schema in it.
+ * Returns the JSON Schema of the answer that `response_format` or `text.format` names; undefined for plain text. Throws
+ * `invalid_value` for a format that agents do not have, and for a schema with a keyword that cannot be checked; the message has
+ * the JSON pointer to the keyword. `at` is the name of the parameter, `schemaAt` that of the schema in it.
  */
 export function outputSchemaOf(
   format: { readonly type: string; readonly schema: Schema | undefined } | null | undefined,

@@ -35,7 +35,7 @@ export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
   });
 }
 
-/** Returns a response whose run no runner has claimed, or was refused. */
+/** Returns a response whose run no runner has claimed yet, or which was refused. */
 export function queuedResponse(facts: ResponseFacts, refused: RunEnd | null): Json {
   const failure = refused?.failure ?? null;
   const error = failure === null ? null : errorOf(failure);

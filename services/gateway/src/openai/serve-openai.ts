@@ -22,7 +22,7 @@ export interface OpenAiRoute {
   readonly handle: Handler;
 }
 
-/** The OpenAI API: agents are its models. */
+/** Returns the routes of the OpenAI API: agents are its models. */
 export function openAiRoutes(parts: FollowParts): readonly OpenAiRoute[] {
   const slots = openSlots("answers", STREAMS);
   const starts =

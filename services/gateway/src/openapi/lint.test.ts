@@ -17,7 +17,7 @@ test("openapi.json passes all recommended rules of Redocly, warnings included", 
   assert.deepEqual(await lint(openApi()), []);
 });
 
-test("the linter sees what is wrong", async () => {
+test("the linter reports an invalid document", async () => {
   const [problem] = await lint({ ...openApi(), servers: [{ url: "/api/v1/" }] });
   assert.match(String(problem), /^no-server-trailing-slash: .* at #\/servers\/0\/url$/);
 });

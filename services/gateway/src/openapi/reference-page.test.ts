@@ -6,7 +6,7 @@ import { referencePage } from "./reference-page.ts";
 
 const page = await referencePage();
 
-test("the reference page has every operation, and each of its links leads to a place of it", () => {
+test("the reference page has every operation, and each of its links leads to an anchor of it", () => {
   for (const { method, path } of routes)
     assert.ok(page.includes(`<code>${method.toUpperCase()} ${path}</code>`), `${method} ${path}`);
   const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));

@@ -20,7 +20,7 @@ function answering(schema: Json): Json {
   return { get: { responses: { 200: { content: { "application/json": { schema } } } } } };
 }
 
-test("a schema that occurs twice becomes one component, called after its property", () => {
+test("a schema that occurs twice becomes one component, named after its property", () => {
   const shared = withSharedSchemas({
     paths: { "/runs": answering(LIST), "/runs/{runId}": answering(RUN) },
     components: { schemas: { Problem: { type: "object" } } },
@@ -35,7 +35,7 @@ test("a schema that occurs twice becomes one component, called after its propert
   });
 });
 
-test("a schema that occurs once stays where it is, and a name that is taken gets the outer one", () => {
+test("a schema that occurs once is not moved, and a name that is taken gets the outer one", () => {
   const other = { ...RUN, required: ["runId", "state"] };
   const both = { type: "object", properties: { run: other } };
   const shared = withSharedSchemas({

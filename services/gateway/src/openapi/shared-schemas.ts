@@ -2,26 +2,25 @@ type Json = Record<string, unknown>;
 
 interface Found {
   readonly schema: Json;
-  /** From the outside in: the method, the last and first word of the path, then the properties. */
+  /** Names from the outside in: the method, the last and first segment of the path, then the properties. */
   readonly names: readonly string[];
   count: number;
 }
 
 interface Counting {
   readonly found: Map<string, Found>;
-  /** Null for what gets no name. */
+  /** Returns the key under which a schema is shared; null for a schema that gets no name. */
   readonly keyOf: (schema: Json) => string | null;
 }
 
-/** Below this many characters a `$ref` says less than the schema itself. */
+/** Below this many characters a `$ref` is less readable than the schema itself. */
 const WORTH_A_NAME = 120;
 const LISTS = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 const SINGLES = new Set(["items", "additionalProperties", "propertyNames", "not"]);
 
 /**
- * The same OpenAPI document with each object or union that occurs more than once as one entry of
- * `components.schemas`. An entry has the name that `given` has for the schema's JSON text, or is called after the property
- * that holds it first.
+ * Returns the same OpenAPI document with each object or union that occurs more than once as one entry of `components.schemas`.
+ * An entry has the name that `given` has for the schema's JSON text, or is named after the property that holds it first.
  */
 export function withSharedSchemas(
   document: Json,
@@ -67,7 +66,7 @@ export function withSharedSchemas(
   };
 }
 
-/** Counts as the shared document will hold it: what is inside a repeated schema counts once. */
+/** Counts as in the shared document: schemas inside a repeated schema count once. */
 function count(schema: Json, names: readonly string[], into: Counting): void {
   const { found, keyOf } = into;
   const key = keyOf(schema);
@@ -83,7 +82,7 @@ function count(schema: Json, names: readonly string[], into: Counting): void {
   });
 }
 
-/** A union with null stays where it is, around the name of what may be missing. */
+/** A union with null stays inline, around the name of the optional schema. */
 function isWorthAName(schema: Json, text: string): boolean {
   const { anyOf } = schema;
   const isOptional = Array.isArray(anyOf) && anyOf.length === 2 && anyOf.some(isNull);
@@ -126,7 +125,7 @@ function singular(name: string): string {
   return name.endsWith("s") && !/(ss|us|is)$/.test(name) ? name.slice(0, -1) : name;
 }
 
-/** Every schema directly in the operations: of parameters, bodies and answers. */
+/** Maps every schema directly in the operations: of parameters, bodies and answers. */
 function mapSchemas(paths: Json, change: (schema: Json, names: readonly string[]) => Json): Json {
   const walk = (value: unknown, names: readonly string[]): unknown => {
     if (Array.isArray(value)) return value.map((entry) => walk(entry, names));
@@ -160,7 +159,7 @@ function namesOf(path: string): string[] {
   return [[...rest.slice(-1), singular(first)].join(" ")];
 }
 
-/** The schemas directly inside a schema, each with the name of its property or null. */
+/** Maps the schemas directly inside a schema, each with the name of its property or null. */
 function mapInside(schema: Json, change: (inner: Json, name: string | null) => Json): Json {
   return Object.fromEntries(
     Object.entries(schema).map(([word, value]): [string, unknown] => {

@@ -7,14 +7,14 @@ import type { z } from "zod";
 type Filter = Pick<z.input<typeof contract.request>, "since" | "until">;
 
 /**
- * The records of a range, oldest first, one JSON document a line, and behind each part of them the line that the policy service
- * has signed. The first part is read before there is an answer, so that a refusal is one. An error later on cuts the answer, so
- * that no reader takes a part for the whole.
+ * Exports the records of a range, oldest first, one JSON document a line, and after each part of them the line that the policy
+ * service has signed. The first part is read before the answer starts, so that a refusal gets its own status. A later error
+ * cuts the connection, so that no reader mistakes a part for the whole.
  */
 export async function exportAudit(
   bus: Bus,
   filter: Filter,
-  /** A user token is good for a minute, an export may take longer. */
+  /** A user token is valid for a minute, and an export may take longer. */
   userToken: () => Promise<string>,
 ): Promise<ReadableStream<Uint8Array>> {
   const id = randomUUID();

@@ -5,7 +5,7 @@ import type { User } from "../identity/user-desk.ts";
 import { EVENT_FEED } from "./event-feed.ts";
 import { routes } from "./route-table.ts";
 
-/** The answer of `GET /me`: who the credential stands for. */
+/** The answer of `GET /me`: the user of the credential. */
 export const Me = z.object({
   caller: z.string(),
   roles: z.array(UserRole),

@@ -32,7 +32,7 @@ test("one Idempotency-Key is one run and one call, and without it only a run has
   assert.equal(idOf(callTool), undefined);
 });
 
-test("names that are not known are refused, 20 of them are listed, and none reaches the prototype", () => {
+test("unknown names are refused, 20 of them are listed, and none reaches the prototype", () => {
   const route = routes.find(({ contract }) => contract === startRun) ?? assert.fail();
   const value = JSON.parse(
     `{"agent":"demo","input":"go","__proto__":{"runId":"x"},${Array.from({ length: 100 }, (_, key) => `"k${key}":1`).join()}}`,

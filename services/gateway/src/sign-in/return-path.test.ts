@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { returnPath } from "./return-path.ts";
 import { signInPage } from "./sign-in-page.ts";
 
-test("after signing in a person stays at the gateway, whatever the address says", () => {
+test("after signing in a person stays at the gateway, whatever the address is", () => {
   assert.equal(returnPath("/runs/r1?tab=events#e4"), "/runs/r1?tab=events#e4");
   const elsewhere = [
     undefined,
@@ -34,7 +34,7 @@ test("after signing in a person stays at the gateway, whatever the address says"
   );
 });
 
-test("a page shows texts of others as texts", () => {
+test("a page escapes texts of others", () => {
   const evil = `"><script>alert('1')</script>&`;
   const page = signInPage({ title: evil, text: evil, href: evil, link: evil, goesOn: true });
   assert.doesNotMatch(page, /<script|'1'/);

@@ -19,16 +19,16 @@ import { returnPath } from "./return-path.ts";
 import { signInPage } from "./sign-in-page.ts";
 
 export interface SignInParts extends AuthenticationParts {
-  /** Null where no provider is configured. */
+  /** Null when no provider is configured. */
   readonly oidc: Oidc | null;
   readonly logins: LoginStore;
   readonly now: () => number;
 }
 
-/** Sign-ins of one address in a minute, begun or ended; many people may be behind it. */
+/** The limit of sign-ins of one address in a minute, started or finished; many people may share it. */
 const SIGN_INS = 600;
 
-/** `/auth/*`: how a browser gets, shows and ends a session. */
+/** `/auth/*`: a browser starts, reads and ends a session here. */
 export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
   const loginCookie = new GatewayCookie("yard-login", parts.publicUrl, { sameSite: "Lax" });
   app.use("/auth/*", async (c, next) => {
@@ -48,7 +48,7 @@ export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
       const page = { title: "Not signed in", text: problem.message, goesOn: false };
       return c.html(
         signInPage({ ...page, href: "/auth/login", link: "Sign in again" }),
-        problem.status as 401, // the table's statuses all have a body
+        problem.status as 401, // The table's statuses all have a body.
       );
     }
   });
@@ -112,7 +112,7 @@ async function beginLogin(
   return c.redirect(url.href, 302);
 }
 
-/** The provider's answer counts once, in the browser that asked for it. */
+/** The provider's answer is accepted once, in the browser that started the sign-in. */
 async function finishLogin(
   c: Context<GatewayEnv>,
   parts: SignInParts,
@@ -136,7 +136,7 @@ async function finishLogin(
   return c.html(signInPage({ ...page, href: returnTo }));
 }
 
-/** Opens a session and gives it to the browser. */
+/** Opens a session and sets its cookie in the browser. */
 async function signInWith(
   c: Context<GatewayEnv>,
   parts: SignInParts,

@@ -17,7 +17,7 @@ const webhook: KeptWebhook = {
 };
 const failed: AttemptFailure = { error: "answered 500", isGone: false };
 
-/** How it is after attempts, each at an hour of the day. */
+/** Returns the webhook after attempts, each at an hour of the day. */
 function after(...attempts: [hour: number, failure: AttemptFailure][]): KeptWebhook {
   return attempts.reduce((one, [hour, failure]) => {
     const now = Date.parse("2026-01-01T00:00:00.000Z") + hour * HOUR;
@@ -35,7 +35,7 @@ test("a webhook is disabled by the first failure after nothing has succeeded for
   assert.deepEqual([then.status, then.reason], ["disabled", "failing"]);
 });
 
-test("a success in between begins the time anew", () => {
+test("a success in between restarts the time", () => {
   assert.deepEqual(after([1, failed], [20, null]), webhook);
   const again = after([1, failed], [20, null], [25, failed], [48, failed]);
   assert.deepEqual([again.status, again.failingSince], ["enabled", "2026-01-02T01:00:00.000Z"]);

@@ -1,9 +1,12 @@
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 
-/** How an attempt ended: null is success. */
+/** The result of an attempt: null is success. */
 export type AttemptFailure = { readonly error: string; readonly isGone: boolean } | null;
 
-/** How a webhook is after an attempt; null: as it was. It is disabled when its receiver is gone, and when nothing has succeeded for too long. */
+/**
+ * Returns the webhook after an attempt; null when it did not change. It is disabled when its receiver is gone, and when no
+ * delivery has succeeded for too long.
+ */
 export function afterAttempt(
   webhook: KeptWebhook,
   failure: AttemptFailure,

@@ -12,13 +12,13 @@ export interface DeliverParts {
   readonly guard: EgressGuard;
   readonly log: Log;
   readonly now: () => number;
-  /** Before the second attempt; each one later is four times as far away. */
+  /** The delay before the second attempt; each later one is four times as long. */
   readonly retryMs: number;
   readonly disableAfterMs: number;
 }
 
 export interface Deliveries {
-  /** Something may be due at once. */
+  /** Called when a delivery may be due at once. */
   wake(): void;
   /** Resolves when attempts under way have ended. */
   stop(): Promise<void>;
@@ -26,12 +26,12 @@ export interface Deliveries {
 
 const ATTEMPTS = 8;
 const AT_ONCE = 64;
-/** So that the addresses of one caller that do not answer take no place from others. */
+/** The limit per owner, so that unresponsive addresses of one caller do not block the deliveries of others. */
 const AT_ONCE_OF_OWNER = 16;
 const WAITS_MS = 100;
 const LOOK_MS = 1_000;
 
-/** Sends what is due, on every replica: each delivery is with one of them at a time. */
+/** Sends due deliveries, on every replica: each delivery is claimed by one of them at a time. */
 export function deliverDue(parts: DeliverParts): Deliveries {
   const { store, log, now } = parts;
   const underWay = new Map<Promise<void>, string>();
@@ -42,7 +42,7 @@ export function deliverDue(parts: DeliverParts): Deliveries {
 
   const begin = (subscription: Subscription, delivery: WebhookDelivery): void => {
     const attempt = attemptDelivery(parts, subscription, delivery)
-      // It is taken again when its time with this replica is over.
+      // The delivery is claimed again when this replica's claim expires.
       .catch((err: unknown) => log.warn({ err, webhook: delivery.webhookId }, "webhook not noted"))
       .finally(() => {
         underWay.delete(attempt);
@@ -137,7 +137,7 @@ async function send(
   return sendWebhook(guard, { secret, webhook }, delivery);
 }
 
-/** Writes down how a webhook is, when that is another way than it was. Returns why it is disabled from now on. */
+/** Stores the webhook's state when it has changed. Returns the reason when it is disabled. */
 async function note(
   { store, now, disableAfterMs }: DeliverParts,
   { webhook: { id } }: Subscription,

@@ -39,7 +39,7 @@ function subscription(changes: Partial<Subscription & Subscription["webhook"]> =
 const made = (subscriptions: Subscription[], one = event, agent: string | null = "triage") =>
   deliveriesOf(one, subscriptions, { now: 5, agentOf: () => Promise.resolve(agent) });
 
-test("a delivery is named after event and webhook, so that reading an event again makes no other one", async () => {
+test("a delivery is named after event and webhook, so that reading an event again creates no second one", async () => {
   const [delivery] = await made([subscription()]);
   assert.deepEqual(await made([subscription()]), [delivery]);
   assert.ok(delivery !== undefined);
@@ -51,7 +51,7 @@ test("a delivery is named after event and webhook, so that reading an event agai
   });
 });
 
-test("an event that is published again after a loss makes the same delivery, and another one with its number does not", async () => {
+test("an event that is published again after a loss becomes the same delivery, and another one with its number does not", async () => {
   const [delivery] = await made([subscription()]);
   const time = new Date("2026-01-01T00:00:09Z");
   const [repeated] = await made([subscription()], { ...event, sequence: 9, time });
@@ -61,7 +61,7 @@ test("an event that is published again after a loss makes the same delivery, and
   assert.notEqual(other?.id, delivery?.id);
 });
 
-test("a sequence number that is reused is behind the webhook's creation", async () => {
+test("a sequence number that is reused is after the webhook's creation", async () => {
   const afterMs = event.time.getTime();
   const after = subscription({ after: 9, afterMs });
   assert.deepEqual(await made([after]), []);
@@ -69,7 +69,7 @@ test("a sequence number that is reused is behind the webhook's creation", async 
   assert.equal((await made([after], { ...event, time })).length, 1);
 });
 
-test("only the owner's events behind the webhook's creation that fit its filter are delivered", async () => {
+test("only the owner's events after the webhook's creation that fit its filter are delivered", async () => {
   const fitting = [{}, { events: ["session.*", "run.*"] }, { events: ["*"] }, { agent: "triage" }];
   for (const changes of fitting)
     assert.equal((await made([subscription(changes)])).length, 1, JSON.stringify(changes));

@@ -8,7 +8,10 @@ import { deliveryIdOf, type Subscription, type WebhookDelivery } from "./subscri
 /** Larger events are delivered without their data; the receiver can read it. */
 const MOST_DATA_BYTES = 64 * 1024;
 
-/** The deliveries that an event becomes. `agentOf` names the agent of the run that an event is about; null: of no run, or unknown. */
+/**
+ * Returns the deliveries of an event. `agentOf` resolves with the agent of the event's run; null: the event has no run, or the
+ * agent is unknown.
+ */
 export async function deliveriesOf(
   event: StoredEvent,
   subscriptions: readonly Subscription[],
@@ -31,7 +34,7 @@ export async function deliveriesOf(
   const isOfAgents = wanted.some(({ webhook }) => webhook.agent !== null);
   const agent = isOfAgents ? await agentOf(event) : null;
   const data = JSON.stringify(payload);
-  // An event that the stream lost and that is published again has another place, and is the same to the receiver.
+  // The digest leaves out the position: an event that the stream lost and that is published again has another one, and is the same to the receiver.
   const digest = createHash("sha256").update(`${subject}\n${data}`).digest("hex").slice(0, 24);
   const isLarge = Buffer.byteLength(data) > MOST_DATA_BYTES;
   const body = JSON.stringify({
@@ -53,7 +56,7 @@ export async function deliveriesOf(
     }));
 }
 
-/** The position behind which its events begin. */
+/** The position after which the events of the subscription begin. */
 function beginOf({ after, afterMs }: Subscription): EventPlace {
   return { sequence: after, storedAtMs: afterMs };
 }

@@ -17,12 +17,12 @@ const webhook: KeptWebhook = {
   lastError: null,
 };
 
-test("a name is looked at each time that something is sent, and one with a private address gets nothing", async () => {
+test("a name is resolved at each attempt, and one with a private address gets no request", async () => {
   let asked = 0;
   const resolve = ((_name: string, _options: object, callback: (...found: unknown[]) => void) => {
     asked += 1;
     callback(null, [{ address: asked === 1 ? "10.0.0.1" : "169.254.169.254", family: 4 }]);
-  }) as unknown as typeof lookup; // the one overload that is called
+  }) as unknown as typeof lookup; // This is the one overload that is called.
   const guard = createEgressGuard({
     permitted: parsePrivateHosts(""),
     setting: "YARD_TEST",
@@ -45,7 +45,7 @@ test("a name is looked at each time that something is sent, and one with a priva
   assert.equal(asked, 2);
 });
 
-test("a name inside, a name that does not exist and one of nothing are the same to the owner of a webhook", async () => {
+test("an internal name, a name that does not exist and one without addresses look the same to the owner of a webhook", async () => {
   const answers = [
     [null, [{ address: "10.0.0.1", family: 4 }]],
     [Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" })],
@@ -54,7 +54,7 @@ test("a name inside, a name that does not exist and one of nothing are the same 
   const errors = [];
   for (const answer of answers) {
     const resolve = ((_name: string, _options: object, callback: (...found: unknown[]) => void) =>
-      callback(...answer)) as unknown as typeof lookup; // the one overload that is called
+      callback(...answer)) as unknown as typeof lookup; // This is the one overload that is called.
     const guard = createEgressGuard({ permitted: parsePrivateHosts(""), setting: "X", resolve });
     const sent = await sendWebhook(
       guard,

@@ -7,7 +7,7 @@ const [old, newer] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
 const of = (...keys: Buffer[]) => createWebhookSecrets(createSecretCipher(keys));
 const id = "whk-0123456789abcdef";
 
-test("what is kept of a secret is not the secret, and opens for its own webhook alone", () => {
+test("a stored secret is encrypted, and opens for its own webhook alone", () => {
   const { secret, kept } = of(old).make(id) ?? assert.fail("there is a key");
   assert.match(secret, /^whsec_[\w+/]{43}=$/);
   assert.ok(!kept.includes(secret.slice(6)));
@@ -16,7 +16,7 @@ test("what is kept of a secret is not the secret, and opens for its own webhook 
   assert.throws(() => of(newer).open(id, kept), /another key/);
 });
 
-test("a secret of before there was a key, and one of an older key, are kept with the newest", () => {
+test("a secret that is stored without a key, or with an older one, is stored with the newest", () => {
   const { secret, kept } = of(old).make(id) ?? assert.fail("there is a key");
   for (const before of [secret, kept]) {
     const renewed = of(newer, old).renewed(id, before) ?? assert.fail("it was not renewed");
@@ -26,7 +26,7 @@ test("a secret of before there was a key, and one of an older key, are kept with
   assert.throws(() => of(newer).renewed(id, kept), /another key/);
 });
 
-test("without a key none is made, and those of before are read", () => {
+test("without a key no secret is made, and stored plain secrets are read", () => {
   assert.equal(of().make(id), null);
   assert.equal(of().open(id, "whsec_abc"), "whsec_abc");
   assert.equal(of().renewed(id, "whsec_abc"), null);

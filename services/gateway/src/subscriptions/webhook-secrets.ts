@@ -3,15 +3,18 @@ import { SealError, type SecretCipher } from "@switchyard/service/secret-cipher"
 
 /** The secrets of webhooks, which are encrypted in Redis. */
 export interface WebhookSecrets {
-  /** Null: there is no key to keep one with. */
+  /** Creates a secret and its stored form; null when there is no key to encrypt it with. */
   make(id: string): { readonly secret: string; readonly kept: string } | null;
   /** Throws SealError when no key opens it. */
   open(id: string, kept: string): string;
-  /** As it is to be kept where that is another way: one of before there was a key, or of an older key. Throws as `open`. */
+  /**
+   * Returns the secret encrypted with the newest key when it is stored without a key or with an older one; null when it is
+   * current, or when there is no key. Throws as `open`.
+   */
   renewed(id: string, kept: string): string | null;
 }
 
-/** How it is shown; one that was kept before there was a key lies so in Redis, too. */
+/** The prefix of a secret's plain form, in which secrets without a key are also stored in Redis. */
 const PLAIN = "whsec_";
 
 export function createWebhookSecrets(cipher: SecretCipher | null): WebhookSecrets {
