@@ -73,8 +73,8 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
 }
 
 /**
- * Publishes the changes on streams of `subscriptions/listen`; each client then lists what it may use. `scopeOfRequest` returns
- * the only server whose changes the stream of the request under way gets, or null for all.
+ * Publishes the changes on streams of `subscriptions/listen`; each client then lists its own tools, resources and prompts.
+ * `scopeOfRequest` returns the only server whose changes the stream of the request under way gets, or null for all.
  */
 export function listChangesBus(
   changes: ListChanges,

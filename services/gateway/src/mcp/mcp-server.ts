@@ -144,7 +144,7 @@ function handleTasks(mcp: Server, parts: McpParts): void {
   });
 }
 
-/** Names what a list lacks in its metadata, for programs; the same servers are in the instructions, for models. */
+/** Names the missing servers of a list in its metadata, for programs; the instructions name the same servers, for models. */
 function missingMeta(missing: readonly Missing[]): { _meta?: Record<string, unknown> } {
   return missing.length === 0 ? {} : { _meta: { [MISSING]: missing } };
 }

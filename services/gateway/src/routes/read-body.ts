@@ -27,7 +27,7 @@ export function bodyLimits(maxBytes: number, limits: JsonLimits = REQUEST_LIMITS
   return { ...limits, maxBytes: least, maxDepth: Math.min(MAX_BODY_DEPTH, limits.maxDepth) };
 }
 
-/** Reads a JSON body, and refuses what is beyond the limits while it arrives. Throws a Problem. */
+/** Reads a JSON body, and refuses one over the limits while it arrives. Throws a Problem. */
 export async function readBody(c: Context<GatewayEnv>, limits: JsonLimits): Promise<Body> {
   const gauge = new JsonGauge(limits);
   const bytes = await readBytes(c, limits.maxBytes, gauge);

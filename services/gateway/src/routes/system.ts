@@ -12,7 +12,7 @@ const Endpoint = z.object({
   averageMs: z.number(),
 });
 
-/** The answer of `GET /system`: what `yard services` shows, and how long the queues are. */
+/** The answer of `GET /system`: the services that `yard services` shows, and the lengths of the queues. */
 export const System = z.object({
   services: z.array(
     z.object({
