@@ -105,7 +105,7 @@ export class AnswerCollector {
       this.#take(block, block.splitter.push(part.text));
     }
     if (part.providerMetadata !== undefined) block.providerOptions = part.providerMetadata;
-    // What is held back until a closing tag is decided when it is known why the answer ended.
+    // Held-back text is decided on once the reason for the answer's end is known.
     if (part.type !== "text-end" || this.#request.startsInReasoning === true) return;
     this.#texts.delete(part.id);
     this.#endText(block, { isCut: false });
@@ -172,7 +172,7 @@ export class AnswerCollector {
   }
 }
 
-/** What a provider wants back with a text stays with the answer in it. */
+/** The metadata that a provider wants returned with a text is stored on the answer part of it. */
 function partsOf({ parts, providerOptions }: TextBlock): TextPart[] {
   const answer = parts.findLast(({ type }) => type === "text") ?? parts.at(-1);
   if (answer !== undefined && providerOptions !== undefined)
@@ -204,7 +204,10 @@ function wholeNumber(value: number | undefined): number {
   return Math.min(Math.round(value), MAX_TOKENS);
 }
 
-/** The arguments as they came, without halves of characters; in place of what is nested too deeply, a text, which no tool accepts. */
+/**
+ * The arguments as received, without halves of characters. Arguments that are nested too deeply become a text, which no tool
+ * accepts.
+ */
 function storable(input: unknown): unknown {
   if (isNestedTooDeeply(input)) return `(nested deeper than ${MAX_NESTING} levels)`;
   const json = JSON.stringify(input) as string | undefined;

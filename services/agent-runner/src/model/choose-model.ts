@@ -1,6 +1,6 @@
 /**
- * The model that fits the wishes best: the first choice whose name has the first wish that any
- * choice has in it. Wishes only choose among what the operator offers; the first choice is for none.
+ * Chooses the model that fits the hints best: the first choice whose name contains the first hint that any choice contains. Hints
+ * only select among what the operator offers; without a match, the first choice is taken.
  */
 export function chooseModel(
   choices: readonly [string, ...string[]],

@@ -55,7 +55,7 @@ const complete = (request: Partial<Asked>) =>
     ...request,
   });
 
-test("one completion is asked of the model that a hint fits, within the tokens that are allowed", async () => {
+test("a completion uses the model that a hint matches, within the allowed tokens", async () => {
   chat.answer({ chunks: textChunks("Hel", "lo") });
   assert.deepEqual(await complete({ stopSequences: ["END"], temperature: 0.5 }), {
     model: "local/large",
@@ -75,7 +75,7 @@ test("one completion is asked of the model that a hint fits, within the tokens t
   ]);
 });
 
-test("an answer that was cut at its tokens says so, and an image goes along", async () => {
+test("an answer that was cut at its token limit is reported as cut, and an image is sent along", async () => {
   chat.answer({
     chunks: [chunk({ delta: { content: "Hel" } }), chunk({ delta: {}, finish_reason: "length" })],
   });
@@ -87,7 +87,7 @@ test("an answer that was cut at its tokens says so, and an image goes along", as
   assert.match(JSON.stringify(chat.requests.at(-1)?.["messages"]), /data:image\/png;base64,aGk=/);
 });
 
-test("without a model that can answer, and with one that fails, the caller is told which of the two it is", async () => {
+test("the error distinguishes a completion without a usable model from one whose model fails", async () => {
   const noModel = await complete({ hints: [] }).catch((error: unknown) => error);
   assert.ok(isError(noModel, completeModel, "no_model"), String(noModel));
   assert.match(noModel.message, /scripted\/plan only plays plans/);

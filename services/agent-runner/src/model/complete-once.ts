@@ -18,7 +18,7 @@ export interface CompletionOptions {
   readonly models: ModelRegistry;
   /** Shared with the runs of all runners. */
   readonly limiter: ProviderLimiter;
-  /** The models that a completion may take; the first is for who wishes none of them. */
+  /** The models that a completion may use; the first is the default without a matching hint. */
   readonly choices: readonly [string, ...string[]];
   readonly idleTimeoutMs: number;
 }
@@ -87,7 +87,7 @@ async function completeOnce(
     }
     throw error;
   } finally {
-    // What the model said is not lost for the count of a minute that is soon over.
+    // A failed update of the count, which covers a minute, must not lose the model's answer.
     if (held !== null) await limiter.settle(held.scope, held.tokens, used).catch(ignoreOutage);
   }
 }
@@ -96,7 +96,7 @@ function ignoreOutage(error: unknown): void {
   if (!(error instanceof StoreError)) throw error;
 }
 
-/** A server that samples does not wait for the provider's limits: it is told to come again. */
+/** A server that samples does not wait for the provider's limits: it is rejected with a time to retry. */
 async function permitFor(
   name: string,
   { messages, maxTokens }: Request,
@@ -112,7 +112,7 @@ async function permitFor(
   );
 }
 
-/** Images and sounds are not counted here: what they use is known afterwards. */
+/** Images and sounds are not counted here: their usage is known only after the call. */
 function textLength(messages: Request["messages"]): number {
   const parts = messages.flatMap(({ content }) => content);
   return parts.reduce((sum, part) => sum + (part.type === "text" ? part.text.length : 0), 0);

@@ -5,10 +5,10 @@ import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** About the tokens of an image: providers count 85 to 1,600, by its size. */
 const IMAGE_TOKENS = 1_500;
-/** Of a sound or a PDF: a guess, since both hold much that is no word. */
+/** A guess for sounds and PDFs, since both contain many bytes that are no text. */
 const BYTES_PER_TOKEN = 50;
 
-/** About how many tokens a request has: a quarter of its characters, and those of its files. */
+/** Estimates the tokens of a request: a quarter of its characters, plus those of its files. */
 export function tokensOf({
   instructions,
   messages,

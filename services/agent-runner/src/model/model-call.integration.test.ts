@@ -100,7 +100,7 @@ test("takes no more of a provider's figures and arguments than can be written do
   assert.equal(part.input, "(nested deeper than 256 levels)");
 });
 
-test("fails once for each attempt and says whether another one may help", async () => {
+test("fails once for each attempt and reports whether a retry may help", async () => {
   server.answer(
     { status: 429, headers: { "retry-after": "2" }, error: "slow down" },
     { status: 400, error: "bad request" },

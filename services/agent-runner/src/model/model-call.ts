@@ -21,8 +21,8 @@ import { providerTools, type ProviderTools } from "./provider-tools.ts";
 import { createRefusals, refusedTools } from "./refused-tools.ts";
 
 /**
- * Asks a model once and gives back its whole answer. No tool is executed here. Rejects with
- * ModelFailure, or with the signal's reason.
+ * Calls a model once and returns its whole answer. No tool is executed here. Rejects with ModelFailure, or with the signal's
+ * reason.
  */
 export function callModel(request: ModelRequest): Promise<ModelAnswer> {
   return inSpan(modelSpan(request.model), async (span) => {

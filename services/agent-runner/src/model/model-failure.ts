@@ -66,13 +66,13 @@ export class ModelFailure extends Error {
 const MAX_MESSAGE = 1_000;
 
 /**
- * What an error of the AI SDK means for the run. HTTP errors say themselves whether they may be
- * repeated; an error in mid-stream is a broken connection unless it says otherwise. The provider's
- * text is kept, its request and response are not: they hold the prompt.
+ * Converts an error of the AI SDK to the failure that the run handles. HTTP errors state themselves whether they may be retried;
+ * an error in mid-stream is a broken connection unless it states otherwise. The provider's text is kept, its request and response
+ * are not: they contain the prompt.
  */
 export function modelFailureOf(error: unknown, now: number): ModelFailure {
   if (error instanceof ModelFailure) return error;
-  // The SDK wraps what a `fetch` of ours rejects with.
+  // The SDK wraps the rejection of our own `fetch`.
   if (error instanceof Error && error.cause instanceof ModelFailure) return error.cause;
   if (error instanceof RuntimeFailure)
     return new ModelFailure(error.message, { isRetryable: error.isRetryable });
@@ -210,7 +210,7 @@ export function retryDelay(failure: ModelFailure, attempt: number, random: numbe
 export function backoffOf(failure: ModelFailure, attempt: number, random: number): number {
   const backoff = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS);
   const jittered = backoff * (0.75 + random / 2);
-  // A provider that wants a long pause is asked again after it; asking earlier makes it worse.
+  // The pause that a provider requests is respected: retrying earlier makes it worse.
   return Math.round(Math.min(Math.max(jittered, failure.retryAfterMs ?? 0), MAX_DELAY_MS));
 }
 

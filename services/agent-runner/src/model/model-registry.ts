@@ -39,7 +39,7 @@ export class ModelUnusable extends Error {
 export interface ModelRegistry {
   /** The model of agents that name none. */
   readonly defaultModel: string;
-  /** What can be chosen from, the built-in provider first; whether a key is there is looked up at each call. */
+  /** The providers to choose from, the built-in one first; whether a key exists is read at each call. */
   providers(): Promise<ModelProvider[]>;
   /**
    * The model of a `provider/model` name. Keys are read each time, so that a rotated key is used by
@@ -49,16 +49,16 @@ export interface ModelRegistry {
     name: string,
     run: { plan: Plan | null; input: RunInput; replay?: Recording | undefined },
   ): Promise<LanguageModelV4>;
-  /** What the file says of a model. */
+  /** The facts about a model from the file, with those that this runner learned. */
   factsOf(name: string): ModelFacts;
   /** Facts that this runner learns about models from their refusals; a part of all their facts. */
   readonly learned: Pick<LearnedModels, "noteRefusal" | "noteWindow" | "noteOutage">;
   /**
-   * Notes how the text of an answer began. The last answer counts, so a caller who makes a model write a closing tag delays the live text of one
-   * more answer and not of all.
+   * Notes how the text of an answer began. The last answer counts, so a caller who makes a model write a closing tag delays the
+   * live text of only one more answer.
    */
   noteAnswer(name: string, answer: Pick<ModelAnswer, "startedInReasoning">): void;
-  /** Whose limits a model falls under; null for one that is not a provider's. Rejects with ModelUnusable. */
+  /** Returns the scope of the limits that apply to a model; null for one that is not a provider's. Rejects with ModelUnusable. */
   scopeOf(name: string): Promise<ProviderScope | null>;
 }
 
@@ -67,7 +67,7 @@ export interface ModelFacts {
   readonly price: ModelPrice | null;
   /** Models to ask in its place while it cannot be reached. */
   readonly fallbacks: readonly string[];
-  /** Whether the model's text begins inside of its reasoning: by the file, else as its last answer did. */
+  /** True when the model's text begins inside its reasoning: as the file states, else as in its last answer. */
   readonly startsInReasoning: boolean;
   /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
   readonly isRuntime: boolean;
@@ -80,8 +80,8 @@ export interface ModelFacts {
   /** The earlier answers whose reasoning the provider accepts, as learned from its refusals. */
   readonly reasoningField: LearnedFacts["reasoningField"];
   /**
-   * How the provider's cache of the beginning of requests is used: `marks`, it caches what is marked; `key`, requests with the same key reach the
-   * same cache; `own`, it caches without being asked to, or not at all.
+   * How the provider caches the beginning of requests: `marks`, it caches the marked parts; `key`, requests with the same key
+   * reach the same cache; `own`, it caches by itself, or not at all.
    */
   readonly promptCache: "marks" | "key" | "own";
   /** True when the provider can keep the model to a form of answers, and has not refused it. */
@@ -146,7 +146,7 @@ export function createModelRegistry(
       // A CLI asks its provider itself, as often as it likes.
       if (settings.type === "runtime") return null;
       const credential = `${(await readKey(name, settings, env)) ?? ""} ${settings.baseURL ?? ""}`;
-      // Shared by all runners that have the key, and useless to whoever reads it.
+      // All runners with the same key share this digest, and the key cannot be derived from it.
       const digest = createHash("sha256").update(credential).digest("hex").slice(0, 16);
       return {
         key: `${provider}:${digest}`,
@@ -157,7 +157,7 @@ export function createModelRegistry(
   };
 }
 
-/** What the file says of a model, and what this runner has learned about it. */
+/** Merges the facts about the model in the file with those that this runner has learned about it. */
 function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): ModelFacts {
   const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
   const type = typeOf(name, config);
@@ -180,14 +180,14 @@ function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): Mo
 
 const FREE: ModelPrice = { input: 0, output: 0 };
 
-/** A plan or a recording: nobody is asked and nothing is paid. */
+/** True for a plan or a recording: no provider is called and nothing is paid. */
 function isBuiltIn(name: string): boolean {
   return name.startsWith("scripted/") || name === REPLAY_MODEL;
 }
 
 /**
- * Anthropic's models cache what is marked, also over OpenRouter: https://openrouter.ai/docs/features/prompt-caching. OpenAI routes requests by
- * their beginning and `prompt_cache_key`: https://platform.openai.com/docs/guides/prompt-caching
+ * Anthropic's models cache the marked parts, also over OpenRouter: https://openrouter.ai/docs/features/prompt-caching. OpenAI
+ * routes requests by their beginning and `prompt_cache_key`: https://platform.openai.com/docs/guides/prompt-caching
  */
 function promptCacheOf(
   name: string,
@@ -271,7 +271,7 @@ interface ModelChoice {
   readonly apiKey: string | null;
 }
 
-/** What an agent names that leaves the model to the CLI. */
+/** The model name with which an agent leaves the choice to the CLI. */
 const CLI_CHOOSES = "default";
 
 function openRuntime(

@@ -28,15 +28,18 @@ export interface ModelRequest {
   readonly startsInReasoning?: boolean;
   /** The text given to `onDelta` so far was reasoning, as a closing tag without an opening one shows; the answer follows. */
   readonly onTextVoid?: () => void;
-  /** Hears what an answer has used that began and did not end: as the provider says, else estimated. */
+  /** Called with the usage of an answer that began and did not end: as the provider reports it, else estimated. */
   readonly onBrokenOff?: (usage: Usage) => void;
   /** Called with the names of tools that the provider does not accept, before the request without them is sent. */
   readonly onToolsLeftOut?: (names: readonly string[]) => void;
-  /** True when the provider caches what is marked, and nothing else: the messages have their marks, and the system prompt gets one. Missing: false. */
+  /**
+   * True when the provider caches only marked parts: the messages have their marks, and the system prompt gets one. Missing:
+   * false.
+   */
   readonly hasCacheMarks?: boolean;
   /** JSON Schema of the answer's text, which the provider itself keeps the model to; missing: none. */
   readonly form?: Readonly<Record<string, unknown>>;
-  /** What a provider is told beside the prompt, by the provider's name. */
+  /** Options sent to a provider beside the prompt, by the provider's name. */
   readonly providerOptions?: SharedV4ProviderOptions;
 }
 
@@ -45,8 +48,8 @@ export interface ModelAnswer {
   readonly usage: Usage;
   readonly finishReason: FinishReason;
   readonly servedModel: string;
-  /** Whether the text began inside of reasoning that no tag opened; null without a text. */
+  /** True when the text began inside reasoning that no tag opened; null without a text. */
   readonly startedInReasoning: boolean | null;
-  /** What a runtime says that it cost, in US dollars; missing: its price says it. */
+  /** The cost that a runtime reports, in US dollars; missing: the cost is computed from the model's price. */
   readonly saidCostUsd?: number;
 }

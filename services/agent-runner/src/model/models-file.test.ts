@@ -35,7 +35,7 @@ test("without a file there is each provider whose usual key is set, and scripted
   await assert.rejects(registry.open("openai/gpt-x", run), { code: "unknown_model" });
 });
 
-test("refuses what is wrong, with the file and the place", () => {
+test("refuses an invalid file, with its path and the position of the mistake", () => {
   const cases: [string, RegExp][] = [
     ["{", /^models\.json is not JSON: /],
     ['{"provider":{}}', /^models\.json has errors: .*provider/],

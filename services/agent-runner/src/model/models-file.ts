@@ -12,7 +12,7 @@ const EnvName = z
 /** A key is named, never written here: `apiKeyEnv` is a variable, `apiKeyFile` a file with the key. */
 const keySource = { apiKeyEnv: EnvName.optional(), apiKeyFile: z.string().min(1).optional() };
 const baseUrl = z.url({ protocol: /^https?$/, error: "must be an http or https URL" });
-/** What all runners together may ask of the provider with this credential. */
+/** Limits for the requests of all runners together to the provider with this credential. */
 const limits = z
   .strictObject({
     requestsPerMinute: z.int().min(1).max(10_000_000).optional(),
@@ -29,16 +29,16 @@ const Host = z
     "must be a host like api.example.com, *.example.com or host:8443",
   );
 
-/** A coding CLI in the place of a model. Its command is the operator's: whoever sends an agent names none. */
+/** A coding CLI used as a model. The operator sets its command: an agent cannot name one. */
 const runtime = z
   .strictObject({
     type: z.literal("runtime"),
     cli: z.enum(CLIS),
     /** The program and its first arguments; left out: the CLI's usual name. */
     command: z.array(z.string().min(1).max(4_096)).min(1).max(64).optional(),
-    /** Variables that the CLI gets as they are here, beside those of its profile. */
+    /** Variables of the runner's environment that the CLI gets unchanged, beside those of its profile. */
     env: z.record(EnvName, z.string().max(8_192)).default({}),
-    /** `off`: the CLI may read what the runner may read. */
+    /** `off`: the CLI may read everything that the runner may read. */
     sandbox: z.enum(["bubblewrap", "off"]).default("bubblewrap"),
     /** Where the CLI may connect to from its sandbox beside its model: `host`, `host:port`, `*.host`; 443 without a port. */
     hosts: z.array(Host).max(64).default([]),
@@ -72,18 +72,21 @@ const MediaRange = z
     "must look like image/* or application/pdf",
   );
 
-/** What is known of one model; each field may be left out. */
+/** Facts about one model; each field may be left out. */
 export const ModelSettings = z.strictObject({
   /** Tokens that its window holds. */
   contextWindow: z.int().min(1_024).max(100_000_000).optional(),
   price: ModelPrice.optional(),
   /** True when its chat template writes the opening tag of its reasoning, so that its text has the closing tag alone. */
   startsInReasoning: z.boolean().optional(),
-  /** Whether requests mark what its provider is to cache, in Anthropic's form; missing: for Anthropic, and for Claude over OpenRouter. */
+  /**
+   * True when requests mark the parts that its provider is to cache, in Anthropic's form; missing: for Anthropic, and for Claude
+   * over OpenRouter.
+   */
   cacheMarks: z.boolean().optional(),
-  /** Whether its provider can keep the model to a form of answers (JSON Schema); missing: for `openai` alone. */
+  /** True when its provider can constrain answers to a JSON Schema; missing: for `openai` alone. */
   structuredOutputs: z.boolean().optional(),
-  /** Media types of files that it accepts, such as `image/*`; left out: those of its provider's usual models. */
+  /** Media types of files that it accepts, such as `image/*`; left out: the types that its provider's usual models accept. */
   accepts: z.array(MediaRange).max(32).optional(),
   /** Models to ask in its place, in this order, while it cannot be reached. */
   fallbacks: z.array(ModelName).max(8).default([]),

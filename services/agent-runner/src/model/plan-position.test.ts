@@ -44,7 +44,7 @@ test("plays a step again while its condition holds, and never more often than it
   assert.equal(worn.document.results["poll"]?.text, "pending");
 });
 
-test("says which condition has a pointer that is none", () => {
+test("names the condition whose pointer is invalid", () => {
   const plan = Plan.parse({
     steps: [{ when: { at: "/last/~2" }, calls: [{ tool: "t" }] }],
     answer: "x",

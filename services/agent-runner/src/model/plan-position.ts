@@ -2,13 +2,13 @@ import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
 import type { Plan, PlanCondition, PlanStep } from "@switchyard/contracts/plan";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
 
-/** What a call of a plan came to. */
+/** The result of a call in a plan. */
 export interface PlanResult {
   readonly text: string;
   readonly isError: boolean;
 }
 
-/** What the pointers of a plan look into. */
+/** The document that the pointers of a plan are resolved against. */
 export interface PlanDocument {
   readonly input: unknown;
   readonly results: Readonly<Record<string, PlanResult>>;
@@ -21,7 +21,7 @@ export interface PlayedTurn {
   readonly results: readonly PlanResult[];
 }
 
-/** Where a plan has come to. */
+/** The current position in a plan. */
 export interface PlanPosition {
   /** The step to play now; null when only the plan's answer is left. */
   readonly step: PlanStep | null;

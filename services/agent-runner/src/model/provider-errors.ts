@@ -19,8 +19,9 @@ const QUOTA_CODES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True when money or a daily quota is used up, which no pause of minutes changes. 402 is Payment Required at OpenRouter and DeepSeek; Gemini
- * names its quota in `QuotaFailure.violations[].quotaId` and ends those of a day in `PerDay…`; Anthropic says "Your credit balance is too low".
+ * True when money or a daily quota is used up, so that a pause of minutes does not help. 402 is Payment Required at OpenRouter and
+ * DeepSeek; Gemini names its quota in `QuotaFailure.violations[].quotaId`, and daily ones end in `PerDay…`; Anthropic returns
+ * "Your credit balance is too low".
  */
 export function isQuotaUsedUp({ status, body, text }: ProviderError): boolean {
   if (status === 402) return true;

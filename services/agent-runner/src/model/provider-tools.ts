@@ -21,8 +21,9 @@ const KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 const MAX_KEY = 64;
 
 /**
- * Adapts schemas for model providers, which refuse a whole request for one tool that they do not accept. The provider of the tool checks the
- * arguments by the original schema, so what is lost here costs a model another try, and never lets a wrong call through.
+ * Adapts schemas for model providers, which refuse a whole request because of one tool that they do not accept. The provider of
+ * the tool checks the arguments against the original schema, so a detail lost here costs a model another try, and never lets a
+ * wrong call through.
  */
 export function providerTools(offered: readonly OfferedTool[]): ProviderTools {
   const keys = new Map<string, ReadonlyMap<string, string>>();
@@ -56,7 +57,7 @@ function adaptedTool(tool: OfferedTool, renamed: Map<string, string>): OfferedTo
 const COMBINATIONS = ["allOf", "anyOf", "oneOf"] as const;
 const CONDITIONS = ["not", "if", "then", "else", "enum", "const", "dependentSchemas"] as const;
 
-/** The schema without combinations of others at its top; the hint describes them to the model in words. */
+/** Returns the schema without combinations of others at its top; the hint describes them to the model in words. */
 function withoutTopCombinations(root: Json): { readonly schema: Json; readonly hint: string } {
   const own = resolved(root, root);
   const isCombined = [...COMBINATIONS, ...CONDITIONS].some((keyword) => keyword in own);

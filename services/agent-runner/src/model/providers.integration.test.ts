@@ -50,7 +50,10 @@ const FILES = new Map([
   fileOf("b.pdf", "application/pdf", "%PDF-1.4"),
   fileOf("c.wav", "audio/wav", "RIFF\0\0\0\0WAVE"),
 ]);
-/** What a form of its own for each provider would have to keep: references, unions, `const` and maps, as Pydantic and zod write them. */
+/**
+ * A schema with everything that a separate form for each provider would have to support: references, unions, `const` and maps, as
+ * Pydantic and zod write them.
+ */
 const SCHEMA = {
   type: "object",
   properties: {
@@ -186,7 +189,7 @@ for (const protocol of Object.keys(PROVIDERS)) {
     assert.equal((await failureOf(ask(protocol))).isRetryable, true);
   });
 
-  test(`${protocol}: asks again when the provider fails in mid-answer, whatever it calls that`, async () => {
+  test(`${protocol}: retries when the provider fails in mid-answer, whatever its error is called`, async () => {
     server.answer({ text: ["one ", "two ", "three ", "four"], failsWith: "no more memory" });
     const failure = await failureOf(ask(protocol));
     assert.match(failure.message, /no more memory/);
@@ -194,7 +197,7 @@ for (const protocol of Object.keys(PROVIDERS)) {
   });
 }
 
-/** A model that thinks, and what its provider is told. */
+/** A model that thinks, and the effort that the request to its provider contains. */
 const THINKERS: Record<Protocol, { readonly model: string; readonly told: object }> = {
   chat: { model: "any", told: { reasoning_effort: "low" } },
   responses: { model: "gpt-5", told: { reasoning: { effort: "low" } } },
@@ -203,7 +206,7 @@ const THINKERS: Record<Protocol, { readonly model: string; readonly told: object
 };
 
 for (const [protocol, { model: id, told }] of Object.entries(THINKERS)) {
-  test(`${protocol}: is told how much to think in its own words, and nothing of it when nobody said it [F9]`, async () => {
+  test(`${protocol}: the request states the thinking effort in the provider's own field, and leaves it out when none is set [F9]`, async () => {
     const model = await registry.open(`${protocol}/${id}`, { plan: null, input: "x" });
     server.answer({ text: ["done"] }, { text: ["done"] });
     await ask(protocol, { model });

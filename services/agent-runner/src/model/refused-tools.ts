@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { APICallError } from "@ai-sdk/provider";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 
-/** Statuses with which providers refuse a request because of what is in it. */
+/** Statuses with which providers refuse the content of a request. */
 const REFUSED = new Set([400, 422]);
 /** References of providers that count tools instead of naming them: `tools.3`, `tools[3]`, `function_declarations[3]`. */
 const BY_POSITION = /(?:tools|functions|function_declarations)(?:\.|\[)(\d+)/g;

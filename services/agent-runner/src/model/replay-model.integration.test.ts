@@ -40,7 +40,7 @@ const replay = async (runId: string, { agent: name, input, output, recording }: 
   return endOf(runId);
 };
 
-/** A run of a model that looks at the weather and says what it is. */
+/** Records a run whose model looks up the weather and reports it. */
 async function recordedRun(runId: string): Promise<RecordedRun> {
   weather = "rain";
   server.answer(
@@ -70,7 +70,7 @@ test("a run of a real provider is played again without asking it, and its tools 
     assert.deepEqual([origin?.replayed, origin?.dictatedBy], [true, "cli"], "its token says so");
   const [started] = await lab.eventsUntil("again", "started");
   assert.equal(started?.payload["replayed"], true);
-  // What was played is a recording itself.
+  // A replayed run is a recording itself.
   assert.equal((await replay("once-more", await recordingOf("again")))?.name, "finished");
 });
 
@@ -164,7 +164,7 @@ test("an answer in a form is played in that form", async () => {
   assert.equal((await replay("formed-again", recorded))?.payload["output"], '{"sunny":true}');
 });
 
-test("what cannot be recorded or played is told", async () => {
+test("reports a run that cannot be recorded or replayed", async () => {
   const said = { input: "hello", session: "talk" };
   for (const runId of ["said-1", "said-2"]) {
     server.answer({ text: ["Hello."] });

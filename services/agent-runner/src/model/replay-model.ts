@@ -11,7 +11,7 @@ import { streamOf, type PlayedAnswer } from "./scripted-stream.ts";
 /** The name of a model that plays a recording back. */
 export const REPLAY_MODEL = "replay/recording";
 
-/** What a run tells the model beside the prompt, as provider options of this name. */
+/** Name of the provider options with which a run sends its position to the model, beside the prompt. */
 export const REPLAY_OPTIONS = "replay";
 
 /** Which recorded answer is wanted: the n-th one, counted from 0, or the summary of the first `upTo`. */
@@ -85,7 +85,7 @@ function playedPart(part: RecordedPart): LanguageModelV4Content {
     type: "tool-call",
     toolCallId,
     toolName: tool,
-    // What could not be read as JSON was kept as the text that it was.
+    // Input that is not valid JSON was stored as the original text.
     input: typeof input === "string" ? input : JSON.stringify(input),
   };
 }

@@ -18,7 +18,10 @@ const HOSTS: Readonly<Record<Cli, readonly string[]>> = {
   acp: [],
 };
 
-/** What a CLI in a sandbox shall not see, wherever its own program lies: keys of models, of the runner, and what lies beside them. */
+/**
+ * Returns the paths that a sandboxed CLI must not see, wherever its own program lies: keys of models, of the runner, and the files
+ * next to them.
+ */
 export function secretPaths(
   { providers }: Pick<ModelsConfig, "providers">,
   env: NodeJS.ProcessEnv,
@@ -27,7 +30,7 @@ export function secretPaths(
   return [...ofModels, ...privatePaths(env, homedir()).secret];
 }
 
-/** Where a CLI in a sandbox may connect to: its model, and what the operator names beside it. */
+/** Returns the hosts that a sandboxed CLI may connect to: its model's, and those that the operator adds. */
 export function runtimeHosts({
   cli,
   baseURL,

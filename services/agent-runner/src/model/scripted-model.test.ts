@@ -103,7 +103,7 @@ test("streams the same answer in pieces and counts characters / 4 as tokens", as
   assert.equal(finish?.type === "finish" && finish.usage.outputTokens.total, 3);
 });
 
-test("rejects with the step and the pointer when the plan asks for what is not there", async () => {
+test("rejects with the step and the pointer when the plan refers to a missing value", async () => {
   const broken = createScriptedModel(
     Plan.parse({
       steps: [{ calls: [{ tool: "read", with: { path: { $from: "/input/path" } } }] }],
@@ -201,7 +201,7 @@ test("streams in pieces of whole characters and takes broken arguments as they a
   assert.ok(streamed.some((part) => part.type === "tool-call" && part.input === "{broken"));
 });
 
-test("goes by the turns that the run tells it, whatever is left of the prompt", async () => {
+test("follows the turns that the run sends, whatever is left of the prompt", async () => {
   const { content } = await model.doGenerate({
     prompt: [user],
     providerOptions: {

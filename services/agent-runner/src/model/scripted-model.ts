@@ -29,15 +29,15 @@ export const SCRIPTED_MODEL = "scripted/plan";
 
 const MODEL_ID = "plan";
 
-/** What a run tells the scripted model beside the prompt, as provider options of this name. */
+/** Name of the provider options with which a run sends its turns to the scripted model, beside the prompt. */
 export const SCRIPTED_OPTIONS = "scripted";
 
 /**
- * A deterministic stand-in for a model: it plays a plan. Where it is in the plan is computed from
- * the answers and results so far, so a run that moves to another runner goes on where it was. They
- * come as provider options (`{ scripted: { turns } }`), because a prompt may have been compacted;
- * without them they are read from the prompt. Only failures on purpose are counted in memory: a
- * runner that takes the run over sees them again. Token counts are characters / 4.
+ * A deterministic model that plays a plan. Its position in the plan is computed from the answers and results so far, so a run that
+ * moves to another runner continues at the same position. They come as provider options (`{ scripted: { turns } }`), because a
+ * prompt may have been compacted;
+ * without them they are read from the prompt. Only intended failures are counted in memory: a runner that takes the run over
+ * repeats them. Token counts are characters / 4.
  */
 export function createScriptedModel(plan: Plan, input: RunInput): LanguageModelV4 {
   const failures = new Map<number, number>();
@@ -117,7 +117,7 @@ function argumentsOf(call: PlanCall, document: PlanDocument, where: string): str
   return call.raw ?? JSON.stringify(fillValue(call.with, document, where));
 }
 
-/** A script cannot understand what it summarises: it says so and keeps the lines that name calls. */
+/** A script cannot understand the text that it summarises: the summary states this and keeps the lines that name calls. */
 function summarise(options: LanguageModelV4CallOptions): PlayedTurnAnswer {
   const text = options.prompt
     .flatMap((message) => (message.role === "user" ? message.content : []))
