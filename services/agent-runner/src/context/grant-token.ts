@@ -12,7 +12,7 @@ export interface RunToken {
   readonly expiresAt: number;
 }
 
-/** Who a token is for. */
+/** The run and agent that a token is issued for. */
 export interface Grantee {
   readonly runId: string;
   readonly agent: string;
@@ -25,14 +25,14 @@ export interface Grantee {
   readonly session?: { readonly sessionId: string } | undefined;
   readonly origin?: SaidOrigin | undefined;
   readonly broughtBy?: StartedEntry["broughtBy"];
-  /** What the run thinks with. */
+  /** The model of the run. */
   readonly model: string;
   readonly replay?: StartedEntry["replay"];
   readonly replayed?: Dictation["replayed"];
   readonly dictatedBy?: Dictation["dictatedBy"];
 }
 
-/** A run at this moment: what the skills that it has read took away is not in its token any more. */
+/** Returns the grantee for the run's current state: tools that its activated skills removed are no longer in its token. */
 export function granteeOf({ started, toolLayers, model }: RunState): Grantee {
   return { ...started, toolLayers, model };
 }
@@ -76,7 +76,7 @@ export async function grantToken(
   );
   return { token, expiresAt: Date.parse(expiresAt), policyDigest };
 
-  /** Good for nothing but to hand down what the parent may. */
+  /** Mints a token that is used only to pass on the parent's permissions. */
   async function tokenOfParent(parentId: string, same: typeof options): Promise<string> {
     const entries = await load(parentId);
     if (entries.length === 0)

@@ -3,8 +3,8 @@ import { grantRun } from "@switchyard/contracts/policy-grants";
 import { RunRefused, RunStopped, Suspended } from "../signals/interruption.ts";
 
 /**
- * What it means to a run that exists that the policy minted no token for it: it waits for the end of a stop, is retried after a pause, or
- * fails. Any other error is returned as it is.
+ * Converts the policy's refusal to mint a token for an existing run: the run waits for the end of a stop, is retried after a
+ * pause, or fails. Any other error is returned as it is.
  */
 export function refusedToken(error: unknown): unknown {
   if (isError(error, grantRun, "stopped")) return new RunStopped(error.data, { cause: error });

@@ -13,7 +13,7 @@ import type { FileStore } from "../files/file-store.ts";
 import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import type { RunTokenKeeper } from "./run-token-keeper.ts";
 
-/** What all runs of a process are driven with. */
+/** The parts that all runs of a process are driven with. */
 export interface DriverParts {
   readonly bus: Bus;
   readonly peers: Peers;
@@ -29,7 +29,7 @@ export interface DriverParts {
   /** Records the starts of child runs. */
   readonly executions: ExecutionAudit;
   readonly metrics: RunnerMetrics;
-  /** Of the steps of all runs of this process. */
+  /** Turns for the steps of all runs of this process. */
   readonly turns: FairTurns;
   readonly modelIdleTimeoutMs: number;
   /** The time that a run keeps its slot while its models are unavailable; then it returns to the queue. */

@@ -7,9 +7,9 @@ import { granteeOf, grantToken, type RunToken } from "./grant-token.ts";
 const RENEW_BEFORE_MS = 5 * 60_000;
 
 interface Granted extends RunToken {
-  /** What it lets pass. */
+  /** The tools that the token allows. */
   readonly toolLayers: RunState["toolLayers"];
-  /** Whose calls it is for: another model may be kept from more. */
+  /** The model whose calls the token is for: another model may be allowed less. */
   readonly model: string;
 }
 
@@ -49,7 +49,7 @@ export class RunTokenKeeper {
     });
     const granted = await this.#pending;
     this.#current = granted;
-    // A skill may have been activated while the policy was asked.
+    // A skill may have been activated during the call to the policy.
     return this.#isOfRun(granted) ? granted.token : this.get();
   }
 
