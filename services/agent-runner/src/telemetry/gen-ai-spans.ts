@@ -42,7 +42,7 @@ export function modelSpan(model: {
   };
 }
 
-/** What is known when the model has answered. */
+/** Returns the attributes that are available once the model has answered. */
 export function answerAttributes({
   servedModel,
   usage,

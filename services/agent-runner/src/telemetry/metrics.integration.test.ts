@@ -51,7 +51,7 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
   const at = (name: string): number => metrics.get(name) ?? 0;
   assert.equal(at('yard_runs_total{outcome="failed"}'), 1);
   assert.ok(at('yard_runs_total{outcome="parked"}') >= 1);
-  // So that the first one is an increase for Prometheus.
+  // The counter starts at 0, so that Prometheus sees the first one as an increase.
   assert.equal(metrics.get('yard_runs_total{outcome="dead"}'), 0);
   assert.equal(at("yard_run_retries_total"), 1);
   assert.equal(at("yard_run_steps_total"), 6 + 13);

@@ -1,7 +1,7 @@
 import { durations, type Durations } from "@switchyard/service/metrics";
 import { Counter, Gauge, type Registry } from "prom-client";
 
-/** What the runner counts. Labels are from small fixed sets: no run, agent or tool names. */
+/** The metrics of the runner. Labels are from small fixed sets: no run, agent or tool names. */
 export interface RunnerMetrics {
   readonly runs: Counter<"outcome">;
   readonly rejected: Counter<"code">;
