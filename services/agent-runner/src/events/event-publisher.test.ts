@@ -9,7 +9,7 @@ const numbered = (seq: number, waitedMs = 0): RelayedRunEvent =>
 
 const eventAt = (seq: number): RunEvent => ({ contract: runFailed, seq, payload: {} });
 
-/** A publisher, the stream that it looks at, and what it hands to the relay. */
+/** Returns a publisher, the stream that it reads, and the events that it hands to the relay. */
 function publisher(isNew: boolean, published = 0) {
   const stream = { last: 0, looks: 0, server: "A", isForgotten: false };
   const pushed: RelayedRunEvent[] = [];
@@ -24,7 +24,7 @@ function publisher(isNew: boolean, published = 0) {
       return stream.last;
     },
     lostBehind: async (found, acknowledged) => {
-      made.push([eventAt(acknowledged + 1)]); // the run goes on meanwhile
+      made.push([eventAt(acknowledged + 1)]); // the run continues meanwhile
       if (stream.isForgotten) return [];
       return Array.from({ length: acknowledged - found }, (_, index) => eventAt(found + index + 1));
     },
@@ -34,7 +34,7 @@ function publisher(isNew: boolean, published = 0) {
   return { made, stream, pushed };
 }
 
-test("events of a new run are sent without a look, and those of a run that goes on after one", async () => {
+test("events of a new run are sent without a look, and those of a resumed run after one", async () => {
   const fresh = publisher(true);
   assert.equal(await fresh.made.isStored(numbered(1)), false);
   assert.equal(await fresh.made.isStored(numbered(2)), false);
@@ -46,7 +46,7 @@ test("events of a new run are sent without a look, and those of a run that goes 
   assert.equal(taken.stream.looks, 1);
 });
 
-test("what is sent again, since nobody said that it is stored, is looked for first", async () => {
+test("an event whose storage was not acknowledged is looked up before it is sent again", async () => {
   const { made, stream } = publisher(true);
   for (const seq of [1, 2, 3]) await made.isStored(numbered(seq));
   // The answers were lost, or came too late.
@@ -71,7 +71,7 @@ test("what had to wait is looked for first, since the next runner of the run may
   assert.equal(stream.looks, 1, "one look tells of all");
 });
 
-test("what a server that was started anew has lost is pushed again, before what follows it", async () => {
+test("events that a restarted server has lost are pushed again, before those that follow", async () => {
   const { made, stream, pushed } = publisher(true);
   made.push([1, 2, 3].map(eventAt));
   for (const event of pushed) {
@@ -117,7 +117,7 @@ test("a run that publishes nothing learns of it, too, once for each server", asy
   assert.equal(pushed.length, 3);
 });
 
-test("what the stream has forgotten with the years is not published again", async () => {
+test("events that the stream has expired are not published again", async () => {
   const { made, stream, pushed } = publisher(false, 3);
   stream.isForgotten = true;
   await made.verify();

@@ -9,11 +9,11 @@ export interface RelayedRunEvent extends RelayedEvent {
   readonly seq: number;
   /** Since when it waits to be sent, by a clock that does not go back. */
   readonly pushedAt: number;
-  /** How often its publisher had begun anew when it was pushed. */
+  /** The number of restarts of its publisher at the time that it was pushed. */
   readonly round: number;
 }
 
-/** What the runs of a process share to publish their events. */
+/** The parts that the runs of a process share to publish their events. */
 export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
 
 /**
@@ -24,17 +24,19 @@ export type LostBehind = (found: number, acknowledged: number) => Promise<readon
 
 /** For so long nothing that a runner sent can be stored twice: the stream knows the message ids. */
 const SURE_MS = eventStream.duplicateWindowMs / 2;
-/** What waits for longer, as in an outage, may have been sent by the next runner of the run: one that waits is let go meanwhile. */
+/**
+ * An event that waits for longer, as in an outage, may have been sent by the next runner of the run, since a waiting run is
+ * released meanwhile.
+ */
 const PROMPT_MS = 250;
 
 /**
- * Publishes the events of one run in their order, behind the run's back: the journal already has
- * the facts, so a run need not wait. The message id is the event's number, so an event that two
- * runners publish is stored once while the stream remembers ids. Before anything is sent later than that, before
- * anything is sent that had to wait, and before anything is sent again, the publisher looks at what the stream has.
- *
- * A nats-server that is alone acknowledges events before it has written them, and may have lost some when it is started again. Then the
- * publisher looks, too, and begins anew behind the last event that the stream still has.
+ * Publishes the events of one run in order and asynchronously: the journal already has the facts, so a run need not wait. The
+ * message id is the event's number, so the stream deduplicates an event that two runners publish as long as it remembers ids. The
+ * publisher reads the stream's last event before it sends anything later than that, anything that had to wait, and anything a
+ * second time.
+ * A single nats-server acknowledges events before it has written them, and may have lost some after a restart. The publisher then
+ * reads the stream too, and starts over behind the last event that the stream still has.
  */
 export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly signal: AbortSignal;
@@ -46,17 +48,17 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   readonly #server: () => string | null;
   #pushed: number;
   #published: number;
-  /** Events up to this one are in the stream, as it said when it was asked. */
+  /** Events up to this one were in the stream at its last reply. */
   #found = 0;
-  /** The last event that was sent since then: one up to this may be in the stream although nobody said so. */
+  /** The last event that was sent since then: events up to this one may be in the stream although they were not acknowledged. */
   #sent = 0;
-  /** When it was known last what the stream has, by a clock that does not go back. */
+  /** The time of the last reliable knowledge of the stream's state, by a monotonic clock. */
   #sureAt: number;
   #lookedAt = -Infinity;
   /** The server that had everything published so far, when it was known last. */
   #sureOf: string | null;
   #round = 0;
-  /** What is pushed while the journal is read for what the stream lost. */
+  /** Events that are pushed while the journal is read for those that the stream lost. */
   #held: RunEvent[] | null = null;
   /** The look that is under way. */
   #looking: Promise<void> | null = null;
@@ -69,7 +71,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     runId: string;
     requester: string;
     published: number;
-    /** True for a run that nobody can have published anything of. */
+    /** True for a run of which no runner can have published anything. */
     isNew: boolean;
     /** Asks for the number of the last event of the run in the stream. */
     lastSeq: () => Promise<number>;
@@ -127,8 +129,8 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   }
 
   /**
-   * Looks whether a server that was started since the last look still has what was acknowledged, and publishes what it has lost. Rejects
-   * when it cannot be reached.
+   * Checks whether a server that was started since the last check still has all acknowledged events, and publishes those that it
+   * has lost. Rejects when it cannot be reached.
    */
   async verify(): Promise<void> {
     if (this.#published > 0 && this.#sureOf !== this.#server()) await this.#look();
@@ -171,7 +173,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     this.#sureOf = server;
   }
 
-  /** Pushes what the stream has lost, and all behind it, once more. */
+  /** Pushes the events that the stream has lost, and all that follow, once more. */
   async #beginAnew(): Promise<void> {
     const pushed: RunEvent[] = [];
     this.#held = pushed;

@@ -4,10 +4,10 @@ import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/run-events";
 import { LiveText } from "./live-text.ts";
 
-/** Hears what a model writes in the steps of a run. */
+/** Receives the text that a model writes in the steps of a run. */
 export interface StepListener {
   readonly onDelta: (step: number, text: string) => void;
-  /** What was said of this step so far is void: the call is made again. */
+  /** The text of this step so far is void: the call is made again. */
   readonly onReset: (step: number) => void;
   /** The answer of this step is whole. */
   readonly onAnswered: (step: number) => void;

@@ -24,7 +24,7 @@ function told(pieces: readonly string[], { isEnded = true } = {}): string {
   return text;
 }
 
-test("tells the whole text, however it comes in pieces, without its secrets", () => {
+test("publishes the whole text, however it is split, without its secrets", () => {
   const secrets = [
     `use ${KEY} now`,
     `Bearer ${JWT}`,
@@ -55,12 +55,12 @@ test("tells the whole text, however it comes in pieces, without its secrets", ()
   );
 });
 
-test("tells all but the last words at once", () => {
+test("publishes all but the last words at once", () => {
   const text = "The quick brown fox jumps over the lazy dog";
   assert.equal(told([text], { isEnded: false }), "The quick brown fox jumps ");
 });
 
-test("says so when a step has more text than is told live", () => {
+test("marks a step whose text exceeds what is published live", () => {
   const text = told(Array.from({ length: 10_000 }, () => `word ${KEY.slice(0, 2)} `));
   assert.ok(text.length < 17_000);
   assert.match(text, /\n\[the rest is not told live\]$/);
@@ -81,7 +81,7 @@ test("begins anew with each step, and when a step is begun anew", () => {
 
 test("takes time in proportion to the text, however the text is made", () => {
   for (const piece of ["x", " ", "-----BEGIN ", "eyJ-", "a ", "Bearer "]) {
-    // Of the processor: on a busy machine the clock says nothing.
+    // Processor time is measured: on a busy machine the elapsed time proves nothing.
     const before = process.threadCpuUsage();
     told(Array.from({ length: 20_000 }, () => piece));
     const { user, system } = process.threadCpuUsage(before);

@@ -1,25 +1,25 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { redactText } from "@switchyard/service/redact";
 
-/** Of one step; what comes later is in the journal. In characters. */
+/** The limit for one step, in characters; the text beyond it is in the journal. */
 const MAX_SENT_CHARS = 16_384;
 const MORE = "\n[the rest is not told live]";
 /** No credential goes over more words than this; a key in PEM is known by its beginning. */
 const HELD_WORDS = 3;
 const HELD_CHARS = 512;
-/** Of a key, or of one word. */
+/** The limit for one key or one word, in characters. */
 const MAX_HELD = 16_384;
 
 type Tell = (step: number, delta: string) => void;
 
 /**
- * What a model writes, told as it comes, but without what looks like a secret. A secret may arrive in pieces, so the
- * last words are held back until more of the text, or its end, is there.
+ * Publishes the text of a model as it is written, without anything that looks like a secret. A secret may arrive in pieces, so the
+ * last words are held back until more of the text, or its end, has arrived.
  */
 export class LiveText {
   readonly #tell: Tell;
   #step = 0;
-  /** Whole words that were not told yet. */
+  /** Whole words that were not published yet. */
   #held = "";
   /** The beginning of the word that is being written. */
   #word = "";
@@ -35,7 +35,7 @@ export class LiveText {
     const end = startOfLastWords(delta, 0);
     if (end > 0) this.#held += this.#word + delta.slice(0, end);
     this.#word = end > 0 ? delta.slice(end) : this.#word + delta;
-    // One word of such a length is not text that anybody reads along.
+    // A word of such a length is not text that a person reads along.
     if (this.#word.length + this.#held.length > MAX_HELD) return this.#stop();
     if (end > 0) this.#tellSure();
   }
