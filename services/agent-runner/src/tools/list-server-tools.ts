@@ -10,7 +10,7 @@ import { cutBytes } from "@switchyard/contracts/cut-text";
 
 type Layers = readonly (readonly string[])[];
 
-/** What is kept of the reasons; they come from servers. */
+/** Limits for the stored reasons, which come from servers. */
 const MAX_REASONS = 20;
 const MAX_REASON_BYTES = 300;
 
@@ -47,7 +47,7 @@ export async function listServerTools(
   );
   for (let look = 1; ; look += 1) {
     const { tools, failures } = await peers.listTools({ token }, options);
-    // Another broker than the server's may answer, and it hears a moment later of what has connected.
+    // A broker other than the server's own may reply, and it is notified of new connections a moment later.
     const isLate = failures.some(({ server, status }) => {
       return status === "disconnected" && !refused.has(server) && isNew(server);
     });
@@ -66,7 +66,7 @@ const LOOK_AGAIN_MS = 150;
 
 const UNCONNECTED: ReadonlySet<ServerStatus> = new Set(["disconnected", "connecting"]);
 
-/** What a run that takes all tools there are does not name is missing only when it should be there. */
+/** A tool without a name of its own in the run's patterns is missing only when it should be there. */
 function missingOf(
   failures: readonly { server: string; status: ServerStatus; error: string }[],
   layers: Layers,
@@ -80,7 +80,7 @@ function missingOf(
     .map(({ server, error }) => ({ server, reason: cutBytes(error, MAX_REASON_BYTES) }));
 }
 
-/** Whether the run may use tools of a server at all, and if so, whether one of its patterns means this server. */
+/** Returns whether the run may use tools of a server at all, and if so, whether one of its patterns names this server. */
 export function namedIn(layers: Layers, server: string): "by name" | "with all" | "not" {
   let isNamed = false;
   for (const layer of layers) {

@@ -9,7 +9,7 @@ import { canName } from "./listed-tool.ts";
 const builtins = Object.keys(BUILTIN_TIERS).map(builtinToolRef);
 const ofServers = [mcpToolRef("files", "read_file"), mcpToolRef("web-2", "a.b")];
 
-test("a provider is asked whenever a tool of it can pass every layer", () => {
+test("a provider is queried whenever a tool of it can pass every layer", () => {
   const pattern = fc
     .oneof(
       fc.constantFrom("*", "mcp__*", "mcp_*", "read_*", "Read", "files.*", "files__read_file"),

@@ -5,7 +5,7 @@ import type { ListedTool } from "../core/tool-catalogue.ts";
 import type { Peers } from "../peers/peers.ts";
 import { listServerTools } from "./list-server-tools.ts";
 
-/** Who asks for tools, and which of them it may use at all. */
+/** The run that lists tools, and the layers of the tools that it may use at all. */
 export interface ListingRun {
   readonly token: string;
   readonly layers: readonly (readonly string[])[];
@@ -13,7 +13,7 @@ export interface ListingRun {
   readonly policed: readonly string[];
 }
 
-/** What a run may call at this moment. */
+/** The tools that a run may call at this moment. */
 export interface Listing {
   readonly tools: readonly ListedTool[];
   /** Own tools of the runner that the policy denies whatever their arguments are. */
@@ -23,8 +23,8 @@ export interface Listing {
 }
 
 /**
- * What the policy lets a run call, of every tool provider: built-in tools, then those of MCP servers, and what it
- * keeps from the run of the runner's own. A provider none of whose tools the run's layers can name is not asked.
+ * Lists the tools that the policy lets a run call, of every tool provider: built-in tools, then those of MCP servers, and the
+ * runner's own tools that the policy denies to the run. A provider none of whose tools the run's layers can name is not called.
  */
 export async function listProviderTools(
   peers: Pick<Peers, "listTools" | "ensureServer" | "listBuiltins" | "filterOwn">,
@@ -68,7 +68,7 @@ async function deniedOf(
 
 const NONE = { tools: [], unavailable: [] };
 
-/** False when a layer has only patterns of the other kind; `bare` are those of tools without a server. */
+/** False when a layer has only patterns of the other kind; `bare` patterns name tools without a server. */
 export function canName(kind: "bare" | "server", layers: readonly (readonly string[])[]): boolean {
   const other = kind === "bare" ? "server" : "bare";
   const isPossible = (pattern: string): boolean =>

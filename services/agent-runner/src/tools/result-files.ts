@@ -9,8 +9,8 @@ import { StoreError } from "@switchyard/service/store-error";
 import { FileRefused, type FileStore } from "../files/file-store.ts";
 
 /**
- * Stores the images, sounds and binary resources of a tool result, so that models can be given them. What cannot be stored stays what the text of the result
- * says of it: its type and its size. The same result again has the same files.
+ * Stores the images, sounds and binary resources of a tool result, so that models can receive them. Content that cannot be stored
+ * is represented only by its type and size in the text of the result. Storing the same result again yields the same files.
  */
 export async function storeResultFiles(
   content: readonly ContentBlock[],
@@ -19,7 +19,7 @@ export async function storeResultFiles(
   const stored: FilePart[] = [];
   for (const { base64, mediaType } of content.flatMap(bytesIn).slice(0, MAX_INPUT_FILES)) {
     if (base64.length > (MAX_FILE_BYTES * 4) / 3) continue;
-    // What servers call a file is not repeated to the model as the runner's own words.
+    // The file name that a server gives is not repeated to the model as the runner's own words.
     const name = `result-${stored.length + 1}`;
     const given = { name, mediaType, bytes: Buffer.from(base64, "base64") };
     try {

@@ -18,21 +18,21 @@ export interface ServerCall {
   readonly server: string | null;
   readonly tool: string;
   readonly args: Record<string, unknown>;
-  /** False when no catalogue has the tool: then nobody answering means that it does not exist. */
+  /** False when no catalogue has the tool: then a call without a responder means that the tool does not exist. */
   readonly isListed: boolean;
-  /** Whether a call whose outcome nobody knows is made once more, under another id. */
+  /** What to do with a call whose outcome is unknown: whether it is made once more, under another id. */
   readonly onUnknownOutcome: UnknownOutcome;
   /** True when an earlier attempt at it was sent, and what became of it is not known. */
   readonly mayHaveRun: boolean;
 }
 
-/** What a call needs of its run. */
+/** The parts of its run that a call needs. */
 export type CallContext = Pick<RunContext, "peers" | "tokens" | "files" | "signal" | "now"> & {
   readonly bus: Pick<Bus, "status">;
   readonly run: Pick<ActiveRun, "state" | "hold">;
 };
 
-/** Sends a call to its provider once, and gives back its result. Rejects with what the provider answered. */
+/** Sends a call to its provider once, and returns its result. Rejects with the provider's error. */
 export async function sendOnce(
   { callId, server, tool, args }: ServerCall,
   context: CallContext,
@@ -79,7 +79,7 @@ export async function sendOnce(
 
 const MANY = Number.POSITIVE_INFINITY;
 
-/** How often a call is sent at most within its time: failures in front of the tool may pass, the tool's own stand. */
+/** Returns how often a call is sent at most within its time: failures before the tool may pass, the tool's own are final. */
 export function attemptsFor(error: ServiceError, call: ServerCall): number {
   if (isError(error, callTool, "server_down")) return error.data.isReturning === true ? MANY : 1;
   switch (error.code) {
@@ -107,7 +107,7 @@ export function attemptsFor(error: ServiceError, call: ServerCall): number {
   }
 }
 
-/** True for an end that does not say whether the call was made: only the provider's record of it does. */
+/** True for an end that leaves open whether the call was made: only the provider's record of it states that. */
 export function isAmbiguous({ code, retryable }: ServiceError): boolean {
   return code === "disconnected" ? !retryable : AMBIGUOUS.has(code);
 }
@@ -117,10 +117,10 @@ const AMBIGUOUS: ReadonlySet<string> = new Set([
   "deadline_exceeded",
   "internal",
   "invalid_reply",
-  "payload_too_large", // the result may be what is too large
+  "payload_too_large", // the result may be the part that is too large
 ]);
 
-/** True for what a provider says of a call that was made, or may have been. All else is said of one attempt alone. */
+/** True for an error that describes a call that was made, or may have been. Every other error describes one attempt alone. */
 export function isOfTheCall({ code }: ServiceError): boolean {
   return OF_THE_CALL.has(code);
 }
@@ -155,14 +155,14 @@ const OUTAGE_CAUSES: ReadonlySet<string> = new Set([
   "stops_unknown",
 ]);
 
-/** A run that is handed over or lost goes on elsewhere with the same call; only these two end it. */
+/** A run that is handed over or lost continues elsewhere with the same call; only these two reasons end it. */
 function endsTheCall({ aborted, reason }: AbortSignal): boolean {
   return (
     aborted && (reason instanceof CancelRequested || (reason instanceof TimeOver && reason.endsRun))
   );
 }
 
-/** Nobody waits for it: the run ends either way, and a provider that is away has its own deadline. */
+/** The reply is not awaited: the run ends either way, and a provider that is away has its own deadline. */
 function stopAtProvider(
   { callId, server, token }: { callId: string; server: string | null; token: string },
   { peers, run }: CallContext,

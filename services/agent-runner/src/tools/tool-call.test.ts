@@ -112,7 +112,7 @@ test("an attempt of an earlier hold of the run counts as one without an answer",
   assert.equal(taken.kind === "tool-failed" && taken.code, "outcome_unknown");
 });
 
-test("a call that may have been made is made again, or a person is asked, where the agent wants that", async () => {
+test("a call that may have been made is made again, or a person is prompted, where the agent wants that", async () => {
   const again = asking(timedOut, isDown, done);
   const retried = await callServerTool({ ...call, onUnknownOutcome: "retry" }, again.caller);
   assert.equal(retried.kind === "tool-completed" && retried.callId, call.callId);
@@ -132,7 +132,7 @@ test("a server that is being connected again is waited for, one that is known to
   assert.equal(dead.asked.length, 2);
 });
 
-test("a server that does not come back within the time of the call fails it as what it is", async () => {
+test("a server that does not return within the time of the call fails the call with its own error", async () => {
   const { caller } = asking(isReturning);
   const step = await callServerTool(call, endingAt(Date.now() + 1_000, caller));
   assert.equal(step.kind === "tool-failed" && step.code, "server_down");

@@ -20,12 +20,12 @@ import {
 } from "./send-call.ts";
 
 /**
- * Calls a tool through its provider: the broker or the toolbox, whose errors have the same names. Every
- * failure of the tool, the policy or the provider is an outcome that the model is told; the promise rejects only when the run must stop or pause,
- * with RunStopped when an administrator stopped it.
- * Repeats carry the same call id, so the provider executes the call once; only a call whose outcome is
- * unknown gets another, where the agent wants it repeated. An attempt that was lost on its way makes the outcome unknown
- * unless a later one brings the provider's record of the call.
+ * Calls a tool through its provider: the broker or the toolbox, whose errors have the same names. Every failure of the tool, the
+ * policy or the provider is an outcome that the model receives; the promise rejects only when the run must stop or pause, with
+ * RunStopped when an administrator stopped it.
+ * Repeats carry the same call id, so the provider executes the call once; only a call whose outcome is unknown gets another id,
+ * where the agent wants it repeated. An attempt that was lost on its way makes the outcome unknown unless a later one returns the
+ * provider's record of the call.
  */
 export function callServerTool(call: ServerCall, context: CallContext): Promise<CallStep> {
   return inSpan(toolSpan(call), async (span) => {
@@ -61,7 +61,7 @@ async function callUntilAnswered(call: ServerCall, context: CallContext): Promis
       throw new Suspended("the bus has been down for the length of a tool call", { cause: error });
     }
     if (isLate && mayHaveRun && !isExtended) {
-      // Whoever has the call's record answers a repeat at once.
+      // The provider that has the call's record answers a repeat at once.
       isExtended = true;
       isLate = false;
       deadline = Math.min(context.now() + pauseMs + ASK_AGAIN_MS, latest);
@@ -73,12 +73,12 @@ async function callUntilAnswered(call: ServerCall, context: CallContext): Promis
 }
 
 /**
- * What ends a call at the run's time limit is the run, which says so. A call whose own time ended with it, or a moment
- * before, would be told to the model as failed, and the run could come to its end as if nothing had been.
+ * The run ends a call at the run's time limit, and reports it. A call whose own time ended with the run's, or a moment before,
+ * would be passed to the model as failed, and the run could finish as if it had stayed within its limit.
  */
 const BEYOND_LIMIT_MS = 5_000;
 
-/** What an attempt says stands for the call only when no other attempt may have been carried out. */
+/** The error of an attempt becomes the call's only when no other attempt may have been carried out. */
 function endOf(
   error: ServiceError,
   { call, context }: { readonly call: ServerCall; readonly context: CallContext },
@@ -103,7 +103,7 @@ function stopIn(error: ServiceError): StopInForce | null {
   return stopOfRun(error.data);
 }
 
-/** Goes on as the agent wants it for a call that may or may not have been made. */
+/** Continues as the agent wants after a call that may or may not have been made. */
 function outcomeUnknown(
   call: ServerCall,
   context: CallContext,
@@ -121,7 +121,7 @@ function outcomeUnknown(
   }
 }
 
-/** Makes a call once more whose outcome nobody knows. */
+/** Repeats a call whose outcome is unknown. */
 export async function callAgain(call: ServerCall, context: CallContext): Promise<CallStep> {
   const callId = `${call.callId}:again`;
   const repeat = { ...call, callId, onUnknownOutcome: "fail", mayHaveRun: true } as const;
