@@ -33,7 +33,7 @@ export function markedInstructions(content: string): SystemModelMessage {
   return { role: "system", content, providerOptions: MARK };
 }
 
-/** The last part has the mark: some providers read those of a message, and all read those of a part. */
+/** The mark is on the last part: some providers read the marks of a message, and all read the marks of a part. */
 function marked(message: ModelMessage): ModelMessage {
   switch (message.role) {
     case "user": {

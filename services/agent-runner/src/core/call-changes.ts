@@ -29,7 +29,7 @@ export function copiedTurn(
   return { step, content, finishReason, calls, heard: 0, model };
 }
 
-/** The step that stands in for a model's when a skill stands for a tool. */
+/** The step that replaces a model's when a skill maps directly to a tool. */
 export function skillDispatched(state: RunState, { callId }: EntryOf<"skill-dispatched">) {
   const { dispatch } = state.started;
   if (dispatch === undefined || state.turns.length > 0)
@@ -52,7 +52,7 @@ export function parked(
   return { turns: withCall(state, callId, { wait, resolution }) };
 }
 
-/** News about a wait that is over changes nothing. */
+/** A resolution of a wait that is over changes nothing. */
 export function resolved(state: RunState, entry: EntryOf<"wait-resolved">): Partial<RunState> {
   const call = openCalls(state).find(({ part }) => part.callId === entry.callId);
   if (call === undefined || call.wait === null || call.resolution !== null) return {};

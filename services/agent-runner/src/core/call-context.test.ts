@@ -61,7 +61,7 @@ test("an approver is shown agent, requester, input, the last text and the calls 
   assert.equal(callContextOf(state, "r1:9:9"), null);
 });
 
-test("what came after the call is no part of its context", () => {
+test("entries after the call are no part of its context", () => {
   const state = replay([
     startedEntry(),
     answer(1, "before", [{ n: 1 }]),

@@ -13,7 +13,7 @@ import type { CallState, RunState } from "./run-state.ts";
 const TEXT_BYTES = 4_096;
 const PREVIEW_BYTES = 1_024;
 
-/** The part of a run that a person is shown who decides about one of its calls; null when the run has no such call. */
+/** Returns the part of a run that is shown to the person who decides about one of its calls; null when the run has no such call. */
 export function callContextOf(
   { started, turns }: Pick<RunState, "started" | "turns">,
   callId: string,

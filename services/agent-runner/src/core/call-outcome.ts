@@ -16,7 +16,7 @@ export type CallOutcome = WithoutTime<
 /** The entry of a call that waits from now on, without its time. */
 export type Parked = WithoutTime<EntryOf<"tool-parked">>;
 
-/** What became of one attempt at a call. */
+/** The result of one attempt at a call. */
 export type CallStep = CallOutcome | Parked;
 
 /** The outcome of a call that has a result. */
@@ -29,11 +29,11 @@ export function answered(
     durationMs?: number;
     replayed?: boolean;
     skill?: SkillRef;
-    /** What the run may call from then on. */
+    /** The tools that the run may call from then on. */
     narrowing?: ToolNarrowing;
     /** Tools that the call found. */
     found?: string[];
-    /** Their digests, as the model is told about them. */
+    /** Digests of their descriptions in the model's request. */
     shown?: Readonly<Record<string, string>>;
     /** Its images, sounds and other files. */
     files?: FilePart[];
@@ -56,7 +56,7 @@ export function answered(
   };
 }
 
-/** The outcome of a call that was never sent, because nobody could carry it out. */
+/** The outcome of a call that was never sent, because no provider could carry it out. */
 export function failure(callId: string, code: string, message: string): CallOutcome {
   return { kind: "tool-failed", callId, code, message: cutWithNote(message, 4_096) };
 }

@@ -5,8 +5,8 @@ import type { OfferedTool } from "./tool-catalogue.ts";
 export const CALL_TOOL = "call_tool";
 
 /**
- * The tool by which a model calls what it found by a search. A found tool is not added to the list of tools: providers cache requests from the list
- * on, so each search would cost the whole request once more.
+ * The tool with which a model calls a tool that a search found. A found tool is not added to the list of tools: providers cache
+ * requests from the list on, so each search would cost the whole request once more.
  */
 export const callToolTool: OfferedTool = {
   name: CALL_TOOL,

@@ -13,7 +13,7 @@ const question: Wait & { reason: "question" } = {
 };
 const approval = { reason: "approval", approvalId: "a1", until } as const;
 
-test("a cancelled call is told as one that may have had its effect exactly when it may", () => {
+test("a cancelled call is reported as one that may have had its effect exactly when it may", () => {
   const told: [Partial<CallState>, RegExp][] = [
     [{}, /this call was not sent$/],
     [{ dispatched: true }, /was in flight; it may have had its effect$/],

@@ -24,7 +24,7 @@ export function childEnded(state: RunState, entry: EntryOf<"child-ended">): Part
   };
 }
 
-/** A child that nobody waits for may end before its call has its result. */
+/** A child whose result is not awaited may end before its call has its result. */
 export function earlyEnd(state: RunState, callId: string, at: string): Partial<RunState> {
   const child = state.children.find((known) => known.callId === callId && known.end !== null);
   const isAwaited = callOf(state, callId).wait !== null;

@@ -30,7 +30,7 @@ test("an answer in text ends the run with it", () => {
   });
 });
 
-test("an answer does not end a run whose latest message it has not heard", () => {
+test("an answer does not end a run whose latest message it has not received", () => {
   const steered: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
   const { end } = after([{ type: "text", text: "hello" }], [startedEntry(), steered]);
   assert.equal(end, null);
@@ -78,7 +78,7 @@ test("calls of tool providers are dispatched with the answer, as many as are sen
   assert.deepEqual(after(calls, undefined, { atOnce: 0 }), NOTHING);
 });
 
-test("a call of a tool that is not what the model was shown is not dispatched", () => {
+test("a call of a tool that differs from the one the model was shown is not dispatched", () => {
   const listed = { ...READ, description: "Reads, and tells others." };
   const changed = selectTools({ tools: [listed], layers: [], skills: [] });
   const called = [call(0, READ.name, {})];

@@ -7,9 +7,9 @@ import { goesToProvider } from "./sendable-call.ts";
 import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
 import { nextAction } from "./next-action.ts";
 
-/** What follows from an answer without anybody being asked. */
+/** The consequences of an answer that need no call to a service. */
 export interface Consequences {
-  /** Of calls of the tools that look into the run itself. */
+  /** Results of the calls of tools that read the run itself. */
   readonly results: readonly (CallOutcome & { readonly at: string })[];
   /** Calls that are sent as soon as this is written. */
   readonly dispatched: readonly EntryOf<"tool-dispatched">[];
@@ -17,8 +17,8 @@ export interface Consequences {
 }
 
 /**
- * What the journal alone says about an answer that came just now. It is written together with the answer, so that no
- * write is waited for in between. `now` is milliseconds since the Unix epoch, `atOnce` how many calls are sent side by side.
+ * Derives the consequences of a new answer from the journal alone. They are written together with the answer, so that no write is
+ * awaited in between. `now` is milliseconds since the Unix epoch, `atOnce` how many calls are sent side by side.
  */
 export function consequencesOf(
   state: RunState,

@@ -30,7 +30,7 @@ function seen(...entries: JournalEntry[]): string {
   return JSON.stringify(conversationOf(replay([startedEntry({ depthLeft: 1 }), ...entries])));
 }
 
-test("what a child run answered is marked as foreign, also when a skill started it and when nobody waited [D28]", () => {
+test("the answer of a child run is marked as foreign, also when a skill started it and when it was not awaited [D28]", () => {
   const child = { callId: "r1:1:0", childRunId: "sub-1" };
   const begun: JournalEntry = { kind: "child-started", at, agent: "helper", ...child };
   const ended: JournalEntry = {
@@ -53,7 +53,7 @@ test("what a child run answered is marked as foreign, also when a skill started 
   assert.ok(!seen(answered(1, "skill"), activated).includes("tool_output"));
 });
 
-test("nothing is said again as a message without a word, which providers refuse", () => {
+test("no turn is repeated as a message without text, which providers refuse", () => {
   const about = { step: 1, usage, finishReason: "stop" as const, servedModel: "m", durationMs: 1 };
   const blank: JournalEntry = {
     kind: "model-responded",

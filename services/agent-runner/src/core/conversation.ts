@@ -13,11 +13,11 @@ import type { RunMessage, RunState, Turn } from "./run-state.ts";
 /** The model that is to read a conversation. */
 export interface Reader {
   readonly provider: string;
-  /** Tokens of its window; missing: those of the run's start. */
+  /** Tokens of its window; missing: the window at the run's start. */
   readonly windowTokens?: number | undefined;
   /** The earlier answers whose reasoning its provider accepts as a field: all answers have it, those that have one, or none. */
   readonly reasoningField?: "always" | "own" | "never" | undefined;
-  /** True when its provider caches what is marked, and nothing else. Missing: false. */
+  /** True when its provider caches only marked parts. Missing: false. */
   readonly hasCacheMarks?: boolean;
 }
 
@@ -89,7 +89,7 @@ export function messagesFrom(
       continue;
     }
     said.push(...messages.slice(heard, turn.heard).map(saidBetween), ...messagesOf(turn, form));
-    // A run that goes on after an answer in prose wants it in its form.
+    // A run that continues after an answer in prose requires the answer in its form.
     if (output !== undefined && turn.calls.length === 0)
       said.push({ role: "user", content: REMINDER });
     heard = Math.max(heard, turn.heard);
@@ -97,7 +97,7 @@ export function messagesFrom(
   return [...said, ...messages.slice(heard).map(saidBetween)];
 }
 
-/** What came in between two steps stands where the model first heard it. */
+/** A message that came between two steps is placed where the model first received it. */
 function saidBetween({ by, text }: RunMessage): ModelMessage {
   return {
     role: "user",
@@ -220,7 +220,7 @@ function assistantPart(
   const provider =
     part.providerOptions === undefined || how.isForeign
       ? {}
-      : // The journal gives back what the provider sent, which was JSON.
+      : // The journal returns the provider's data, which was JSON.
         { providerOptions: part.providerOptions as ProviderOptions };
   if (part.type !== "tool-call") return { type: part.type, text: part.text, ...provider };
   const { tool, input } = asWritten(part);

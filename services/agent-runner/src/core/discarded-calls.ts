@@ -1,6 +1,6 @@
 import { addCost, addUsage, type Spent } from "./model-price.ts";
 
-/** What answers of a run used that broke off, until an entry of the journal tells it. */
+/** The usage of a run's answers that broke off, until an entry of the journal records it. */
 export class DiscardedCalls {
   #sum: Spent | null = null;
 
@@ -13,7 +13,7 @@ export class DiscardedCalls {
     this.#sum = { usage: addUsage(before, usage), costUsd: addCost(costBefore, costUsd) };
   }
 
-  /** Gives `write` the field for its entry; what is written is told. */
+  /** Passes the field for its entry to `write`; the recorded sum is then cleared. */
   async tell(write: (field: { readonly discarded?: Spent }) => Promise<void>): Promise<void> {
     const used = this.#sum;
     await write(used === null ? {} : { discarded: used });

@@ -34,7 +34,7 @@ export function isRevocable({ kind }: JournalEntry): boolean {
   return kind === "waiting" || kind === "finished";
 }
 
-/** True for entries that may follow a request to cancel: results of what was under way, and the end. */
+/** True for entries that may follow a request to cancel: results of calls that were under way, and the end. */
 export function mayFollowCancel({ kind }: JournalEntry): boolean {
   return AFTER_CANCEL.has(kind);
 }

@@ -1,6 +1,6 @@
 import type { JournalEntry } from "./journal-entry.ts";
 
-/** How many events an entry stands for; `run-events.ts` makes exactly as many. */
+/** Returns how many events an entry yields; `run-events.ts` makes exactly as many. */
 export function eventCountOf(entry: JournalEntry): number {
   switch (entry.kind) {
     case "started":

@@ -14,12 +14,12 @@ const OTHER_LIMIT = 4_096;
 const MAX_ENTRIES = 100;
 const MAX_ABRIDGED = 20;
 
-/** What things are looked up by, in a form that is checked where it comes in. */
+/** Fields that objects are looked up by; their form is validated on input. */
 const IDENTIFIER = /(?:Id|Digest)$|^(?:at|until|digest|key|by|requester|agent|model|skill|status)$/;
 
 /**
- * The facts of an event as they are told: events are for more eyes than the journal, so no text of it is long and none has
- * what looks like a secret. What that changed is named with its whole length and digest.
+ * Returns the facts of an event as they are published: more readers have access to events than to the journal, so every text is
+ * short and has nothing that looks like a secret. Each changed text is listed with its whole length and digest.
  */
 export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const safe: Record<string, unknown> = {};
@@ -38,7 +38,7 @@ export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<str
 export function shownText(text: string, limitBytes: number): string {
   const looked = cutText(text, 4 * limitBytes);
   const clean = redactText(looked);
-  // What was looked at may end in half a secret, which nothing recognises.
+  // The examined part may end in half a secret, which no pattern recognises.
   const sure = looked.length < text.length ? clean.slice(0, -limitBytes) : clean;
   return cutBytes(sure, limitBytes);
 }

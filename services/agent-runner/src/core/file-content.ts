@@ -1,18 +1,18 @@
 import type { FilePart } from "@switchyard/contracts/content-parts";
 import type { ModelMessage, UserContent } from "ai";
 
-/** The name under which a part of a message carries the file that it stands for. */
+/** The name of the provider options in which a message part carries its file. */
 const FILE_OPTIONS = "switchyard";
 
 type UserPart = Exclude<UserContent, string>[number];
 type FileMessagePart = Extract<UserPart, { type: "file" }>;
 
-/** What a user says with files. Their bytes are added when the request is sent, in the form of its provider. */
+/** Builds a user message with files. Their bytes are added when the request is sent, in the form of its provider. */
 export function userContent(text: string, files: readonly FilePart[]): UserContent {
   return files.length === 0 ? text : [{ type: "text", text }, ...files.map(placeholderOf)];
 }
 
-/** The digest stands for the bytes, so that a recorded request and a repeated one have the same digest. */
+/** The digest replaces the bytes, so that a recorded request and a repeated one have the same digest. */
 function placeholderOf(file: FilePart): FileMessagePart {
   return {
     type: "file",
@@ -23,7 +23,7 @@ function placeholderOf(file: FilePart): FileMessagePart {
   };
 }
 
-/** The file that a part stands for; null for any other part. */
+/** Returns the file that a part refers to; null for any other part. */
 export function fileIn(part: UserPart): FilePart | null {
   if (part.type !== "file") return null;
   const file = part.providerOptions?.[FILE_OPTIONS]?.["file"];

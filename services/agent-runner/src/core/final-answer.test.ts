@@ -33,7 +33,7 @@ test("a schema of another type becomes a property, and its references lead to th
   assert.deepEqual(inputSchema["$defs"], $defs);
 });
 
-test("an answer in a wrapped form is checked as what it wraps", () => {
+test("an answer in a wrapped form is checked without its wrapper", () => {
   const schema = { type: "array", items: { $ref: "#/$defs/Node" }, $defs };
   assert.equal(problemOfSchema(schema), null);
   const isTaken = (value: unknown) => !isRefused(takeFinalAnswer("r:1:0", { value }, schema));

@@ -43,7 +43,7 @@ function wrapped({ $defs, definitions, ...schema }: Schema): Schema {
   };
 }
 
-/** Accepts an answer that fits; any other is told what is wrong with it. */
+/** Accepts an answer that fits its schema; any other gets a result that lists its problems. */
 export function takeFinalAnswer(callId: string, input: unknown, schema: Schema): CallOutcome {
   const problems = problemsOfAnswer(schema, answerIn(schema, input));
   if (problems.length === 0) return answered(callId, { text: "accepted", isError: false });
@@ -73,10 +73,10 @@ export function answerInText(text: string, schema: Schema): string | null {
   }
 }
 
-/** A model that answers in another form, or in prose, is told so this often in a row before the run fails. */
+/** How often in a row a model that answers in another form, or in prose, is reminded before the run fails. */
 export const MAX_REMINDERS = 2;
 
-/** What a model is told that answered in prose. */
+/** The reminder sent to a model that answered in prose. */
 export const REMINDER = `Your answer was not taken: call the tool ${FINAL_ANSWER} with an answer in the required form.`;
 
 /** How often in a row the model's answer did not have its form, since the run began or was last retried. */

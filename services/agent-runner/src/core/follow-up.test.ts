@@ -49,7 +49,7 @@ test("the end of a task is announced with status, result, notes and figures [F9]
     assert.ok(said(followUpOf(failed(announce, code))).includes(`\nStatus: ${status}\n`));
 });
 
-test("a task that was cancelled is not announced: who did it knows, or has sent another message [F12]", () => {
+test("a task that was cancelled is not announced: the user who cancelled it is aware of it, or has sent another message [F12]", () => {
   const announce: RunFollowUp = { kind: "announce", to: DESK, label: null, endsSession: false };
   const cancelled: JournalEntry[] = [
     startedEntry({ followUp: announce }),
@@ -60,7 +60,7 @@ test("a task that was cancelled is not announced: who did it knows, or has sent 
   assert.equal(followUpOf(ended(undefined, "hello")), null);
 });
 
-test("two sessions answer each other until the turns are used up, then the chat of the asked one is told [F8]", () => {
+test("two sessions answer each other until the turns are used up, then the chat of the called one is notified [F8]", () => {
   const first = followUpOf(ended(converse, "All is well."));
   assert.ok(first?.kind === "say" && first.followUp?.kind === "converse");
   assert.deepEqual([first.session, first.agent], ["desk", "writer"]);

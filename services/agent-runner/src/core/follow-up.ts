@@ -8,14 +8,14 @@ import {
 } from "@switchyard/contracts/run-follow-up";
 import type { RunEnd, RunState } from "./run-state.ts";
 
-/** What the end of a run leads to: a message in a session, or one in a chat. */
+/** The action after the end of a run: a message in a session, or one in a chat. */
 export type FollowUp =
   | {
       readonly kind: "say";
       readonly session: string;
       readonly agent: string;
       readonly message: string;
-      /** What follows the run of this message. */
+      /** The follow-up of this message's run. */
       readonly followUp?: RunFollowUp;
       /** The session of the run that has ended is not needed any more. */
       readonly endsSession: boolean;
@@ -24,14 +24,14 @@ export type FollowUp =
 
 type Of<K extends RunFollowUp["kind"]> = Extract<RunFollowUp, { kind: K }>;
 
-/** Of a result that is announced; a message has room for 32,768. */
+/** The limit for an announced result; a message has room for 32,768. */
 const MOST_RESULT = 24_000;
 
-/** What follows a run that has ended, as its command says; null when nothing does. */
+/** Returns the follow-up of a run that has ended, as its command states; null when there is none. */
 export function followUpOf(state: RunState): FollowUp | null {
   const { end } = state;
   const { followUp } = state.started;
-  // Who cancelled it knows, and a message that takes its place has a follow-up of its own.
+  // The user who cancelled it is aware of it, and a message that replaces it has a follow-up of its own.
   if (followUp === undefined || end === null || end.status === "cancelled") return null;
   switch (followUp.kind) {
     case "announce":
@@ -81,7 +81,7 @@ function resultOf(end: Exclude<RunEnd, { status: "cancelled" }>): string {
   return text.length > MOST_RESULT ? `${cutText(text, MOST_RESULT)}\n…(truncated)…` : text;
 }
 
-/** The next turn of two sessions; behind the last one, what the chat of the one that was asked hears. */
+/** Returns the next turn of two sessions; after the last one, the message to the chat of the called session. */
 function conversed(output: string, followUp: Of<"converse">): FollowUp | null {
   const { speaker, requester, target, turnsLeft } = followUp;
   const isOver = isExactly(output, REPLY_SKIP);

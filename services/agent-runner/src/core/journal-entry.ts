@@ -17,17 +17,17 @@ import { StartedEntry } from "./started-entry.ts";
 import { Resolution, Wait } from "./wait.ts";
 
 /**
- * What a run did, one fact an entry, in the order it happened. A run is nothing but its journal:
- * the conversation, the events, the position to go on from are all computed from it. Only what is
- * new in a step is written, never the conversation so far.
+ * The facts of a run, one an entry, in the order in which they happened. A run consists only of its journal:
+ * the conversation, the events and the position to resume from are all computed from it. Each step writes only its new facts,
+ * never the conversation so far.
  */
 
 const at = Timestamp;
 const callId = CallId;
 
 /**
- * The run is to be cancelled. It is written by whoever takes the command, not by the holder of the
- * run; from here on no model or tool call begins.
+ * The run is to be cancelled. The replica that receives the command writes it, not the holder of the run; after it no model or
+ * tool call begins.
  */
 const CancelRequestedEntry = z.object({
   kind: z.literal("cancel-requested"),
@@ -35,7 +35,7 @@ const CancelRequestedEntry = z.object({
   ...Cancellation.shape,
 });
 
-/** A run that has failed or was cancelled goes on. */
+/** A run that has failed or was cancelled resumes. */
 const RetriedEntry = z.object({
   kind: z.literal("retried"),
   at,
@@ -45,7 +45,7 @@ const RetriedEntry = z.object({
   streamSequence: z.int().positive(),
 });
 
-/** Written by whoever brings the answer or the news, like the two below. */
+/** Written by the replica that delivers the answer or the notification, like the two below. */
 const WaitResolvedEntry = z.object({
   kind: z.literal("wait-resolved"),
   at,
@@ -59,7 +59,7 @@ const ChildEndedEntry = z.object({
   callId,
   childRunId: RunId,
   status: z.enum(["succeeded", "failed", "cancelled", "dead"]),
-  /** The child's output, or what it failed of. */
+  /** The child's output, or the reason of its failure. */
   text: z.string(),
 });
 
@@ -72,7 +72,7 @@ const SteeredEntry = z.object({
   streamSequence: z.int().positive().optional(),
 });
 
-/** What answers used that broke off before this, and that are not part of the run; missing: nothing. */
+/** Usage of answers that broke off before this entry and are not part of the run; missing: none. */
 const discarded = z
   .object({ usage: Usage, costUsd: z.number().nonnegative().nullable() })
   .optional();
@@ -92,7 +92,7 @@ const StoppedEntry = z.object({ kind: z.literal("stopped"), at, ...StopInForce.s
 /** Written by the runner that finds the stop lifted. Another stop may be in force: the policy refuses the next request then. */
 const StopLiftedEntry = z.object({ kind: z.literal("stop-lifted"), at });
 
-/** Somebody let the run go on, with other limits or the same. Only those that the command names are here. */
+/** A user resumed the run, with other limits or the same. Only the limits that the command names are here. */
 const LimitsChangedEntry = z.object({
   kind: z.literal("limits-changed"),
   at,
@@ -128,7 +128,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     finishReason: FinishReason,
     /** The model that answered, as the provider names it. */
     servedModel: z.string(),
-    /** The model that was asked, by its name in the configuration; missing in older journals: the run's. */
+    /** The model that was called, by its name in the configuration; missing in older journals: the run's. */
     model: ModelName.optional(),
     /** In US dollars; null when the price is not known; missing in older journals. */
     costUsd: z.number().nonnegative().nullable().optional(),
@@ -137,11 +137,11 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     durationMs: z.number().nonnegative(),
     /** How many of the run's messages the model was given; missing: none. */
     heard: z.int().nonnegative().optional(),
-    /** Digests of the tools that the model was told about for the first time, or anew, by name. */
+    /** Digests of the tools that were new or changed in the model's request, by name. */
     shown: z.record(z.string(), z.string()).optional(),
     discarded,
   }),
-  /** A summary stands for the first `upTo` answers from now on, because the model's window is nearly full. */
+  /** A summary replaces the first `upTo` answers from here on, because the model's window is nearly full. */
   z.object({
     kind: z.literal("compacted"),
     at,
@@ -162,7 +162,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     kind: z.literal("tool-completed"),
     at,
     callId,
-    /** Cut to what is kept of a result; a model observes a part of it at a time. */
+    /** Cut to the stored size of a result; a model observes a part of it at a time. */
     text: z.string(),
     /** Size of the whole text. */
     textBytes: z.int().nonnegative(),
@@ -172,9 +172,9 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     replayed: z.boolean(),
     /** Set when the call activated a skill. */
     skill: SkillRef.nullable(),
-    /** What the run may call from then on, when that skill takes tools away. */
+    /** The tools that the run may call from then on, when that skill removes tools. */
     narrowing: ToolNarrowing.optional(),
-    /** Set when the call found tools, which can be called from then on, with their digests as the model is told about them. */
+    /** Set when the call found tools, which can be called from then on, with the digests of their descriptions in the result. */
     found: z.array(z.string()).optional(),
     shown: z.record(z.string(), z.string()).optional(),
     /** Images, sounds and other files of the result. */
@@ -198,7 +198,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     /** The policy's, for a child of the tool `agent`; missing in older journals. */
     decision: Decision.optional(),
   }),
-  /** A skill stands for a tool: this is the run's only step, and no model made it. */
+  /** A skill maps directly to a tool: this is the run's only step, and no model made it. */
   z.object({ kind: z.literal("skill-dispatched"), at, callId }),
   WaitResolvedEntry,
   ChildEndedEntry,
@@ -209,7 +209,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   LimitsChangedEntry,
   z.object({ kind: z.literal("finished"), at, output: z.string() }),
   z.object({ kind: z.literal("failed"), at, failure: RunFailure, discarded }),
-  /** Runners died of the run one after the other; a retry lets it go on. */
+  /** Several runners in a row died while they worked on the run; a retry resumes it. */
   z.object({ kind: z.literal("dead"), at, failure: RunFailure }),
   CancelRequestedEntry,
   /** The end of a run that was to be cancelled; every call has a result. */

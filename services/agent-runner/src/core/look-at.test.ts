@@ -6,19 +6,19 @@ import { lookAt, RECHECK_MS } from "./look-at.ts";
 const run = { status: "waiting", wakeAt: 0, heldUntil: 0, restsUntil: 0, events: 2, published: 2 };
 const NOW = 1_000_000_000_000;
 
-test("forgets what is gone or has ended", () => {
+test("forgets a run that is gone or has ended", () => {
   assert.deepEqual(lookAt(null, NOW), { next: "forget" });
   for (const status of ["succeeded", "failed", "cancelled", "dead"]) {
     assert.deepEqual(lookAt({ ...run, status }, NOW), { next: "forget" });
   }
 });
 
-test("wakes a run whose time has come, and one that was woken and that nobody took", () => {
+test("wakes a run whose time has come, and one that was woken and that no runner took", () => {
   assert.equal(lookAt({ ...run, wakeAt: NOW }, NOW).next, "wake");
   assert.equal(lookAt({ ...run, status: "running" }, NOW).next, "wake");
 });
 
-test("wakes a run whose last events nobody published, whether it has ended or waits", () => {
+test("wakes a run whose last events were not published, whether it has ended or waits", () => {
   for (const status of ["succeeded", "dead", "waiting"])
     assert.equal(lookAt({ ...run, status, published: 1 }, NOW).next, "wake");
 });
@@ -37,7 +37,7 @@ test("leaves a run alone that waits on, and one that is in work", () => {
   assert.deepEqual(resting, { next: "later", atMs: NOW + 2 }, "its message comes again by itself");
 });
 
-test("looks again at every run that has not ended, soon", () => {
+test("soon rechecks every run that has not ended", () => {
   const facts = fc.record({
     status: fc.constantFrom("waiting", "running"),
     wakeAt: fc.oneof(fc.constant(0), fc.integer({ min: NOW - 1e6, max: NOW + 1e9 })),

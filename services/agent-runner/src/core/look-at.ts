@@ -1,13 +1,13 @@
-/** What the store says about a run; times are milliseconds since the Unix epoch. */
+/** The facts about a run in the store; times are milliseconds since the Unix epoch. */
 export interface RunFacts {
   readonly status: string;
-  /** When it goes on by itself; 0: never. */
+  /** When it continues by itself; 0: never. */
   readonly wakeAt: number;
   /** A runner works on it until then, unless it renews its claim. */
   readonly heldUntil: number;
   /** It was left in order, and until then it is left alone, or the queue delivers its message again. */
   readonly restsUntil: number;
-  /** How many events its journal stands for, and up to which the stream surely has them. */
+  /** How many events its journal yields, and up to which the stream surely has them. */
   readonly events: number;
   readonly published: number;
 }
@@ -22,7 +22,7 @@ export const FACTS = [
   "published",
 ] as const;
 
-/** Of a command that could not become a run when somebody tried last. */
+/** Facts of a command that could not become a run at the last attempt. */
 export const KEPT: RunFacts = {
   status: "kept",
   wakeAt: 0,
@@ -44,19 +44,19 @@ export function factsIn(columns: readonly (string | null)[]): RunFacts | null {
 export type Look =
   | { readonly next: "forget" }
   | { readonly next: "later"; readonly atMs: number }
-  /** A wake-up is due or was lost, or whoever was to publish the last events has died. */
+  /** A wake-up is due or was lost, or the runner that had to publish the last events has died. */
   | { readonly next: "wake"; readonly atMs: number };
 
-/** How long news may be without effect when the runner that brought it died before it told anybody. */
+/** How long an entry may stay without effect when the runner that wrote it died before it sent the wake-up. */
 export const RECHECK_MS = 60_000;
 const FIRST_LOOK_MS = 5_000;
 /** A wake-up that came to nothing for so long is sent again. */
 export const REPEAT_MS = 30_000;
 
-/** For so long, whoever has brought a run to its end or to a wait publishes the events that are left. */
+/** The time in which a runner that ended or parked a run publishes the remaining events. */
 export const PUBLISH_MS = 5_000;
 
-/** What a sweep does about a run that is due. Null facts: there is none, or it is kept no longer. */
+/** Decides what a sweep does about a run that is due. Null facts: there is none, or it has expired. */
 export function lookAt(facts: RunFacts | null, nowMs: number): Look {
   if (facts === null) return { next: "forget" };
   const { status, wakeAt } = facts;
@@ -67,7 +67,7 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
         return { next: "wake", atMs: nowMs + REPEAT_MS };
       return { next: "later", atMs: nextLook(wakeAt, nowMs) };
     case "running": {
-      // A claim ends with its runner. Whether a message of the run is left then, nobody can tell from here.
+      // A claim ends with its runner. The store does not show whether a message of the run is left then.
       const claimedUntil = Math.max(facts.heldUntil, facts.restsUntil);
       if (claimedUntil > nowMs)
         return { next: "later", atMs: Math.min(claimedUntil, nowMs + RECHECK_MS) };
@@ -81,15 +81,15 @@ export function lookAt(facts: RunFacts | null, nowMs: number): Look {
 }
 
 /**
- * When to look first at a run that is about to be let go: what it waits for may have come while nobody
- * could tell it.
+ * Returns when to check first a run that is about to be released: the event that it waits for may have come before a wake-up could
+ * be sent.
  */
 export function firstLook(wakeAt: number, nowMs: number): number {
   const soon = nowMs + FIRST_LOOK_MS;
   return wakeAt > 0 ? Math.min(wakeAt, soon) : soon;
 }
 
-/** When to look again at a run that goes on at `wakeAt`, or never by itself (0). */
+/** Returns when to recheck a run that continues at `wakeAt`, or never by itself (0). */
 export function nextLook(wakeAt: number, nowMs: number): number {
   const recheck = nowMs + RECHECK_MS;
   return wakeAt > 0 ? Math.min(wakeAt, recheck) : recheck;

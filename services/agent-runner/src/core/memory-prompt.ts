@@ -7,8 +7,8 @@ export const MEMORY_RULE =
   "A memory without its text can be read with memory_read.";
 
 /**
- * What an agent kept, as it is shown to its next run, before the task; the texts cannot close the marks that they stand in. It changes from run to
- * run, so it is behind everything that a provider may have in its cache from the run before.
+ * Formats the agent's memories for its next run, before the task; the texts cannot close the marks that enclose them. They change
+ * from run to run, so they come after everything that a provider may have cached from the run before.
  */
 export function memoryText(memories: readonly RecalledMemory[], kept: number): string {
   if (memories.length === 0) return "";

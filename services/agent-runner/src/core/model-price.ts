@@ -11,14 +11,14 @@ export const ModelPrice = z.strictObject({
 });
 export type ModelPrice = z.infer<typeof ModelPrice>;
 
-/** What model calls have used. */
+/** The usage and cost of model calls. */
 export interface Spent {
   readonly usage: Usage;
   /** In US dollars; null when the price of one is not known. */
   readonly costUsd: number | null;
 }
 
-/** What a model call cost, in US dollars; null when the price is not known. */
+/** Returns the cost of a model call in US dollars; null when the price is not known. */
 export function costOf(usage: Usage, price: ModelPrice | null): number | null {
   if (price === null) return null;
   const { inputTokens, outputTokens, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage;

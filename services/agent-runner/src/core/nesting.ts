@@ -1,4 +1,4 @@
-/** What is nested deeper is nobody's work, and to write it down would overflow the stack. */
+/** Deeper nesting occurs in no real data, and serializing it would overflow the stack. */
 export const MAX_NESTING = 256;
 
 /** True when arrays and objects lie in each other deeper than that. It looks no deeper itself. */

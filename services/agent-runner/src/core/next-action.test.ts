@@ -18,7 +18,7 @@ test("finishes with the text of an answer without calls", () => {
   assert.deepEqual(nextAction(state, SOON), { action: "finish", output: "text 1" });
 });
 
-test("makes only the calls that have no result, then asks again", () => {
+test("makes only the calls that have no result, then calls the model again", () => {
   const entries = [startedEntry(), answer(1, 2)];
   const some = replay([...entries, failure("r1:1:0")]);
   const action = nextAction(some, SOON);
@@ -77,7 +77,7 @@ test("does not sell a broken answer as a success", () => {
 });
 
 test("the text beside the last calls is the answer of a model that adds nothing", () => {
-  const empty = { ...answer(2, 0, "stop"), content: [] } as JournalEntry; // without its parts
+  const empty = { ...answer(2, 0, "stop"), content: [] } as JournalEntry; // an answer without its parts
   const entries = [startedEntry(), answer(1, 1), failure("r1:1:0"), empty];
   assert.deepEqual(nextAction(replay(entries), SOON), { action: "finish", output: "text 1" });
   const more = [...entries.slice(0, 3), answer(2, 0, "stop")];
@@ -90,7 +90,7 @@ test("ends a run that is to be cancelled before anything else", () => {
   assert.equal(nextAction(replay(entries), late).action, "cancel");
 });
 
-test("goes on after a retry at the first step without a result, with the limits that it brings", () => {
+test("resumes after a retry at the first step without a result, with the limits that it sets", () => {
   const limits = { maxSteps: 1, maxToolCalls: null, timeoutMs: 60_000 };
   const entries = [startedEntry({ limits }), answer(1, 1), failure("r1:1:0"), FAILED];
   const raised = replay([...entries, retried({ maxSteps: 2 })]);
@@ -129,7 +129,7 @@ test("waits at a limit until it is changed, or until it is counted anew", () => 
   assert.equal(replay([...done, reached(until), waiting, wokenAt(until)]).atLimit, null);
 });
 
-test("asks again after a retry for an answer that broke off, and keeps a whole one", () => {
+test("a retry repeats an answer that broke off, and keeps a whole one", () => {
   const broken = replay([startedEntry(), answer(1, 0, "length"), FAILED, retried({})]);
   assert.deepEqual(nextAction(broken, SOON), { action: "call-model", step: 1 });
   const cancelled: JournalEntry = { kind: "cancelled", at: AT };
@@ -146,7 +146,7 @@ test("asks three times in a row for an answer in its form, and again after a ret
   const goesOn: [JournalEntry[], number][] = [
     [[...refused(1), ...refused(2)], 3],
     [[answer(1, 0, "stop"), ...refused(2)], 3],
-    // It went on with its work in between.
+    // The run made progress in between.
     [[...refused(1), ...refused(2), answer(3, 1), failure("r1:3:0"), ...refused(4)], 5],
   ];
   for (const [entries, step] of goesOn)
@@ -166,7 +166,7 @@ test("asks three times in a row for an answer in its form, and again after a ret
   }
 });
 
-test("makes the failed call of a skill that stands for a tool again after a retry", () => {
+test("a retry repeats the failed call of a skill that maps directly to a tool", () => {
   const dispatch = { tool: "t", input: {} };
   const skilled: JournalEntry = { kind: "skill-dispatched", at: AT, callId: "r1:1:0" };
   const entries = [startedEntry({ dispatch }), skilled, failure("r1:1:0")];
@@ -177,7 +177,7 @@ test("makes the failed call of a skill that stands for a tool again after a retr
   assert.equal(made.action === "call-tools" && made.calls[0]?.part.callId, "r1:1:0");
 });
 
-test("the result of a skill that stands for a tool has the form that the command asks for, or the run fails", () => {
+test("the result of a skill that maps directly to a tool has the form that the command requires, or the run fails", () => {
   const started = startedEntry({
     dispatch: { tool: "t", input: {} },
     output: { type: "object", required: ["n"] },

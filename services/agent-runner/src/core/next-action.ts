@@ -7,19 +7,21 @@ import { unusableAnswer } from "./unusable-answer.ts";
 import { firstUntil, isParked } from "./waits-of.ts";
 import { openCalls, type CallState, type RunState, type Turn } from "./run-state.ts";
 
-/** What a runner does next. */
+/** The next action of a runner. */
 export type NextAction =
   | { readonly action: "call-model"; readonly step: number }
   | { readonly action: "call-tools"; readonly calls: readonly CallState[] }
-  /** Every open call waits, or the run itself does: no runner is needed until the first of their times, or until there is news. */
+  /**
+   * Every open call waits, or the run itself does: no runner is needed until the first of their times, or until an event arrives.
+   */
   | { readonly action: "park"; readonly until: string | null }
-  /** A skill stands for a tool: its call is the run's only step. */
+  /** A skill maps directly to a tool: its call is the run's only step. */
   | { readonly action: "dispatch-skill" }
   | { readonly action: "finish"; readonly output: string }
   | { readonly action: "fail"; readonly failure: RunFailure }
   /** The run came to one of its limits; whether it waits there or ends, its limits say. */
   | { readonly action: "limit"; readonly reached: ReachedLimit & { readonly until: null } }
-  /** Ends the run; the open calls get a result that says so. */
+  /** Ends the run; the open calls get a result that states this. */
   | { readonly action: "cancel" }
   | { readonly action: "stop" };
 
@@ -94,7 +96,7 @@ export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
   return { code: "limit_exceeded", message };
 }
 
-/** The tool's result is the run's, and nobody comments on it or brings it into another form. */
+/** The tool's result is the run's; no model comments on it or converts it. */
 function afterDispatch({ turns: [turn], started }: RunState): NextAction {
   const result = turn?.calls[0]?.result ?? null;
   if (result === null) return { action: "dispatch-skill" };
@@ -107,7 +109,7 @@ function afterDispatch({ turns: [turn], started }: RunState): NextAction {
   return { action: "fail", failure: { code: "invalid_answer", message } };
 }
 
-/** An answer of a given form ends the run by its tool; one in another form or in prose is asked for again. */
+/** An answer of a given form ends the run by its tool; after one in another form or in prose the model is reminded. */
 function endWithForm(state: RunState, last: Turn): NextAction | null {
   const { output: schema = {} } = state.started;
   const accepted = acceptedAnswer(last, schema);

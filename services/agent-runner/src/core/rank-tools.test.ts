@@ -9,7 +9,7 @@ const tools = [
   { name: "mcp__db__query", description: "Runs SQL on the orders database" },
 ];
 
-test("ranks tools by what a run is about, and keeps the order of the others [A25]", () => {
+test("ranks tools by how well they fit a run's topic, and keeps the order of the others [A25]", () => {
   const names = (about: string) => rankTools(tools, about).map(({ name }) => name);
   assert.equal(names("count the orders in the database")[0], "mcp__db__query");
   assert.equal(names("send a message to Ann")[0], "mcp__mail__sendMessage");

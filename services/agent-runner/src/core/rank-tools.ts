@@ -1,18 +1,18 @@
 import MiniSearch from "minisearch";
 import { cutText } from "@switchyard/contracts/cut-text";
 
-/** What a tool is found by. */
+/** The fields of a tool that a search reads. */
 export interface RankedTool {
   readonly name: string;
   readonly description: string;
 }
 
-/** More of a text says nothing new about what is wanted. */
+/** A longer query does not improve the ranking. */
 const MAX_QUERY = 4_000;
 
 /**
- * The tools by how well their names and descriptions fit what a run is about (BM25), the best first.
- * Those that nothing is known of follow in their own order, so the result is always the whole list.
+ * Sorts the tools by how well their names and descriptions fit a run's topic (BM25), the best first.
+ * Tools without a match follow in their own order, so the result is always the whole list.
  */
 export function rankTools<T extends RankedTool>(tools: readonly T[], about: string): T[] {
   const fits = fittingTools(tools, about);
@@ -20,7 +20,7 @@ export function rankTools<T extends RankedTool>(tools: readonly T[], about: stri
   return [...fits, ...tools.filter((tool) => !found.has(tool))];
 }
 
-/** Only those tools that have a word in common with the text, the best first. */
+/** Returns only the tools that have a word in common with the text, the best first. */
 export function fittingTools<T extends RankedTool>(tools: readonly T[], about: string): T[] {
   const index = new MiniSearch<{ id: number; name: string; description: string }>({
     fields: ["name", "description"],

@@ -8,7 +8,7 @@ export function recordedRequest(state: RunState): RecordedRequest {
   const { runId, instructions, session } = state.started;
   const messages = conversationOf(state);
   const answered = messages.findLastIndex(({ role }) => role === "assistant") + 1;
-  // Calls are named after their run, also in what the model reads of them, and skills may name their session.
+  // Call ids contain the run's id, also in the text that the model reads, and skills may name their session.
   const digest = (value: unknown): string =>
     createHash("sha256")
       .update(
@@ -26,7 +26,7 @@ export function recordedRequest(state: RunState): RecordedRequest {
   };
 }
 
-/** Stands for the id of the run that is recorded, or played. */
+/** Replaces the id of the run that is recorded or replayed. */
 export const RUN = "{run}";
 
 /** Signatures and cache marks are new in every run, and no recording has them. */

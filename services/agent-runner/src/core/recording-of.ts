@@ -6,7 +6,7 @@ import { applyEntry, startOf } from "./replay.ts";
 import type { RunState } from "./run-state.ts";
 import { recordedRequest, RUN } from "./recorded-request.ts";
 
-/** What the models of a run have answered; null when there is no answer yet, or the run begins with what was said before it. */
+/** Returns the answers of a run's models; null when there is no answer yet, or the run begins with an earlier conversation. */
 export function recordingOf(entries: readonly JournalEntry[]): Recording | null {
   const [first, ...rest] = entries;
   if (first?.kind !== "started" || first.fork !== undefined) return null;
@@ -34,7 +34,7 @@ export function recordingOf(entries: readonly JournalEntry[]): Recording | null 
 
 function recordedAnswer(state: RunState, entry: EntryOf<"model-responded">): RecordedAnswer {
   const { heard = 0, content, finishReason, usage, servedModel } = entry;
-  // What was said while the model was answering was not part of the question.
+  // A message that came while the model was answering was not part of the request.
   const question = { ...state, messages: state.messages.slice(0, heard) };
   return {
     request: recordedRequest(question),

@@ -2,8 +2,8 @@ import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { CallState, RunState } from "./run-state.ts";
 
 /**
- * How often the call of the last answer that came most often was made with the same arguments and had the
- * same result. Asking again for something that changes is not a repetition.
+ * Counts how often the most repeated call of the last answer was made with the same arguments and the same result. Repeating a
+ * call whose result changes is not a repetition.
  */
 export function repeatsOf({ turns }: RunState): number {
   const last = turns.at(-1)?.calls ?? [];

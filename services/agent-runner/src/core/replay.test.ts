@@ -51,7 +51,7 @@ test("never asks for a finished model or tool call again, wherever a runner stop
   );
 });
 
-test("gives every tool call of the conversation exactly one result before the model is asked", () => {
+test("gives every tool call of the conversation exactly one result before the model is called", () => {
   fc.assert(
     fc.property(journals, (entries) => {
       for (let length = 1; length <= entries.length; length += 1) {

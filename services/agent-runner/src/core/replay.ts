@@ -80,7 +80,7 @@ export function applyEntry(state: RunState, entry: JournalEntry): RunState {
   return after;
 }
 
-/** What was asked of an entry before it is written is asked again when it is. */
+/** Caches the state that an entry leads to, since it is computed before the entry is written and once more when it is. */
 const applied = new WeakMap<
   JournalEntry,
   { readonly before: RunState; readonly after: RunState }
@@ -211,7 +211,7 @@ function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> 
   };
 }
 
-/** Those that a command names replace the others. */
+/** The limits that a command names replace the others. */
 function withLimits(now: StartedEntry["limits"], wanted: RunLimits): StartedEntry["limits"] {
   const named = Object.entries(wanted).filter(([, value]) => value !== undefined);
   return { ...now, ...Object.fromEntries(named) };
@@ -221,7 +221,7 @@ function messageIn({ at, by, message: text }: EntryOf<"steered">): RunMessage {
   return { at, by, text };
 }
 
-/** The model is asked again for an answer that broke off; a whole one is the run's output. */
+/** An answer that broke off is requested again; a whole one is the run's output. */
 function isBroken({ calls, finishReason }: Turn): boolean {
   return calls.length === 0 && ["length", "content-filter", "error"].includes(finishReason);
 }
@@ -249,7 +249,7 @@ function answered(state: RunState, entry: EntryOf<"model-responded">): Partial<R
   };
 }
 
-/** A limit that is counted anew at a time holds nobody from then on. */
+/** A limit whose period restarts at a given time no longer blocks the run from then on. */
 function endOfLimit({ atLimit }: RunState, { at }: JournalEntry): Partial<RunState> {
   const until = atLimit?.until ?? null;
   return until !== null && Date.parse(at) >= Date.parse(until) ? { atLimit: null } : {};
@@ -279,7 +279,7 @@ export function withDiscarded(state: RunState, entry: JournalEntry): RunState {
   return { ...state, ...spent(state, entry.discarded) };
 }
 
-/** Usage and cost with those of one more model call. */
+/** Adds the usage and cost of one more model call. */
 function spent(
   state: RunState,
   { usage, costUsd = null }: Pick<EntryOf<"model-responded">, "usage" | "costUsd">,

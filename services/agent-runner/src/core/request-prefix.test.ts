@@ -138,7 +138,7 @@ const SUMMARY = {
   costUsd: null,
 };
 
-/** As the result of a search changes it. */
+/** Returns the state after a search found the tool. */
 function withFound(state: RunState, name: string): RunState {
   const found = [...state.found, name];
   return { ...state, found, shownTools: { ...state.shownTools, [name]: "digest" } };

@@ -99,7 +99,7 @@ test("previews of arguments and results show no secrets", () => {
   assert.equal(told?.payload["preview"], `${"x".repeat(1_000)} [redacted]`);
 });
 
-test("no text of an event is long or has a secret, and its whole length and digest are told", () => {
+test("no text of an event is long or has a secret, and its whole length and digest are published", () => {
   const key = ["AK", "IA", "Q3".repeat(8)].join("");
   const long = `${key} ${"x".repeat(80_000)} ${key}`;
   const started = startedEntry({ labels: { password: "opensesame", note: `use ${key}` } });
@@ -163,7 +163,7 @@ test("no text of an event is long or has a secret, and its whole length and dige
   ]);
 });
 
-test("tells what is short and harmless as it is", () => {
+test("publishes short and harmless text unchanged", () => {
   fc.assert(
     fc.property(journals, (entries) => {
       for (const { payload } of eventsOf(entries)) assert.equal(payload["abridged"], undefined);

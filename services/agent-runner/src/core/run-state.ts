@@ -29,7 +29,7 @@ export interface CallState {
   /** Set while the call waits for something, and then what ended the wait. */
   readonly wait: Wait | null;
   readonly resolution: Resolution | null;
-  /** What the model observes; null while there is no result. */
+  /** The result that the model observes; null while there is none. */
   readonly result: CallResult | null;
 }
 
@@ -52,7 +52,7 @@ export interface ChildState {
   readonly agent: string;
   /** Null while its end is not known here. */
   readonly end: { readonly status: ChildStatus; readonly text: string } | null;
-  /** What the policy said of starting it, where it was asked. */
+  /** The policy's decision about starting it, where it was queried. */
   readonly decision?: Decision;
 }
 
@@ -77,34 +77,34 @@ export interface Compaction {
   readonly summary: string;
 }
 
-/** A run as its journal tells it. */
+/** The state of a run, computed from its journal. */
 export interface RunState {
   readonly started: StartedEntry;
-  /** Those of the start, and what retries changed. */
+  /** The limits of the start, with the changes of retries. */
   readonly limits: StartedEntry["limits"];
   /** When the time limit began to count, and for how long since then the run has waited, in milliseconds. */
   readonly clockFrom: string;
   readonly waitedMs: number;
   /** Set while no runner is needed. */
   readonly waiting: { readonly since: string; readonly until: string | null } | null;
-  /** Set while an administrator's stop keeps the run from going on. */
+  /** Set while an administrator's stop keeps the run from continuing. */
   readonly stopped: EntryOf<"stopped"> | null;
   /** Set while the run waits at a limit; its time is `until`. */
   readonly atLimit: EntryOf<"limit-reached"> | null;
   readonly children: readonly ChildState[];
   readonly messages: readonly RunMessage[];
   readonly turns: readonly Turn[];
-  /** How many of them were there when the run began or was last retried. */
+  /** How many of the turns existed when the run began or was last retried. */
   readonly firstOwnTurn: number;
   readonly skills: readonly SkillRef[];
-  /** What the skills that the model activated take away, in the order of their activation. */
+  /** The tools that the activated skills remove, in the order of their activation. */
   readonly narrowings: readonly ToolNarrowing[];
-  /** Layers of tool patterns: those of the start and of the skills since then. */
+  /** Layers of tool patterns from the start and from the skills since then. */
   readonly toolLayers: readonly (readonly string[])[];
   readonly toolCalls: number;
   /** The summary that replaces the first answers of the conversation, and earlier messages of its session. */
   readonly compaction: Compaction | null;
-  /** Digests of the tools as the model was last told about them, by name. */
+  /** Digests of the tools as the model last received them, by name. */
   readonly shownTools: Readonly<Record<string, string>>;
   /** Allowed tools that the model was not shown when that was last noted. */
   readonly leftOut: readonly string[];
@@ -113,9 +113,9 @@ export interface RunState {
   /** Tools that the model searched for and found. */
   readonly found: readonly string[];
   readonly usage: Usage;
-  /** What the model calls cost in US dollars; null when the price of one is not known. */
+  /** The cost of the model calls in US dollars; null when the price of one is not known. */
   readonly costUsd: number | null;
-  /** What those calls cost whose price is known: the least that the run cost. */
+  /** The cost of the calls whose price is known: a lower bound of the run's cost. */
   readonly knownCostUsd: number;
   /** The model that answered last, at first the run's. */
   readonly model: string;
@@ -127,7 +127,7 @@ export interface RunState {
   readonly length: number;
   /** Number of entries up to the last one that brought the run closer to its end. */
   readonly progress: number;
-  /** Number of events that the entries so far stand for. */
+  /** Number of events that the entries so far yield. */
   readonly events: number;
 }
 

@@ -28,7 +28,7 @@ export function fixedColumns({ started }: RunState): string[] {
   }).flat();
 }
 
-/** Names and values, in turn, of the columns that change as the run goes on. */
+/** Returns names and values, in turn, of the columns that change during the run. */
 export function movingColumns(state: RunState): string[] {
   return Object.entries({
     status: statusOf(state),
@@ -62,7 +62,7 @@ export function readSummary(runId: string, columns: Record<string, string>): Run
     ...(usage === undefined ? {} : { usage: JSON.parse(usage) }),
     ...(costUsd === undefined ? {} : { costUsd: JSON.parse(costUsd) }),
     ...(status === "running" && suspended !== undefined ? { suspended } : {}),
-    // The column of a run that waits no longer still says what it waited for last.
+    // The column of a run that no longer waits still contains its last wait.
     ...(status === "waiting" && waits !== undefined
       ? { waitsFor: reasonsOf(z.array(RunWait).parse(JSON.parse(waits))) }
       : {}),
@@ -87,7 +87,7 @@ export function readDead(runId: string, columns: Record<string, string>): DeadRu
   return DeadRun.parse({ ...readSummary(runId, columns), failure: JSON.parse(failure) });
 }
 
-/** The whole run; what the journal does not say comes from the state hash. */
+/** Builds the whole run; the state hash supplies what the journal does not contain. */
 export function detailOf(
   state: RunState,
   { attempts, suspended }: { readonly attempts: number; readonly suspended: string | null },

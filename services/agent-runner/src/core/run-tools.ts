@@ -14,9 +14,9 @@ import { partOf, resultRef } from "./observation.ts";
 const READ_RESULT = "read_result";
 const FIND_TOOLS = "find_tools";
 
-/** As many tools are found at a time. */
+/** A search returns at most this many tools. */
 const MAX_FOUND = 5;
-/** What is longer is cut: the provider of the tool checks the arguments and says what is missing. */
+/** A longer schema is cut: the provider of the tool checks the arguments and reports what is missing. */
 const MAX_SCHEMA_CHARS = 8_000;
 
 const ReadResultInput = z.strictObject({
@@ -53,7 +53,7 @@ const findToolsTool: OfferedTool = {
   },
 };
 
-/** Those of the tools that the run may have use for, the same at each step. `isCut`: there are tools that are not shown. */
+/** Returns the runner's own tools that the run may need, the same at each step. `isCut`: there are tools that are not shown. */
 export function runToolsOf(
   { started }: Pick<RunState, "started">,
   { isCut }: { readonly isCut: boolean },

@@ -3,7 +3,7 @@ import type { CallState, RunState } from "./run-state.ts";
 import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
 import { hasChanged } from "./tool-print.ts";
 
-/** True for a call that nobody has been asked for yet and that a tool provider is asked for, as it is. */
+/** True for a call that was not sent yet and that goes to a tool provider unchanged. */
 export function goesToProvider(call: CallState, tools: ToolCatalogue, state: RunState): boolean {
   const { tool, input } = call.part;
   const { to } = routeOf(tool, tools);

@@ -4,7 +4,7 @@ import { z } from "zod";
 /** The runner's own tool: it puts a skill's text into the conversation and touches nothing else. */
 export const SKILL_TOOL_NAME = "skill";
 
-/** The tool as a model is told about it; only the skills of its list can be asked for. */
+/** Describes the tool to a model; only the skills of its list can be requested. */
 export function skillTool(skills: readonly string[]) {
   return {
     name: SKILL_TOOL_NAME,

@@ -31,7 +31,7 @@ const SaidBefore = z.object({
 });
 export type SaidBefore = z.infer<typeof SaidBefore>;
 
-/** Everything that a run is pinned to, so that another runner goes on with the same definition. */
+/** Everything that a run is pinned to, so that another runner continues with the same definition. */
 export const StartedEntry = z.object({
   kind: z.literal("started"),
   at: Timestamp,
@@ -39,7 +39,7 @@ export const StartedEntry = z.object({
   agent: AgentName,
   agentDigest: Digest,
   requester: CallerName,
-  /** Who may look at the run besides its requester; missing: nobody. */
+  /** The callers that may read the run besides its requester; missing: none. */
   readers: z.array(CallerName).optional(),
   input: RunInput,
   labels: z.record(z.string(), z.string()),
@@ -53,14 +53,14 @@ export const StartedEntry = z.object({
   instructions: z.string(),
   /** The task, in the first user message. */
   prompt: z.string(),
-  /** What the agent kept, before the task in the same message; missing: nothing, and in older journals it is in \`instructions\`. */
+  /** The agent's memories, before the task in the same message; missing: none, and in older journals they are in `instructions`. */
   recalled: z.string().optional(),
   limits: z.object({
     maxSteps: z.int().positive(),
     maxToolCalls: z.int().nonnegative().nullable(),
     /** Input and output tokens; missing: no limit. */
     maxTokens: z.int().positive().optional(),
-    /** Of all model calls whose price is known, in US dollars; missing: no limit. */
+    /** The limit for all model calls whose price is known, in US dollars; missing: no limit. */
     maxCostUsd: z.number().positive().optional(),
     /** How often the same call may have the same result; missing: no limit. */
     maxRepeatedCalls: z.int().positive().optional(),
@@ -73,7 +73,7 @@ export const StartedEntry = z.object({
   onUnknownOutcome: UnknownOutcome.optional(),
   /** The least that each tool call asks of people, as the agent says; missing: the policy alone says it. */
   approval: ApprovalTier.optional(),
-  /** Tokens that the model's window holds, the smaller of what the agent and the models file say; missing: unknown. */
+  /** Tokens of the model's window, the smaller of the values in the agent and in the models file; missing: unknown. */
   contextWindow: z.int().positive().optional(),
   /** JSON Schema of the answer; missing: any text. */
   output: z.record(z.string(), z.unknown()).optional(),
@@ -85,11 +85,11 @@ export const StartedEntry = z.object({
   invoked: SkillName.optional(),
   /** Skills that the model may activate. */
   catalogue: z.array(SkillRef),
-  /** What the list of skills had no room for; missing when all of it fitted. */
+  /** The skills that did not fit into the list of skills; missing when all of them fitted. */
   catalogueCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
   /** Skills that the session of this run, or of the run that it works for, does without; missing: none. */
   skillsOff: z.array(SkillName).optional(),
-  /** What of the agent's memory is in the system prompt; missing when the agent asks for none. */
+  /** The agent's memory in the system prompt; missing when the agent requests none. */
   memory: MemoryInPrompt.optional(),
   /** Set when its agent wants one memory for all its runs. */
   sharesMemory: z.literal(true).optional(),
@@ -99,42 +99,48 @@ export const StartedEntry = z.object({
   depthLeft: z.int().nonnegative().optional(),
   /** The run that this one works for, and the call of that run. */
   parent: z.object({ runId: RunId, callId: CallId }).optional(),
-  /** A run that goes on from a step of another one has that one's steps before it. */
+  /** A run that forks from a step of another one has that one's steps before it. */
   fork: z
     .object({
       runId: RunId,
       fromStep: z.int().positive(),
       turns: z.array(CopiedTurn),
-      /** What the skills that those steps activated take away; missing: nothing. */
+      /** The tools that the skills activated in those steps remove; missing: none. */
       narrowings: z.array(ToolNarrowing).optional(),
     })
     .optional(),
-  /** Where its command comes from, in the words of who sent it. */
+  /** The origin of its command, as the sender stated it. */
   origin: SaidOrigin.optional(),
   /** The service that brought the command for its requester, and is believed about the origin. */
   broughtBy: CallerName.optional(),
-  /** What its end leads to in another session, or in a chat; missing: nothing. */
+  /** The follow-up of its end in another session, or in a chat; missing: none. */
   followUp: RunFollowUp.optional(),
   /** The conversation that the run belongs to. */
   session: z.object({ sessionId: SessionId, key: SessionKey }).optional(),
-  /** What was said in it before; missing: nothing. */
+  /** Messages that were sent in it before; missing: none. */
   before: z.array(SaidBefore).optional(),
-  /** What the model is to answer, as another run has recorded it. */
+  /** The model's answers, as another run has recorded them. */
   replay: Recording.optional(),
-  /** Set for a copy or a child of a run that played a recording: what it calls may follow from that. */
+  /** Set for a copy or a child of a run that played a recording: its calls may follow from the recording. */
   replayed: z.literal(true).optional(),
-  /** Who wrote what the model says, or what a run above or before it said: the sender of the recording, or of the agent whose plan is played. */
+  /**
+   * The author of the model's text, or of the text of a run above or before it: the sender of the recording, or of the agent whose
+   * plan is played.
+   */
   dictatedBy: CallerName.optional(),
-  /** A skill that stands for one tool: the call is made and no model is asked. */
+  /** A skill that maps directly to one tool: the call is made without a model. */
   dispatch: z.object({ tool: z.string(), input: z.record(z.string(), z.unknown()) }).optional(),
 });
 
 export type StartedEntry = z.infer<typeof StartedEntry>;
 
-/** What marks a run whose calls somebody dictated. */
+/** The marks of a run whose calls a person dictated. */
 export type Dictation = Pick<StartedEntry, "replayed" | "dictatedBy">;
 
-/** The marks of a run, which its copies and children have, too. Journals of earlier versions do not say who sent their recording. */
+/**
+ * Returns the marks of a run, which its copies and children have, too. Journals of earlier versions do not contain the sender of
+ * their recording.
+ */
 export function dictationOf({
   replay,
   requester,

@@ -1,6 +1,6 @@
 /**
- * How a summary stands in the conversation, in place of the answers that it is of. A model wrote it from the
- * texts of tools, too, so it cannot close its own mark either.
+ * Formats the summary that replaces earlier answers in the conversation. A model wrote it from the texts of tools, too, so it
+ * cannot close its own mark either.
  */
 export function summaryMessage(summary: string): string {
   const inside = summary.replaceAll(/<(\/?)(summary|tool_output)/gi, "<$1\u200b$2");

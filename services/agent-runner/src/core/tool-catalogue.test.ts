@@ -41,14 +41,14 @@ test("shows a model at most fifty tools and names the others", () => {
   });
 });
 
-test("shows as many tools as it is told to [A25]", () => {
+test("shows at most the requested number of tools [A25]", () => {
   const many = Array.from({ length: 60 }, (_, index) => toolOf("big", `tool-${index}`));
   const listed = { tools: many, layers: [], skills: ["summarise"] };
   assert.equal(selectTools({ ...listed, maxTools: 20 }).offered.length, 20 - 4);
   assert.deepEqual(selectTools({ ...listed, maxTools: 100 }).leftOut, []);
 });
 
-test("sends a call to whoever owns the tool, and to its policy when it is hidden", () => {
+test("sends a call to the owner of the tool, and to its policy when it is hidden", () => {
   assert.deepEqual(routeOf("skill", everything), { to: "skill" });
   assert.deepEqual(routeOf("mcp__files__read", everything), {
     to: "server",

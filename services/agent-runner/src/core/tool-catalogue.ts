@@ -14,21 +14,21 @@ export interface ListedTool extends Pick<
   readonly server: string | null;
 }
 
-/** A tool as a model is told about it. */
+/** A tool as described to a model. */
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** What a run may use now, and what did not fit. */
+/** The tools that a run may use now, and those that did not fit. */
 export interface ToolCatalogue {
   readonly offered: readonly OfferedTool[];
   /** Names of allowed tools that are not shown, because a model is shown only so many. */
   readonly leftOut: readonly string[];
   /** The server of each tool that is allowed, shown or not; null for one of the toolbox. */
   readonly servers: ReadonlyMap<string, string | null>;
-  /** What the providers say of each of them. */
+  /** The definitions that the providers return. */
   readonly definitions?: ReadonlyMap<string, ListedTool>;
   /** Names of the runner's own tools beside `skill`. */
   readonly own?: ReadonlySet<string>;
@@ -36,17 +36,17 @@ export interface ToolCatalogue {
   readonly hidden?: readonly ListedTool[];
 }
 
-/** How many tools a model is shown where nobody says otherwise. */
+/** The number of tools that a model is shown by default. */
 export const MAX_TOOLS = 50;
 
 /** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`, `call_tool`. */
 const RESERVED = 4;
 
 /**
- * The tools of a run: the runner's own first, then those that the model was shown before, in the same order, then others. When there
- * are more than a model is shown, it is built-in tools and those that fit what the run is about; the model calls those that it searches for by
- * \`call_tool\`. Providers cache the beginning of a request, which the tools are, so the list only grows, at its end. A tool must match a
- * pattern in every layer; the broker and the policy check the same layers again at each call.
+ * Selects the tools of a run: the runner's own first, then those that the model was shown before, in the same order, then others.
+ * When there are more than a model is shown, built-in tools and tools that fit the run's topic are selected; the model calls those
+ * that it searches for by `call_tool`. Providers cache the beginning of a request, which the tools are, so the list only grows, at
+ * its end. A tool must match a pattern in every layer; the broker and the policy check the same layers again at each call.
  */
 export function selectTools(request: {
   tools: readonly ListedTool[];
@@ -57,13 +57,13 @@ export function selectTools(request: {
   own?: readonly OfferedTool[];
   /** Names of those that could not be used now: they are not offered, and a call of one is still brought to the policy. */
   unusable?: readonly string[];
-  /** What the run is about: the agent's role and the input. */
+  /** The run's topic: the agent's role and the input. */
   about?: string;
   /** Tools that the model searched for: they are not shown then, either. */
   found?: readonly string[];
   /** Tools that the model was shown before, in the order in which it was shown them. */
   shown?: readonly string[];
-  /** How many tools a model is shown. */
+  /** The number of tools that a model is shown. */
   maxTools?: number;
 }): ToolCatalogue {
   const layers = request.layers.map((layer) => [...layer]);
@@ -129,7 +129,7 @@ function inOrderOf<T extends { readonly name: string }>(
   return tools.toSorted((one, other) => placeOf(one) - placeOf(other));
 }
 
-/** Where a call goes. */
+/** The destination of a call. */
 export type Route =
   | { readonly to: "skill" }
   | { readonly to: "own" }
@@ -140,9 +140,9 @@ export type Route =
 const CANONICAL = /^mcp__([a-z0-9-]+)__.+$/;
 
 /**
- * Finds who answers a call. A built-in tool or a canonical name that is not in the catalogue is sent to
- * its provider all the same: the policy then denies it with its reason and on the record, where a mere
- * "unknown tool" would hide that somebody tried.
+ * Finds the provider that answers a call. A built-in tool or a canonical name that is not in the catalogue is sent to its provider
+ * all the same: the policy then denies it with its reason and in the audit log, where a mere "unknown tool" would hide the
+ * attempt.
  */
 export function routeOf(tool: string, catalogue: ToolCatalogue): Route {
   const listed = catalogue.servers.get(tool);

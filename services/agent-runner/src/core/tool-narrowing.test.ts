@@ -33,7 +33,7 @@ const narrowings: fc.Arbitrary<ToolNarrowing> = fc.record({
   forbidden: fc.array(patterns, { maxLength: 3 }),
 });
 
-test("what a run may call is in the agent's tools and in those of every skill that it has read [D51] [X26] [SEC-SKILL-04]", () => {
+test("the tools that a run may call are in the agent's list and in those of every skill that it has read [D51] [X26] [SEC-SKILL-04]", () => {
   fc.assert(
     fc.property(
       fc.array(fc.array(patterns, { maxLength: 4 }), { maxLength: 3 }),
@@ -114,12 +114,12 @@ const journal: JournalEntry[] = [
   { kind: "tool-failed", at, callId: "r1:2:0", code: "gone", message: "gone" },
 ];
 
-test("the next holder of a run knows what its skills took away [D51]", () => {
+test("the next holder of a run applies the tool restrictions of its skills [D51]", () => {
   assert.deepEqual(replay(journal).toolLayers, [["read_file", "write_file"], ["read_file"]]);
   assert.deepEqual(replay(journal.slice(0, 2)).toolLayers, [["read_file", "write_file"]]);
 });
 
-test("a copy of a run's steps keeps what the skills of these steps took away [D51]", () => {
+test("a copy of a run's steps keeps the tool restrictions of the skills in these steps [D51]", () => {
   assert.deepEqual(forkAt(3)?.narrowings, [narrowing]);
   assert.deepEqual(forkAt(2)?.narrowings, [narrowing]);
   assert.equal(forkAt(1)?.narrowings, undefined);

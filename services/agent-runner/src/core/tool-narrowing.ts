@@ -7,7 +7,7 @@ import {
 } from "@switchyard/contracts/run-token";
 import { z } from "zod";
 
-/** What a skill whose text a run has read lets the run call; it can only take tools away. */
+/** The tools that a skill leaves to a run that has read its text; a skill can only remove tools. */
 export const ToolNarrowing = z.object({
   /** Patterns of the tools that stay; null: the skill names none. */
   allowed: z.array(z.string()).nullable(),
@@ -16,7 +16,7 @@ export const ToolNarrowing = z.object({
 });
 export type ToolNarrowing = z.infer<typeof ToolNarrowing>;
 
-/** What `skills.render` says of a skill's tools; null when it leaves them all. */
+/** Converts the tool lists in the reply of `skills.render`; null when it leaves all tools. */
 export function narrowingOf(skill: {
   readonly allowedTools: readonly string[] | null;
   readonly disallowedTools?: readonly string[] | undefined;
@@ -30,8 +30,8 @@ export function narrowingOf(skill: {
 }
 
 /**
- * The layers of a run that has read these skills: a tool must pass the agent's own and those of every
- * skill. More than a run token holds let nothing pass.
+ * Returns the layers of a run that has read these skills: a tool must pass the agent's own and those of every skill. More layers
+ * than a run token can hold let no tool pass.
  */
 export function narrowedLayers(
   own: readonly (readonly string[])[],
@@ -41,7 +41,7 @@ export function narrowedLayers(
   return layers.length > MAX_TOOL_LAYERS ? [[]] : layers;
 }
 
-/** False when a run token cannot say what would be left after one skill more. */
+/** False when a run token has no room for the layers after one more skill. */
 export function hasRoomFor(
   narrowing: ToolNarrowing,
   own: readonly (readonly string[])[],
@@ -61,7 +61,7 @@ function layersWith(
   return distinctLayers([...own, ...allowed, ...(without === null ? [] : [without])]);
 }
 
-/** What a token does not carry, no tool is called by; one pattern less allows less. */
+/** A pattern that is not in the token matches no tool, so dropping one only allows less. */
 function fitting(patterns: readonly string[]): string[] {
   const carried = patterns.filter((text) => text !== "" && text.length <= MAX_PATTERN_LENGTH);
   return carried.slice(0, MAX_LAYER_PATTERNS);

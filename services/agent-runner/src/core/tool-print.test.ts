@@ -20,7 +20,7 @@ function catalogue(...tools: ListedTool[]): ToolCatalogue {
   return selectTools({ tools, layers: [], skills: ["a-skill"] });
 }
 
-test("notes what a model reads about each provider's tool, and nothing about the runner's own", () => {
+test("notes the description that a model reads of each provider's tool, and nothing about the runner's own", () => {
   const tools = catalogue(listed());
   const prints = newPrints({}, tools.offered, tools);
   assert.deepEqual(Object.keys(prints), ["mcp__x__y"]);

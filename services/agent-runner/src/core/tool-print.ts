@@ -1,10 +1,10 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { ListedTool, OfferedTool, ToolCatalogue } from "./tool-catalogue.ts";
 
-/** What models were told about tools, as short digests by tool name. */
+/** Digests of the tool descriptions that models received, by tool name. */
 export type ToolPrints = Readonly<Record<string, string>>;
 
-/** Those of the offered tools of providers that the model is told about for the first time, or anew. */
+/** Returns the digests of offered provider tools that are new or changed for the model. */
 export function newPrints(
   known: ToolPrints,
   offered: readonly OfferedTool[],
@@ -19,12 +19,12 @@ export function newPrints(
   return Object.fromEntries(prints);
 }
 
-/** Those of tools that the result of a search describes. */
+/** Returns the digests of the tools that the result of a search describes. */
 export function printsOf(tools: readonly ListedTool[]): ToolPrints {
   return Object.fromEntries(tools.map((tool) => [tool.name, printOf(tool)]));
 }
 
-/** True when a tool is another one now than the model was told when it last answered. */
+/** True when a tool differs from the description that the model last received. */
 export function hasChanged(
   name: string,
   { definitions }: ToolCatalogue,

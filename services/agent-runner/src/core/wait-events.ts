@@ -17,7 +17,7 @@ import type { ToolCallPart } from "./answer-part.ts";
 import type { RunState } from "./run-state.ts";
 import { waitsOf } from "./waits-of.ts";
 
-/** A contract and what it says, without what every event of a run carries. */
+/** A contract and its payload, without the fields that every event of a run carries. */
 export type Fact = readonly [Event, Record<string, unknown>];
 
 type WaitEntry = EntryOf<
@@ -31,7 +31,7 @@ type WaitEntry = EntryOf<
   | "skill-dispatched"
 >;
 
-/** What the entries about waits, children and messages tell the world. */
+/** Converts entries about waits, children and messages to published facts. */
 export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
   switch (entry.kind) {
     case "tool-parked":
@@ -68,13 +68,13 @@ export function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
   }
 }
 
-/** `question-requested` has told it. */
+/** The event `question-requested` has published it already. */
 function withoutQuestion(wait: RunWait): RunWait {
   const { question: _question, options: _options, schema: _schema, ...rest } = wait;
   return rest;
 }
 
-/** That a call is asked for. */
+/** The fact that a call is requested. */
 export function requestFact(
   { callId, tool, input }: Pick<ToolCallPart, "callId" | "tool" | "input">,
   step: number,

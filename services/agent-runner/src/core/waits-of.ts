@@ -13,7 +13,7 @@ export function firstUntil(calls: readonly CallState[]): string | null {
   return times.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
 }
 
-/** What a run waits for, as it is shown; empty when it waits for nothing. */
+/** Returns the waits of a run for display; empty when it waits for nothing. */
 export function waitsOf(state: RunState): RunWait[] {
   return [...stopWaits(state), ...limitWaits(state), ...callWaits(state)];
 }
