@@ -36,7 +36,7 @@ const relay = new EventRelay<RelayedRunEvent>(bus, {
 const store = openRunStore(redis, { holdMs: 60_000 });
 const controls = openRunControls(redis);
 
-test("what is recorded in one turn is one write, in the order of the calls", async () => {
+test("entries that are recorded in one turn of the event loop are one write, in the order of the calls", async () => {
   const { run, writes } = await openRun();
   await Promise.all([run.record(resumed(2)), run.record(resumed(3)), run.record(resumed(4))]);
   assert.deepEqual(writes, [3]);
@@ -74,7 +74,7 @@ test("what follows from entries is written with them, and decided by what came b
   assert.equal(other.run.state.end, null);
 });
 
-test("an end that is decided when it is its turn sees what was read just before, and may come to nothing", async () => {
+test("an end that is decided in its turn sees the state that was just read, and may be dropped", async () => {
   const { run, steer, writes } = await openRun();
   await run.record(answer);
   await steer();
@@ -98,7 +98,7 @@ test("an answer and its end are not written behind a request to cancel", async (
   assert.deepEqual(kinds, ["started", "cancel-requested"]);
 });
 
-test("a call that was to be sent and was not is told so when the run is left, also behind a request to cancel", async () => {
+test("a call that was to be sent and was not is noted as unsent when the run is released, also after a request to cancel", async () => {
   const { run } = await openRun();
   const { runId } = run.hold;
   const callIds = [0, 1, 2].map((index) => `${runId}:1:${index}`);
@@ -129,7 +129,7 @@ test("a call that was to be sent and was not is told so when the run is left, al
   );
 });
 
-test("what was sent before the run was taken over is never told as not sent", async () => {
+test("a call that was sent before the run was taken over is never noted as unsent", async () => {
   const { run, again } = await openRun();
   const callId = `${run.hold.runId}:1:0`;
   const content = [
@@ -153,7 +153,7 @@ test("entries that are recorded together are written together or not at all", as
   assert.deepEqual((await store.load(runId)).slice(1), [resumed(2)]);
 });
 
-test("the state is what the journal says, whoever writes in between", async () => {
+test("the state is that of the journal, whichever writer adds entries in between", async () => {
   const step = fc.record({
     together: fc.integer({ min: 1, max: 60 }),
     isAwaited: fc.boolean(),
@@ -191,7 +191,7 @@ test("the state is what the journal says, whoever writes in between", async () =
 
 let runs = 0;
 
-/** A run that this test holds; `writes` says how many entries each write had. */
+/** Opens a run that this test holds; `writes` lists how many entries each write had. */
 async function openRun() {
   runs += 1;
   const runId = `active-${runs}`;
@@ -234,7 +234,7 @@ async function openRun() {
     const entry: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
     return controls.tell({ runId, entry, by: "cli", expected: null, command: null });
   };
-  /** The run as somebody opens it who finds it in the store. */
+  /** Opens the run as another replica does that finds it in the store. */
   const again = async (): Promise<ActiveRun> =>
     new ActiveRun({
       hold,

@@ -13,7 +13,7 @@ import { StoreError } from "@switchyard/service/store-error";
 const APPEND_ATTEMPTS = 5;
 const RETRY_CAP_MS = 1_000;
 
-/** Entries that are to be written together, and who waits for them. */
+/** Entries that are to be written together, and the promise of their recorder. */
 interface Recording {
   readonly entries: readonly JournalEntry[];
   readonly follow: Follow;
@@ -21,7 +21,7 @@ interface Recording {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is written with entries because of the state that they lead to. */
+/** Returns the entries that follow from the state that the written ones lead to. */
 type Follow = (after: RunState) => readonly JournalEntry[];
 
 /** An entry between the states before and after it. */
@@ -31,7 +31,7 @@ interface Step {
   readonly after: RunState;
 }
 
-/** As many recordings are written in one piece. */
+/** At most so many recordings are written together. */
 const MAX_TOGETHER = 50;
 
 /**
@@ -45,7 +45,7 @@ export class ActiveRun {
   readonly signal: AbortSignal;
   /** Aborts with CancelRequested when the journal has a request to cancel. */
   readonly cancelSignal: AbortSignal;
-  /** What the next entry that may tell it says of answers that broke off. */
+  /** The usage of answers that broke off, for the next entry that has a field for it. */
   readonly discarded = new DiscardedCalls();
   readonly #cancelling = new AbortController();
   readonly #store: RunStore;
@@ -53,7 +53,7 @@ export class ActiveRun {
   readonly #lose: (reason: FenceLost) => void;
   readonly #now: () => number;
   readonly #waiting: Recording[] = [];
-  /** Open calls that somebody may have been asked for. */
+  /** Open calls that may have been sent to a provider. */
   readonly #sent: Set<string>;
   #state: RunState;
   /** Never rejects. */
@@ -85,9 +85,9 @@ export class ActiveRun {
   }
 
   /**
-   * Writes entries, all or none. Resolves when Redis has them, or when others wrote something in the meantime that
-   * may change the decision to end or to wait: `state` tells. Rejects with FenceLost or the signal's reason, and
-   * with CancelRequested when a request to cancel came first and an entry may not follow it.
+   * Writes entries, all or none. Resolves when Redis has them, or when other writers added entries in the meantime that may change
+   * the decision to end or to wait: `state` shows which. Rejects with FenceLost or the signal's reason, and with CancelRequested
+   * when a request to cancel came first and an entry may not follow it.
    */
   record(...entries: JournalEntry[]): Promise<void> {
     return this.recordWith(entries, () => []);
@@ -102,13 +102,13 @@ export class ActiveRun {
   /** As `record`; what follows is decided when it is their turn, by the state with them and with what came before. */
   recordWith(entries: readonly JournalEntry[], follow: Follow): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    promise.catch(() => {}); // for whoever recorded them
+    promise.catch(() => {}); // the recorder handles the rejection
     this.#waiting.push({ entries, follow, resolve, reject });
     if (this.#waiting.length === 1) this.#tail = this.#tail.then(() => this.#writeWaiting());
     return promise;
   }
 
-  /** Whether an attempt at an open call may have reached its provider, here or in an earlier hold of the run. */
+  /** Returns whether an attempt at an open call may have reached its provider, here or in an earlier hold of the run. */
   wasSent(callId: string): boolean {
     return this.#sent.has(callId);
   }
@@ -123,7 +123,7 @@ export class ActiveRun {
     this.#sent.delete(callId);
   }
 
-  /** Writes down which calls were to be sent here and were not: they cannot have had an effect. For whoever leaves the run. */
+  /** Notes the calls that were to be sent here and were not: they cannot have had an effect. Called when the run is released. */
   async noteUnsent(): Promise<void> {
     if (this.#state.end !== null) return;
     const unsent = openCalls(this.#state).filter(
@@ -138,7 +138,7 @@ export class ActiveRun {
   /** Looks for what others have written into the journal. */
   lookForNews(): Promise<void> {
     const looked = this.#tail.then(() => this.#look());
-    this.#tail = looked.catch(() => {}); // whoever asked gets the error
+    this.#tail = looked.catch(() => {}); // the caller gets the error
     return looked;
   }
 
@@ -159,7 +159,7 @@ export class ActiveRun {
     await this.#store.markPublished(this.hold, this.#publisher.published);
   }
 
-  /** Publishes what the stream has lost of the run's events, see {@link EventPublisher.verify}. */
+  /** Publishes the events of the run that the stream has lost, see {@link EventPublisher.verify}. */
   verifyEvents(): Promise<void> {
     return this.#publisher.verify();
   }
@@ -171,7 +171,7 @@ export class ActiveRun {
     }
   }
 
-  /** Writes entries, all or none; gives back those that are to be tried again after what others wrote. Never rejects. */
+  /** Writes entries, all or none; returns those that are to be tried again after the entries of other writers. Never rejects. */
   async #write(recordings: readonly Recording[]): Promise<readonly Recording[]> {
     const accepted: Recording[] = [];
     const steps: Step[] = [];
@@ -260,7 +260,7 @@ function stepsFrom(from: RunState, entries: readonly JournalEntry[]): Step[] {
   });
 }
 
-/** What was decided without the news that has come is decided again. */
+/** A decision that was made without the new entries is made again. */
 function stillWanted(recording: Recording): Recording[] {
   const wanted = recording.entries.filter((entry) => !isRevocable(entry));
   if (wanted.length > 0) return [{ ...recording, entries: wanted }];

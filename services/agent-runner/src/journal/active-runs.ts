@@ -1,10 +1,10 @@
 import type { ActiveRun } from "./active-run.ts";
 
-/** The runs in work in this process, so that news reaches them at once. */
+/** The runs in work in this process, so that notifications reach them at once. */
 export class ActiveRuns {
   readonly #runs = new Map<string, ActiveRun>();
 
-  /** Knows a run until the function that it gives back is called. */
+  /** Registers a run until the returned function is called. */
   add(run: ActiveRun): () => void {
     const { runId } = run.hold;
     this.#runs.set(runId, run);
@@ -13,7 +13,7 @@ export class ActiveRuns {
     };
   }
 
-  /** A failure costs nothing: the next entry finds the news, too, and a renewal a request to cancel. */
+  /** A failure costs nothing: the next entry finds the new entries, too, and a renewal finds a request to cancel. */
   async lookForNews(runId: string): Promise<void> {
     await this.#runs
       .get(runId)
@@ -21,7 +21,10 @@ export class ActiveRuns {
       .catch(() => {});
   }
 
-  /** For a run that publishes nothing for a while. A failure costs nothing: it is looked again with the next renewal, and before the next event. */
+  /**
+   * Checks a run that publishes nothing for a while. A failure costs nothing: the check is repeated at the next renewal, and
+   * before the next event.
+   */
   async verifyEvents(runId: string): Promise<void> {
     await this.#runs
       .get(runId)

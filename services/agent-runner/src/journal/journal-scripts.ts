@@ -1,18 +1,19 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 /**
- * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot)
- * and, apart from `claim`, `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest. Those that begin nothing are essential:
+ * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot) and, apart from `claim`,
+ * `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest. Scripts that begin nothing are essential:
  * Redis executes them above its maxmemory, too.
- * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels
- * (hash of requests to cancel a run that does not exist yet, and of the commands that brought them, by caller).
- *
- * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds
- * the run), heldUntil (ms, by Redis' clock), holder (digest of the secret of the runner process that took it last), restsUntil (until then a released run is brought back by its message in the queue, or by nobody), attempts, stalled (claims since the last progress), rests (how often it was left to rest since then), suspended (what for, while it rests),
- * bytes (what the run's keys hold, about), published (events that are surely in the stream), cancel (1 when the journal has a request to
- * cancel), control:… (commands that were applied), status and the other columns of a summary;
- * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was let go or woken), open:… (what news
- * is expected of, each taken once).
+ * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels (hash of requests to cancel a run
+ * that does not exist yet, and of the commands that brought them, by caller).
+ * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds the run), heldUntil (ms, by
+ * Redis' clock), holder (digest of the secret of the runner process that claimed it last), restsUntil (until then only its message
+ * in the queue, if any, brings a released run back), attempts, stalled (claims since the last progress), rests (how often it was
+ * released to rest since then), suspended (the reason, while it rests), bytes (approximate size of the run's keys), published
+ * (events that are surely in the stream), cancel (1 when the journal has a request to cancel), control:… (commands that were
+ * applied), status and the other columns of a summary;
+ * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was released or woken), open:… (the calls and
+ * children of which an entry is expected, each accepted once).
  */
 
 const NOW = `
@@ -20,7 +21,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** Whose requests to cancel and retry are heard. */
+/** Checks which callers may cancel and retry a run. */
 const MAY_CONTROL = `
 local function mayControl(caller, requester)
   return caller == requester or caller == 'cli' or caller == 'admin'
@@ -42,8 +43,8 @@ const TEXT_BYTES = 144;
 export const RUN_BYTES = 2_600;
 
 /**
- * Counts what a run's keys hold. `keep` writes the texts from an argument on, each once, and gives their bytes; `put` adds an entry, and
- * bytes besides, and gives what the run holds then.
+ * Counts the bytes of a run's keys. `keep` writes the texts from an argument on, each once, and returns their bytes; `put` adds an
+ * entry, and bytes besides, and returns the run's new total.
  */
 const WEIGH = `
 local function keep(blobs, first)
@@ -64,12 +65,11 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
 `;
 
 /**
- * Takes a run for a runner process, or makes it when a first entry is given.
- * A new run takes over the requests to cancel that came before it. An empty digest takes any command's run.
- * A claim counts as one more without progress, unless it follows one that the runner could not give back and survived.
- * KEYS state, journal, blobs, cancels · ARGV digest, delivery, holdMs, first entry or '', requester,
- * number of columns, columns…, digest and content of blobs…, epoch of a claim that the runner could not give back or '',
- * who takes it
+ * Claims a run for a runner process, or creates it when a first entry is given.
+ * A new run takes over the requests to cancel that came before it. An empty digest claims the run of any command.
+ * A claim counts as one more without progress, unless it follows one that the runner could not release and survived.
+ * KEYS state, journal, blobs, cancels · ARGV digest, delivery, holdMs, first entry or '', requester, number of columns, columns…,
+ * digest and content of blobs…, epoch of a claim that the runner could not release or '', digest of the claimer's secret
  */
 export const CREATE = `${NOW}${WEIGH}
 local holder = table.remove(ARGV)
@@ -124,11 +124,11 @@ return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6
 export const CLAIM = `${ESSENTIAL}${CREATE}`;
 
 /**
- * Adds entries, all or none, at the position where the writer believes the end to be. Writing the same
- * entries again is not an error, so a writer that lost the reply may repeat itself. What others put there first
- * is returned, and nothing is written; otherwise what the run's keys hold then. The keys of a run that ends get their time to live.
- * KEYS state, journal, blobs · ARGV epoch, position, number of entries, keepSeconds or 0, number of
- * columns, entries…, columns…, digest and content of blobs…
+ * Adds entries, all or none, at the position that the writer believes to be the end. Writing the same entries again is not an
+ * error, so a writer that lost the reply may repeat the call. Entries that others put there first are returned, and nothing is
+ * written; otherwise the new size of the run's keys is returned. The keys of a run that ends get their time to live.
+ * KEYS state, journal, blobs · ARGV epoch, position, number of entries, keepSeconds or 0, number of columns, entries…, columns…,
+ * digest and content of blobs…
  */
 export const APPEND = `${ESSENTIAL}${FENCE}${WEIGH}
 local state, journal = KEYS[1], KEYS[2]
@@ -155,9 +155,9 @@ return {'ok', tostring(bytes)}
 `;
 
 /**
- * Puts a request to cancel into the journal, or keeps it for a run that may come. A command that
- * was applied once is not applied to what a retry made of the run.
- * KEYS state, journal, blobs, cancels · ARGV caller, entry, command or '', keepSeconds, 1 when it may be kept or 0
+ * Puts a request to cancel into the journal, or stores it for a run that may come. A command that was applied once is not applied
+ * again after a retry of the run.
+ * KEYS state, journal, blobs, cancels · ARGV caller, entry, command or '', keepSeconds, 1 when it may be stored or 0
  */
 export const CANCEL = `${ESSENTIAL}${MAY_CONTROL}${WEIGH}${WAKE}
 local state, cancels = KEYS[1], KEYS[4]
@@ -201,10 +201,10 @@ return {'ok'}
 `;
 
 /**
- * Puts an entry of somebody else into the journal of a run that has not ended, and wakes the run when
- * it waits. News that is expected is taken once; so is a command.
- * KEYS state, journal, blobs · ARGV entry, caller or '' (anyone), what is expected or '', command or '',
- * digest and content of blobs…
+ * Puts an entry of another writer into the journal of a run that has not ended, and wakes the run when it waits. An expected entry
+ * is accepted once; so is a command.
+ * KEYS state, journal, blobs · ARGV entry, caller or '' (anyone), the expected call or child or '', command or '', digest and
+ * content of blobs…
  */
 export const TELL = `${ESSENTIAL}${MAY_CONTROL}${WEIGH}${WAKE}
 local state = KEYS[1]
@@ -237,7 +237,7 @@ for _, key in ipairs(KEYS) do redis.call('EXPIRE', key, ARGV[4]) end
 return {'ok', parent}
 `;
 
-/** Says that the holder is alive, and whether the run is to be cancelled. KEYS state · ARGV epoch, holdMs */
+/** Renews the hold, and returns whether the run is to be cancelled. KEYS state · ARGV epoch, holdMs */
 export const RENEW = `${ESSENTIAL}${FENCE}${NOW}
 if redis.call('HGET', KEYS[1], 'status') ~= 'running' then return {'ok'} end
 redis.call('HSET', KEYS[1], 'heldUntil', now + tonumber(ARGV[2]))
@@ -254,9 +254,9 @@ return {'ok'}
 `;
 
 /**
- * Gives the run back: anyone may take it at once, and the attempt does not count against it. The sweeper leaves it
- * alone until its rest is over; what wakes it then is another message than what woke it before.
- * KEYS state · ARGV epoch, ms of rest, 1 when it counts as one or 0, what it is suspended for or ''
+ * Releases the run: any runner may claim it at once, and the attempt does not count against it. The sweeper skips it until its
+ * rest is over; it is then woken by another message than the one before.
+ * KEYS state · ARGV epoch, ms of rest, 1 when it counts as one or 0, the reason for suspending it or ''
  */
 export const RELEASE = `${ESSENTIAL}${FENCE}${NOW}
 redis.call('HSET', KEYS[1], 'heldUntil', 0, 'restsUntil', now + tonumber(ARGV[2]))

@@ -8,7 +8,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import { openKeptCommands, type KeptCommand, type Keeping } from "./kept-commands.ts";
 import { keptKey } from "./run-storage.ts";
 
-// With the rights that the runner's user has in Redis.
+// Connects with the permissions that the runner's user has in Redis.
 const password = "password";
 const digest = createHash("sha256").update(password).digest("hex");
 const acl = redisAcl({
@@ -32,7 +32,7 @@ function keep(owner: string, name: string, input = "x"): Promise<Keeping> {
   return kept.keep(run, commandOf(owner, input));
 }
 
-test("what is kept is bounded for each owner and in all, and the refusal says which", async () => {
+test("stored commands are bounded for each owner and in all, and the refusal names the bound", async () => {
   for (const name of ["1", "2", "3", "3"])
     assert.deepEqual(await keep("team-a", name), { kept: true });
   assert.deepEqual(await keep("team-a", "4"), {
@@ -57,7 +57,7 @@ test("what is kept is bounded for each owner and in all, and the refusal says wh
   assert.deepEqual(await keep("team-c", "1"), { kept: true });
 });
 
-test("what was kept for its whole time takes no place for long", async () => {
+test("a command that was stored for its whole time soon frees its space", async () => {
   await redis.del(keptKey("team-a~2"));
   for (const name of ["5", "6"]) await keep("team-a", name);
   assert.deepEqual(await keep("team-a", "6"), { kept: true });

@@ -16,16 +16,19 @@ export const KeptCommand = z.object({
   streamSequence: z.int(),
   messageId: z.string().nullable(),
   publishedAt: z.string(),
-  /** When it was sent again after it had been given up. */
+  /** The time at which it was sent again after it had been given up. */
   redrivenAt: z.string().optional(),
 });
 export type KeptCommand = z.infer<typeof KeptCommand>;
 
-/** What can be kept. Beyond it a command stays in the queue, where it counts against the quota of its sender (decision 036). */
+/**
+ * Limits for stored commands. Beyond them a command stays in the queue, where it counts against the quota of its sender (decision
+ * 036).
+ */
 export interface KeptLimits {
   readonly perOwner: number;
   readonly all: number;
-  /** Of one command as JSON, in characters. */
+  /** The limit for one command as JSON, in characters. */
   readonly size: number;
 }
 
@@ -49,13 +52,13 @@ export interface KeptCommands {
   forget(runId: string): Promise<void>;
 }
 
-/** With the size the most is what a client's quota in the queue comes to, and what those of eight clients do. */
+/** Together with the size, the limits equal a client's quota in the queue, and the quotas of eight clients. */
 const LIMITS: KeptLimits = { perOwner: 1_000, all: 8_000, size: 64 * 1024 };
 /** The run ids of all that are kept, in the order of the alphabet, so by owner. */
 const INDEX = "yard:command:{kept}";
 /** When there is no room, so many of the owner's are looked at whether they are still kept. */
 const LOOKED_AT = 10;
-/** As long as the queue keeps a command. */
+/** Equals the time for which the queue keeps a command. */
 const KEEP_SECONDS = 30 * 24 * 3_600;
 
 /** KEYS the command of a run · ARGV digest, command, seconds */

@@ -1,7 +1,7 @@
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
-/** A member of a list, and the cursor with which the list goes on behind it. */
+/** A member of a list, and the cursor with which the list continues after it. */
 export interface Row {
   readonly member: string;
   readonly cursor: string;

@@ -30,7 +30,7 @@ after(async () => {
   redis.disconnect();
 });
 
-test("a run without an owner in its id stays its requester's, and goes on to its end once", async () => {
+test("a run without an owner in its id stays its requester's, and is completed once", async () => {
   await storeOldRun("old");
   lab.peers.agents.set("plain", answering("plain", "of a new run"));
   await lab.runner();
@@ -61,7 +61,7 @@ test("a run without an owner in its id stays its requester's, and goes on to its
   assert.deepEqual(await listedFor(teamA), ["old"]);
 });
 
-/** What a runner of such a version left behind when it died. */
+/** Stores the keys that a runner of such a version left when it died. */
 async function storeOldRun(runId: string): Promise<void> {
   const store = openRunStore(redis, { holdMs: 0 });
   const asked = { input: "x" };

@@ -26,7 +26,7 @@ test("a run that is let go again while it is being woken is looked at when it sa
   };
   await sweep({ parked, wake, ...found, now: () => 2_000 });
   assert.deepEqual(await dueAt(3_000), ["again"]);
-  // Another sweep that had read it before knows nothing of that time either.
+  // Another sweep that had read it before is not aware of that time either.
   await parked.postpone([{ runId: "again", atMs: 60_000 }], 2_000);
   assert.deepEqual(await dueAt(3_000), ["again"]);
   await parked.forget(["again"]);

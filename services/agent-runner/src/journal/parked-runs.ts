@@ -19,12 +19,12 @@ import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
 export interface ParkedRuns {
   /** Sets the time of the next look, in milliseconds since the Unix epoch. */
   lookAgain(runId: string, atMs: number): Promise<void>;
-  /** The same for runs that were due at a time, unless somebody set another time since. */
+  /** Does the same for runs that were due at a time, unless another time was set since. */
   postpone(looks: readonly NextLook[], dueMs: number): Promise<void>;
   forget(runIds: readonly string[]): Promise<void>;
-  /** Takes runs off the list, unless somebody set another time for them since. */
+  /** Removes runs from the list, unless another time was set for them since. */
   strike(looks: readonly NextLook[]): Promise<void>;
-  /** Runs to look at now, and what is known of each. */
+  /** Returns the runs to check now, with the facts about each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
   /** Questions of runs that wait now; of one requester's runs, or of everybody's. */
   questions(
@@ -89,9 +89,9 @@ export function runOf(member: string): string {
 const PARKED_KEY = "yard:runs:parked";
 const SWEEPER_KEY = "yard:runs:sweeper";
 const PAGE = 200;
-/** Comes behind what the names of a run's calls have behind the run's. */
+/** Sorts after everything that the names of a run's calls append to the run's. */
 const BEHIND_RUN = ":~";
-/** A search for questions ends after so many runs; the cursor goes on. */
+/** A search for questions ends after so many runs; the cursor continues it. */
 const MAX_SCANNED = 10_000;
 
 /** KEYS parked · ARGV due, run and time of the next look… */
@@ -199,8 +199,9 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
 }
 
 /**
- * In a cluster the list is on another primary than most runs, and one that dies takes its last writes with it: then the run is known to wait, and
- * nobody to look at it. So each time is set once more some seconds later, where none is set. Whoever finds a run that waits no longer tidies.
+ * In a cluster the list is on another primary than most runs, and one that dies loses its last writes: then a run waits that no
+ * sweep would check. So each time is set once more some seconds later, where none is set. The sweep that finds a run that no
+ * longer waits removes it.
  */
 function repeatedLooks(redis: Redis, everyMs: number): (runId: string, atMs: number) => void {
   let [fresh, older] = [new Map<string, number>(), new Map<string, number>()];
@@ -213,7 +214,7 @@ function repeatedLooks(redis: Redis, everyMs: number): (runId: string, atMs: num
   const later = (): void => {
     timer ??= setTimeout(() => {
       turn()
-        .catch(() => undefined) // it is away, and asked again with what comes meanwhile
+        .catch(() => undefined) // Redis is away; the entry is sent again with the next ones
         .finally(() => {
           timer = null;
           if (fresh.size + older.size > 0) later();
@@ -261,13 +262,13 @@ function stopIn(waits: string | null): StopScope | null {
   return waitsIn(waits).find(({ reason }) => reason === "stopped")?.stop?.scope ?? null;
 }
 
-/** Whether a question was on the pages before: rows of one time are in the order of their runs' names. */
+/** Returns whether a question was on the pages before: rows of one time are in the order of their runs' names. */
 function isBefore({ runId, callId }: ParkedQuestion, after: string): boolean {
   const [afterRun = ""] = after.split(":");
   return runId === afterRun ? callId <= after : runId < afterRun;
 }
 
-/** What a run's summary says that it waits for. */
+/** Returns the waits in a run's summary. */
 function waitsIn(text: string | null): RunWait[] {
   return text ? z.array(RunWait).parse(JSON.parse(text)) : [];
 }

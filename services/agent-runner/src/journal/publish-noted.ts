@@ -10,7 +10,7 @@ export interface NotedParts {
   readonly now: () => number;
 }
 
-/** An event that stands in no journal. */
+/** An event that is in no journal. */
 interface NotedEvent {
   readonly contract: Event;
   readonly tokens: Readonly<Record<string, string>>;
@@ -19,7 +19,7 @@ interface NotedEvent {
   readonly correlationId: string;
 }
 
-/** Of these nats-server writes the events of runs alone after it has acknowledged them. */
+/** The only noted events that nats-server writes after it has acknowledged them are those of runs. */
 const WRITTEN_BEHIND = "yard.evt.run.";
 
 /** Publishes an event; one that nats-server may lose is noted before, so that it can be published again. Rejects as `publishEvent` does, and with StoreError. */

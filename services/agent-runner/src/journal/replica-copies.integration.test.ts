@@ -57,7 +57,7 @@ test("an entry is written when a replica has it; without one that is an outage, 
   );
   assert.equal((await store.load("copied")).length, 2);
 
-  // What was confirmed outlives the primary.
+  // Confirmed entries outlive the primary.
   primary.kill("SIGKILL");
   await primary.exited;
   const other = redis.duplicate({ host: replica.host, port: replica.port, lazyConnect: true });

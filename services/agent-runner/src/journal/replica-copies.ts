@@ -4,9 +4,9 @@ import { clusterOf } from "@switchyard/service/redis-cluster";
 import { StartError } from "@switchyard/service/start-error";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 
-/** Makes sure that replicas have what was written, where an installation asks for it (YARD_REDIS_WAIT_REPLICAS). */
+/** Makes sure that replicas have the written entries, where an installation requires it (YARD_REDIS_WAIT_REPLICAS). */
 export interface ReplicaCopies {
-  /** For what is to be copied. WAIT holds up all that comes behind it on its connection, so it is one of its own. */
+  /** The connection for writes that are to be copied. WAIT holds up all later commands on its connection, so it has its own. */
   readonly redis: Redis;
   /** Resolves when as many replicas have all that this connection has written. Rejects with StoreError when they are too slow or too few. */
   confirm(): Promise<void>;
@@ -16,7 +16,7 @@ export interface ReplicaCopies {
 /** A replica in the same network answers in a millisecond or two. Appends that fail are tried again, as in an outage of Redis. */
 const COPY_MS = 500;
 
-/** Rejects with a StartError when this Redis cannot be asked for copies. */
+/** Opens the copies to replicas. Rejects with a StartError when this Redis does not support them. */
 export async function openReplicaCopies(redis: Redis, replicas: number): Promise<ReplicaCopies> {
   if (clusterOf(redis) !== null)
     throw new StartError("YARD_REDIS_WAIT_REPLICAS is set, and Redis is a cluster", {
@@ -37,7 +37,7 @@ export async function openReplicaCopies(redis: Redis, replicas: number): Promise
   }
   let next: Promise<void> | null = null;
   const ask = async (): Promise<void> => {
-    // Whoever has written meanwhile shares the question.
+    // All writers of the meantime share the request.
     await immediately();
     next = null;
     const copies = await fromRedis(own.wait(replicas, COPY_MS));

@@ -4,18 +4,18 @@ import { isAdmin, mayControl, maySee } from "./run-access.ts";
 
 const run = { requester: "team-a", readers: ["team-b"] };
 
-test("lets the requester, cli and admin control a run, and nobody else", () => {
+test("lets only the requester, cli and admin control a run", () => {
   for (const caller of ["team-a", "cli", "admin"]) assert.ok(mayControl(caller, run), caller);
   for (const caller of ["team-b", "team-c", "runner", ""])
     assert.ok(!mayControl(caller, run), caller);
 });
 
-test("shows a run to whoever may control it and to its readers", () => {
+test("shows a run to its readers and to every caller that may control it", () => {
   for (const caller of ["team-a", "cli", "admin", "team-b"]) assert.ok(maySee(caller, run), caller);
   for (const caller of ["team-c", "runner", ""]) assert.ok(!maySee(caller, run), caller);
   assert.ok(!maySee("team-b", { requester: "team-a" }), "a run without readers");
 });
 
-test("takes cli and admin for those who may look after all runs", () => {
+test("accepts cli and admin as administrators of all runs", () => {
   assert.deepEqual(["cli", "admin", "me", "runner"].filter(isAdmin), ["cli", "admin"]);
 });

@@ -1,4 +1,4 @@
-// How a runner takes a run: what it tells the script CLAIM, and what it learns. See `journal-scripts.ts`.
+// The claim of a run: the arguments and the reply of the script CLAIM. See `journal-scripts.ts`.
 
 import { decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
@@ -6,7 +6,7 @@ import { startOf } from "../core/replay.ts";
 import { fixedColumns, movingColumns } from "../core/run-summary.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 
-/** Who holds a run: its writes are refused as soon as a newer epoch exists. */
+/** The hold of a runner on a run: its writes are refused as soon as a newer epoch exists. */
 export interface Hold {
   readonly runId: string;
   readonly epoch: string;
@@ -27,7 +27,7 @@ export type ClaimResult =
       readonly attempts: number;
       /** How often it was picked up since it last got on, this time included. */
       readonly stalled: number;
-      /** How often it was left to rest since then. */
+      /** How often it was released to rest since then. */
       readonly rests: number;
       /** Events that are surely in the stream. */
       readonly published: number;

@@ -50,9 +50,9 @@ test("a run that is retried is kept again, however soon it would have been forgo
   assert.deepEqual([state, journal], [-1, -1]);
 });
 
-test("news is told once, and only what is expected; of who may not control the run none is", async () => {
+test("an entry is accepted once, and only when it is expected; none is accepted from a caller that may not control the run", async () => {
   await begun("news");
-  // As an entry of a parked call leaves it.
+  // Sets the state that the entry of a parked call leaves.
   await redis.hset(stateKey("news"), "open:c1", 1);
   const tell = (expected: string | null, by: string | null = null) =>
     controls.tell({ runId: "news", entry: steered, by, expected, command: null });
@@ -90,7 +90,7 @@ test("a cancel that came before its run ends it once, however often the queue de
   assert.equal(await controls.cancel({ ...cancel, command: "5:1" }), "requested");
 });
 
-test("how far the events of a run are in the stream never goes back", async () => {
+test("the position of a run's published events in the stream never decreases", async () => {
   const { hold, claim } = await begun("published");
   await store.markPublished(hold, 5);
   await store.markPublished(hold, 3);

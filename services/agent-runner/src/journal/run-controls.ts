@@ -9,7 +9,7 @@ import type { WakeRun } from "../peers/run-waker.ts";
 import { holderOf } from "./run-storage.ts";
 import { cancelsKey, keysOf } from "./run-keys.ts";
 
-/** Who wants something of a run, and when. */
+/** A request to control a run: its caller and time. */
 export interface ControlRequest {
   readonly runId: string;
   readonly by: string;
@@ -29,7 +29,7 @@ export type TellOutcome =
   | "taken"
   /** The same command was applied before. */
   | "known"
-  /** Nothing of the kind is expected: it was told before, or never asked for. */
+  /** No such entry is expected: it was accepted before, or never requested. */
   | "gone"
   | "ended"
   | "unknown"
@@ -37,7 +37,7 @@ export type TellOutcome =
 
 export type RetryOutcome = "ok" | "unknown" | "not_allowed" | "running" | "succeeded";
 
-/** What somebody other than the holder of a run may write about it. */
+/** Writes about a run by replicas other than its holder. */
 export interface RunControls {
   /**
    * `command` names the message of the queue; an applied one is not applied again. Null for a request that cannot come twice.
@@ -51,11 +51,11 @@ export interface RunControls {
   retry(
     request: ControlRequest & { limits: RunLimits; command: string; streamSequence: number },
   ): Promise<RetryOutcome>;
-  /** Puts news into the journal of a run that has not ended. */
+  /** Adds an entry to the journal of a run that has not ended. */
   tell(news: {
     readonly runId: string;
     readonly entry: JournalEntry;
-    /** Who must be allowed to control the run; null for what runners tell each other. */
+    /** The caller that must be allowed to control the run; null for entries that runners send each other. */
     readonly by: string | null;
     /** The call or the child run that it is about: each is reported once. */
     readonly expected: string | null;
@@ -69,7 +69,7 @@ const REMEMBER_SECONDS = 24 * 3_600;
 /** About the bytes of a note with its key. */
 const REMEMBERED_BYTES = 1_000;
 
-/** `wake` is asked for when a run was let go and has work now, also when that was told before. */
+/** `wake` is called when a run was released and has work now, also when the entry was accepted before. */
 export function openRunControls(
   redis: Redis,
   wake: WakeRun = NOBODY,

@@ -10,8 +10,8 @@ import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
 import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 
 /**
- * The list of runs by age. It lies in another hash slot than the runs, so it is written after a
- * run's own keys and may miss one for a moment; whoever meets such a run adds it again.
+ * The list of runs by age. It is in another hash slot than the runs, so it is written after a run's own keys and may miss one for
+ * a moment; a reader that finds such a run adds it again.
  */
 export interface RunIndex {
   /** Adds a run; repeating it changes nothing. */
@@ -23,7 +23,7 @@ export interface RunIndex {
   trim(): Promise<void>;
   /** Notes that a run was given up. */
   addDead(runId: string, at: string): Promise<void>;
-  /** Runs that were given up and not retried since, latest first, behind a cursor; those of one owner, or of everybody. */
+  /** Lists the runs that were given up and not retried since, latest first, after a cursor: of one owner, or of all. */
   dead(cursor: string | null, owner?: string): Promise<DeadRows>;
   /** Null when there is no such run. */
   get(runId: string): Promise<RunDetail | null>;
@@ -31,7 +31,7 @@ export interface RunIndex {
 
 export interface RunFilter {
   limit: number;
-  /** Whose runs; left out: everybody's. */
+  /** The owner of the runs; left out: all owners. */
   owner?: string | undefined;
   agent?: string | undefined;
   status?: RunStatus | undefined;
@@ -51,7 +51,7 @@ export interface DeadRows {
   readonly next: string | null;
 }
 
-/** A filter that matches little stops after so many runs; the cursor goes on. */
+/** A filter that matches little stops after so many runs; the cursor continues the search. */
 const MAX_SCANNED = 5_000;
 const PAGE = 100;
 const TRIMMED_AT_ONCE = 10;
@@ -165,7 +165,7 @@ async function listRuns(
   return { runs, next };
 }
 
-/** The runs of one owner by age, so that nobody's list is searched in everybody's. */
+/** The key of one owner's runs by age, so that listing them does not search the runs of all owners. */
 function ownerKey(owner: string): string {
   return `yard:runs:of:${owner}`;
 }

@@ -18,7 +18,7 @@ export function cancelsKey(runId: string): string {
   return `yard:run:{${runId}}:cancels`;
 }
 
-/** Who prepares a run that does not exist yet. */
+/** The key that names the process preparing a run that does not exist yet. */
 export function claimKey(runId: string): string {
   return `yard:run:{${runId}}:claim`;
 }

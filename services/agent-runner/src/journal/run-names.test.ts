@@ -4,7 +4,7 @@ import { runNames } from "./run-names.ts";
 
 const names = runNames(new Map([["old", "team-a"]]));
 
-test("takes a name for the caller's own run, and a whole id for what it says", () => {
+test("resolves a name to the caller's own run, and a whole id to the run that it names", () => {
   assert.equal(names.known("team-a", "x"), "team-a~x");
   assert.equal(names.known("team-a", "team-b~x"), "team-b~x");
   assert.equal(names.known("cli", "x"), "cli~x");
@@ -33,14 +33,14 @@ test("finds a run without an owner in its id for its requester, cli and admin", 
   assert.equal(names.own("team-a", "old"), "old", "its command comes again");
 });
 
-test("takes such an id of somebody else for a run of the caller's own", () => {
+test("resolves such an id of another owner to a run of the caller's own", () => {
   assert.equal(names.known("team-b", "old"), "team-b~old");
   assert.equal(names.controlled("team-b", "old"), "team-b~old");
   assert.equal(names.own("team-b", "old"), "team-b~old");
   assert.equal(names.own("cli", "old"), "cli~old", "cli may see it, and starts its own");
 });
 
-test("takes the runners at their word, who know whole ids", () => {
+test("accepts the ids of runners unchanged, since they are whole", () => {
   for (const runId of ["old", "older", "team-b~x"]) {
     assert.equal(names.known("runner", runId), runId);
     assert.equal(names.controlled("runner", runId), runId);

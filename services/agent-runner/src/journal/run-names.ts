@@ -9,7 +9,7 @@ import { stateKey } from "./run-keys.ts";
 export interface RunNames {
   /** An existing run that the caller speaks of. */
   known(caller: string, runId: string): string;
-  /** An existing run that the caller wants to change; null when another owner's id says that it may not. */
+  /** Returns the existing run that the caller wants to change; null when the id's owner is another one, so that it may not. */
   controlled(caller: string, runId: string): string | null;
   /** A run that the caller wants to start; null for the id of another owner. */
   own(caller: string, runId: string): string | null;
@@ -22,7 +22,7 @@ export interface OldRun {
   readonly createdAt: string;
 }
 
-/** Runners know whole ids and say nothing else. */
+/** Runners have whole ids and send nothing else. */
 export const RUNNER = "runner";
 const ALL_RUNS = ["yard:runs", "yard:runs:parked"] as const;
 const AT_ONCE = 500;

@@ -30,7 +30,7 @@ export function sizeOf(payload: StartRun): number {
   return RUN_BYTES + PROMPT_BYTES + JSON.stringify(payload).length;
 }
 
-/** Whose storage a run takes. */
+/** Returns the owner whose storage a run uses. */
 export function holderOf(runId: string, requester: string): string {
   return ownerOfRun(runId) ?? requester;
 }

@@ -142,7 +142,7 @@ test("counts how often a run was left to rest since it last got on", async () =>
   assert.equal(await store.release(fourth.hold, { ms: 250, by: "sweeper" }), false);
 });
 
-test("tells absent, taken and ended runs apart", async () => {
+test("distinguishes absent, taken and ended runs", async () => {
   assert.equal((await claim("told", "1")).outcome, "absent");
   const held = hold(await claim("told", "1", started("told")));
   const taken = await store.claim({ runId: "told", commandDigest: "other", delivery: "1" });

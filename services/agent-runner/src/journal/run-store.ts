@@ -22,12 +22,12 @@ import { blobsKey, cancelsKey, claimKey, journalKey, keysOf, stateKey } from "./
 import { movingColumns, readParent } from "../core/run-summary.ts";
 import type { RunState } from "../core/run-state.ts";
 
-/** Another runner holds the run now: whoever gets this must stop and may not write or act. */
+/** Another runner holds the run now: a runner that gets this error must stop and may not write or act. */
 export class FenceLost extends Error {
   override readonly name = "FenceLost";
 }
 
-/** For how long a run that is given back is left alone, and who brings it to a runner then. */
+/** How long a released run rests, and what brings it to a runner after that. */
 export interface Rest {
   readonly ms: number;
   readonly by: "queue" | "sweeper";
@@ -37,7 +37,7 @@ export interface Rest {
 
 /** The runs in Redis. Every write is one script, see `journal-scripts.ts`. */
 export interface RunStore {
-  /** Says that this process prepares the run, which need not exist yet: the policy gives it a token then. */
+  /** Registers that this process prepares the run, which need not exist yet: the policy gives it a token then. */
   reserve(run: {
     readonly runId: string;
     readonly parent?: { readonly runId: string } | undefined;
@@ -49,7 +49,7 @@ export interface RunStore {
   claim(request: ClaimRequest): Promise<ClaimResult>;
   /** The journal of a run, whole; empty when there is none. */
   load(runId: string): Promise<JournalEntry[]>;
-  /** What others wrote behind the first `length` entries. Rejects with FenceLost when there is anything else. */
+  /** Returns the entries that others wrote after the first `length` ones. Rejects with FenceLost when there is any other entry. */
   requestsAfter(hold: Hold, length: number): Promise<JournalEntry[]>;
   /**
    * Adds entries, all or none, after those that the holder knows; `after` is the state with them.
@@ -74,19 +74,19 @@ export interface RunStore {
   release(hold: Hold, rest: Rest): Promise<boolean>;
 }
 
-/** How long a run is kept after its end when nothing else is said. */
+/** How long a run is stored after its end by default. */
 export const KEEP_SECONDS = 30 * 24 * 3_600;
 
-/** Preparing a run takes as long as the slowest service that is asked. */
+/** Preparing a run takes as long as the slowest service that it calls. */
 const RESERVED_SECONDS = 300;
 
 interface RunStoreOptions {
   readonly holdMs: number;
-  /** How long a run is kept after its end. */
+  /** How long a run is stored after its end. */
   readonly keepSeconds?: number;
-  /** Stands for this process: SHA-256 of its secret. */
+  /** Identifies this process: SHA-256 of its secret. */
   readonly holder?: string;
-  /** Where entries have to be copied before they count as written. */
+  /** The replicas to which entries have to be copied before they count as written. */
   readonly copies?: ReplicaCopies | undefined;
   /** Where is counted what runs hold; left out: nowhere. */
   readonly storage?: Pick<OwnerStorage, "set"> | undefined;
@@ -98,7 +98,7 @@ export function openRunStore(
 ): RunStore {
   const run = defineScripts(redis, SCRIPTS);
   const writeEntries = copies === undefined ? run : defineScripts(copies.redis, SCRIPTS);
-  /** The epochs of runs that could not be given back. */
+  /** The epochs of runs that could not be released. */
   const unreleased = new Map<string, string>();
 
   const { decode, readForeign } = journalReader(redis);
@@ -181,7 +181,7 @@ export function openRunStore(
   };
 }
 
-/** What is stored of a journal, as entries. */
+/** Decodes the stored entries of a journal. */
 function journalReader(redis: Redis) {
   const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
     const digests = blobsOf(stored);
@@ -241,7 +241,10 @@ function appendArguments(
   ];
 }
 
-/** What an entry changes beside the summary: a run that waits is let go, and news of calls and children is expected. */
+/**
+ * Returns the columns that an entry changes beside the summary: a waiting run is released, and entries about calls and children
+ * are expected.
+ */
 function columnsOf(entry: JournalEntry): (string | number)[] {
   switch (entry.kind) {
     case "waiting":

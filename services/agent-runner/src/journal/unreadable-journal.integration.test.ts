@@ -22,7 +22,7 @@ after(() => {
 await lab.runner({ YARD_RUN_SWEEP_MS: "500" });
 peers.agents.set("plain", answering("plain", "ok"));
 
-test("lists a run whose journal cannot be read with the dead ones, and goes on with its other work", async () => {
+test("lists a run whose journal cannot be read with the dead ones, and continues its other work", async () => {
   const wait = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
   peers.agents.set("waiter", agent("waiter", { plan: { steps: [wait], answer: "ok" } }));
   for (const [runId, broken] of [

@@ -5,8 +5,8 @@ import { z } from "zod";
 import { stateKey } from "./run-keys.ts";
 
 /**
- * What a nats-server that is alone may not have written yet, since it acknowledges events of runs before: the runs that were let go
- * lately, whose journals have their events, and the lately published events that stand in no journal.
+ * The events that a single nats-server may not have written yet, since it acknowledges events of runs before: the runs that were
+ * released lately, whose journals have their events, and the lately published events that are in no journal.
  */
 export interface Unwritten {
   /** Notes that a run is let go, with all its events acknowledged or on their way. */
@@ -15,7 +15,7 @@ export interface Unwritten {
   addEvent(event: UnwrittenEvent, atMs: number): Promise<void>;
   /** All runs that were added and not forgotten, some at a time; those that are kept no longer are left out. */
   runs(): AsyncGenerator<UnwrittenRun[]>;
-  /** In the order of their times. */
+  /** Returns the events in the order of their times. */
   events(): Promise<UnwrittenEvent[]>;
   forgetUntil(ms: number): Promise<void>;
   /** The server that all was compared with last; null: with none. */
@@ -39,7 +39,7 @@ const UnwrittenEvent = z.strictObject({
 export type UnwrittenEvent = z.output<typeof UnwrittenEvent>;
 
 const AT_ONCE = 64;
-/** Whoever sends commands that are refused cannot fill Redis: of more, the latest are kept. */
+/** Clients whose commands are refused cannot fill Redis: only the latest so many events are stored. */
 const MAX_EVENTS = 10_000;
 const RUNS_KEY = "yard:runs:left";
 const EVENTS_KEY = "yard:runs:events";
