@@ -31,7 +31,7 @@ peers.agents.set(
   agent("worker", { plan: { steps: [gated], answer: "{{/results/gate/text}}" } }),
 );
 
-test("a message that comes while the model is at work is heard before the run ends", async () => {
+test("a message that comes while the model is at work is received before the run ends", async () => {
   const gate = Promise.withResolvers<void>();
   chat.answer({ chunks: textChunks("too soon"), from: gate.promise });
   chat.answer({ chunks: textChunks("as you said") });
@@ -62,7 +62,7 @@ test("a message that comes while a tool is at work waits for its result, and the
   assert.equal(peers.requested.get("cli~working:1:0"), 1);
 });
 
-test("a cancel ends a run whose model is at work, and what it answers later is nothing any more", async () => {
+test("a cancel ends a run whose model is at work, and the model's later answer is ignored", async () => {
   const gate = Promise.withResolvers<void>();
   const before = chat.requests.length;
   chat.answer({ chunks: textChunks("too late"), from: gate.promise });

@@ -27,7 +27,7 @@ peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 peers.agents.set("plain", answering("plain", "ok"));
 peers.agents.set("gated", agent("gated", { plan: { steps: [GATED_STEP], answer: "done" } }));
 
-test("ends a run at once while a tool call hangs, and gives the call a result that says so", async () => {
+test("ends a run at once while a tool call hangs, and gives the call a result that states the cancel", async () => {
   const runner = await lab.runner();
   const gate = newGate();
   await lab.command("gated", { runId: "hanging", input: "x" });
@@ -79,7 +79,7 @@ test("ends a run that waits for a slot, and the one that has the slot, while no 
   await stop(runner);
 });
 
-test("remembers a cancel that comes before its run, and only from those who may", async () => {
+test("stores a cancel that comes before its run, and only from callers that may cancel it", async () => {
   const runner = await lab.runner();
   await control("mallory", "cancel", "spared", {});
   await control("mallory", "cancel", "cli~spared", {});
@@ -99,7 +99,7 @@ test("remembers a cancel that comes before its run, and only from those who may"
   await stop(runner);
 });
 
-test("refuses a cancel or retry of anybody but the requester, cli and admin", async () => {
+test("refuses a cancel or retry of every caller but the requester, cli and admin", async () => {
   const runner = await lab.runner();
   const gate = newGate();
   await lab.publish("yard.cmd.team-a.run.start.gated", '{"runId":"guarded","input":"x"}');
@@ -148,7 +148,7 @@ test("reaches the runner that holds the run when another replica took the cancel
   await Promise.all(runners.map(stop));
 });
 
-test("ends a run elsewhere whose runner is killed right after the cancel, and sends nothing again", async () => {
+test("ends a run elsewhere whose runner is killed right after the cancel, and sends no call again", async () => {
   const runners = await Promise.all([lab.runner(), lab.runner()]);
   const gate = newGate();
   await lab.command("gated", { runId: "killed", input: "x" });

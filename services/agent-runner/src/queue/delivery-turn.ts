@@ -4,9 +4,9 @@ import type { RunnerParts } from "../run/runner-parts.ts";
 
 type Parts = Pick<RunnerParts, "letters" | "parked" | "now">;
 
-/** What is on record of a delivery while its command is worked on: it has its turn in the queue, or it was taken before that. */
+/** The record of a delivery while its command is worked on: it has its turn in the queue, or it was taken before that. */
 export interface DeliveryTurn {
-  /** False before its turn: whatever is refused is left for then, since what it is about may come first. */
+  /** False before its turn: a refusal is left for the turn, since the run that it is about may come first. */
   readonly mayRefuse: boolean;
   /** How many runners died of the message; null when it is not to be worked on now. */
   begin(): Promise<number | null>;
@@ -44,7 +44,7 @@ class OwnTurn implements DeliveryTurn {
   async begin(): Promise<number> {
     const deaths = this.#parts.letters.begin(this.#delivery);
     if (this.#delivery.deliveryCount > 1) return deaths;
-    deaths.catch(() => {}); // nobody can have died of it yet, so nothing waits for the mark
+    deaths.catch(() => {}); // no runner can have died of it yet, so nothing waits for the mark
     return 0;
   }
 
@@ -91,8 +91,8 @@ class EarlyTurn implements DeliveryTurn {
   }
 
   /**
-   * The queue does not miss who took a message early and died, and its turn may be far. So the sweeper gets to know of the run,
-   * as of one that waits.
+   * The queue does not notice when a runner that took a message early dies, and the message's turn may be far. So the run is added
+   * to the sweeper's list, like one that waits.
    */
   async claiming(runId: string): Promise<void> {
     const { parked, now } = this.#parts;

@@ -19,12 +19,12 @@ test("never touches a run that is another runner's", () => {
     assert.equal(departureOf(error, { ...aborted, isLost: true }), "lost");
 });
 
-test("gives a run back that was left because nobody could say whose it is", () => {
+test("releases a run that was left because its owner could not be determined", () => {
   assert.equal(departureOf(abort, aborted), "cut-off");
   assert.equal(departureOf(new StoreError("x"), aborted), "cut-off");
 });
 
-test("tells hand-overs, outages, broken journals and faults apart", () => {
+test("distinguishes hand-overs, outages, broken journals and faults", () => {
   const cases: [unknown, typeof calm, Departure][] = [
     [new HandOver("x"), stopping, "handed-over"],
     [abort, stopping, "handed-over"],

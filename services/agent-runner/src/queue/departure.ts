@@ -4,13 +4,13 @@ import { JournalCorrupt } from "../core/run-state.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import { StoreError } from "@switchyard/service/store-error";
 
-/** Why a runner leaves a run before its end. */
+/** The reason why a runner releases a run before its end. */
 export type Departure =
   /** The run is another runner's; neither the run nor its message may be touched. */
   | "lost"
-  /** Nobody could say for too long whose the run is; if it is still this runner's, it is given back. */
+  /** The holder of the run could not be determined for too long; if it is still this runner, it releases the run. */
   | "cut-off"
-  /** This runner stops; the run goes on elsewhere at once. */
+  /** This runner stops; the run continues elsewhere at once. */
   | "handed-over"
   /** Something the run needs is down; the run comes again after a pause. */
   | "suspended"

@@ -22,7 +22,7 @@ import { stateKey } from "../journal/run-keys.ts";
 
 const lab = await startLab();
 const { peers } = lab;
-/** Whoever dies keeps nobody from its run. */
+/** With a hold of 0 ms, the run of a dead runner can be claimed at once. */
 const mortal = await mortalRunners(lab, { holdMs: 0 });
 const held = await mortalRunners(lab, { holdMs: 10_000 });
 const { redis } = mortal;
@@ -39,7 +39,7 @@ peers.agents.set("walker", agent("walker", { plan }));
 
 let runs = 0;
 
-test("a run that was begun early and whose runners die comes to one end by a wake-up or in its turn [run-goal-1][run-goal-10]", async () => {
+test("a run that was begun early and whose runners die ends exactly once, by a wake-up or in its turn [run-goal-1][run-goal-10]", async () => {
   const points = fc.array(fc.integer({ min: 1, max: 50 }), { maxLength: 4 });
   const schedule = fc.record({ points, isWoken: fc.boolean() });
   await fc.assert(
@@ -61,7 +61,7 @@ test("a run that was begun early and whose runners die comes to one end by a wak
   );
 });
 
-test("a run whose turn comes while it is in work comes to one end, whoever has it [run-goal-1][run-goal-10]", async () => {
+test("a run whose turn comes while it is in work ends exactly once, whichever runner has it [run-goal-1][run-goal-10]", async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 50 }), async (start) => {
       const run = newRun();

@@ -63,7 +63,7 @@ async function drain(): Promise<void> {
 }
 
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
-  test(`a run that was begun before its turn goes on elsewhere after ${signal}, before its turn [run-goal-3][run-goal-10]`, async () => {
+  test(`a run that was begun before its turn continues elsewhere after ${signal}, before its turn [run-goal-3][run-goal-10]`, async () => {
     await flood(20);
     const first = await lab.runner(ALONE);
     await slow.reached(1);
@@ -145,5 +145,5 @@ test("a caller with 1,000 runs in the queue delays the first step of another by 
   assert.ok(slow.calls <= 4, `${slow.calls - 2} runs of the other came first`);
   runner.kill("SIGKILL");
   await runner.exited;
-  // The last test of the file: what is queued goes with the servers.
+  // This must stay the last test of the file: the queued messages are lost with the servers.
 });

@@ -41,21 +41,28 @@ export interface Leaving extends Parts {
   readonly beginning: Beginning | null;
   /** Null when the run was not held when it was left. */
   readonly hold: Hold | null;
-  /** How often it was left to rest since it last got on. */
+  /** How often it was released to rest since its last progress. */
   readonly rests: number;
-  /** True when a renewal said that another runner has the run. */
+  /** True when a renewal reported that another runner has the run. */
   readonly isLost: boolean;
   /** A run that was found not to be in work. */
   readonly found: Hold | null;
   readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
 }
 
-/** What was away may be back at any moment, and then its runs go on within ten seconds, the sweeper's included. */
+/**
+ * A service that was away may return at any moment, and then its runs continue within ten seconds, including the sweeper's time.
+ */
 const RETRY_CAP_MS = 5_000;
-/** However long something is known to be down, the run looks again after this: its time may be over, or it may be there again. */
+/**
+ * However long an outage is expected to last, the run is retried after this: its time may be over, or the service may have
+ * returned.
+ */
 const LONGEST_PAUSE_MS = 300_000;
 
-/** What the queue is told when a run is left before its end; a fault is thrown on and counts as an attempt. */
+/**
+ * Returns the acknowledgement for the queue when a run is released before its end; a fault is rethrown and counts as an attempt.
+ */
 export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
   const { metrics, log, stopping, random, hold, found } = leaving;
   const { signal, isEarly } = leaving.delivery;
@@ -89,7 +96,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       return isParked && !isEarly ? { outcome: "done" } : { outcome: "retry", delayMs };
     }
     case "corrupt":
-      // It is buried when the message has its turn, which tells of it.
+      // It is buried when the message has its turn, which publishes this.
       if (isEarly) {
         await handBack(leaving);
         return { outcome: "retry", delayMs: 0 };
@@ -103,9 +110,9 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
   }
 }
 
-/** What is known to last is not asked after every half a minute, by every run that it keeps waiting. */
+/** An outage that is expected to last is not checked every half a minute by every run that waits for its end. */
 function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
-  // What wakes a run is a new message each time.
+  // Each wake-up of a run is a new message, so its delivery count starts anew.
   const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), RETRY_CAP_MS);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
@@ -175,21 +182,21 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   return reject({ code, message, problems: [] }, hold?.runId ?? null);
 }
 
-/** Anybody may have the run at once. The queue does not know of one that was taken early, so the sweeper is told. */
+/** Releases the run for any runner at once. The queue has no message of a run that was taken early, so the sweeper wakes it. */
 function handBack(leaving: Leaving): Promise<boolean> {
   return release(leaving, { ms: 0, by: leaving.delivery.isEarly ? "sweeper" : "queue" });
 }
 
 /**
- * False when nobody but the queue brings the run back: it could not be released, or there was nothing to release, or the sweeper
- * has nothing to do with it any more, because only what follows its end is missing. The next runner takes the run all the same; the
- * attempt counts against it when it is another one and this was not a release.
+ * False when only the queue brings the run back: it could not be released, or there was nothing to release, or the sweeper has
+ * nothing left to do with it, because only the steps after its end are missing. The next runner claims the run all the same; the
+ * attempt counts against it when it is another runner and this was not a release.
  */
 async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
   const { store, parked, log, hold, now } = leaving;
   if (hold === null) return false;
   try {
-    // First, so that a run that nobody holds is always known to somebody.
+    // The list is written first, so that the sweeper always has a run that no runner holds.
     if (rest.by === "sweeper") await parked.lookAgain(hold.runId, now() + rest.ms);
     return await store.release(hold, rest);
   } catch (err) {

@@ -24,11 +24,11 @@ peers.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }))
 let runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
 const RUNS = 5;
 const DELIVERIES = 4;
-/** What went before a service was back, and what is promised after that. */
+/** Times from the return of a service: the promised limit, and the slack for the requests before it. */
 const PROMISED_MS = 10_000;
 const SLACK_MS = 5_000;
 
-test("a runner is ready only while the policy service answers, and says what is missing", async () => {
+test("a runner is ready only while the policy service answers, and reports the missing service", async () => {
   const ready = async () => {
     const { healthUrl } = await runner.logged("service ready");
     const response = await fetch(new URL("/readyz", String(healthUrl)));

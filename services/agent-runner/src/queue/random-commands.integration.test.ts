@@ -41,7 +41,7 @@ interface Model {
   hasCounted: boolean;
   isAsking: boolean;
   isAnswered: boolean;
-  /** A cancel is the result of the question: who retries the run is not asked again. */
+  /** A cancel is the result of the question: a retry of the run does not prompt again. */
   isGivenUp: boolean;
   ends: number;
   rejected: string[];
@@ -67,7 +67,7 @@ function ends(model: Model, status: "failed" | "cancelled" | "succeeded"): void 
   model.ends += 1;
 }
 
-/** As far as its limits let it. */
+/** Continues the model's run as far as its limits allow. */
 function goesOn(model: Model): void {
   model.hasCounted = true;
   if (model.isAnswered || model.isGivenUp) return ends(model, "succeeded");
@@ -80,7 +80,7 @@ const hasEnded = ({ status }: Model): boolean => status !== "none" && status !==
 
 type Send = (verb: string, body: object) => Promise<void>;
 
-/** What is sent, and what becomes of the run. */
+/** The commands to send, and their effect on the run. */
 const ACTIONS = {
   start: startWith("fail"),
   startPausing: startWith("pause"),
@@ -210,7 +210,7 @@ async function eventsOf(runId: string) {
   return found;
 }
 
-test("a run does what its model says, whatever is asked of it in which order", async () => {
+test("a run behaves like its model, for commands in any order", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...actions), { minLength: 4, maxLength: 14 }), play),
     { numRuns: 8, endOnFailure: true, includeErrorInReport: true },

@@ -17,7 +17,7 @@ import { openKeptCommands } from "../journal/kept-commands.ts";
 import { openParkedRuns } from "../journal/parked-runs.ts";
 
 const lab = await startLab();
-/** Whoever dies keeps nobody from its run; the third delivery gives up. */
+/** With a hold of 0 ms, the run of a dead runner can be claimed at once; the third delivery gives up. */
 const mortal = await mortalRunners(lab, { holdMs: 0, maxAttempts: 2 });
 const { redis } = mortal;
 const parts = {
@@ -29,7 +29,7 @@ const parts = {
 lab.peers.agents.set("fragile", answering("fragile", "reached"));
 let sequence = 0;
 
-/** Two runners die of a message, the next one says that it is given up. */
+/** Two runners die of a message, and the next one reports that it is given up. */
 async function givenUp(deliveryOf: (deliveryCount: number) => Delivery): Promise<void> {
   for (const deliveryCount of [1, 2])
     await assert.rejects(mortal.worker(dyingAt(1)).handle(deliveryOf(deliveryCount)), Crash);
@@ -97,7 +97,7 @@ for (const [title, more] of [
     assert.equal(await parts.kept.read(runId), null, "nothing of it is left");
   });
 
-test("what is too large to be kept is listed without its text", async () => {
+test("a command that is too large to be stored is listed without its text", async () => {
   await givenUp(starting({ runId: "large", input: "x".repeat(70_000) }));
   const { letter, text } = await onlyLetter("cli~large");
   assert.equal(text, null);

@@ -6,7 +6,7 @@ import type { MessageFacts, Rejection, RunCommand } from "../commands/run-comman
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { leaveSession } from "../sessions/enter-session.ts";
 
-/** What is refused. */
+/** The message or command that is refused. */
 interface Refused {
   readonly message: MessageFacts;
   /** Null when the message names no run. */
@@ -15,7 +15,7 @@ interface Refused {
   readonly isRepeat: boolean;
 }
 
-/** Tells why a message comes to nothing, and takes it off the queue. */
+/** Publishes why a message is rejected, and removes it from the queue. */
 export async function reject(
   { message, runId, isRepeat }: Refused,
   rejection: Rejection,
@@ -54,7 +54,7 @@ export async function refuse(
   return outcome;
 }
 
-/** Lists a command of which runners died; what is given back says so to its sender. */
+/** Lists a command that runners died of, and publishes to its sender that it was given up. */
 export async function listAsDead(
   {
     message,

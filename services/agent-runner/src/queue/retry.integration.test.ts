@@ -29,13 +29,13 @@ peers.agents.set(
   }),
 );
 
-test("goes on after limit_exceeded with raised limits and repeats no finished call", async () => {
+test("resumes after limit_exceeded with raised limits and repeats no finished call", async () => {
   const runId = "limited";
   await lab.command("walker", { runId, input: "x".repeat(40_000), limits: { maxSteps: 2 } });
   await lab.eventsUntil(runId, "failed");
   await until(async () => (await lab.pendingCommands()) === 0);
   const all = await redis.keys(`yard:run:{cli~${runId}}:*`);
-  // Who prepared it is soon forgotten.
+  // The key of the process that prepared it soon expires.
   const keys = all.filter((key) => !key.endsWith(":claim"));
   assert.equal(keys.length, 3);
   for (const key of keys) assert.ok((await redis.ttl(key)) > 86_400, key);
@@ -69,7 +69,7 @@ test("goes on after limit_exceeded with raised limits and repeats no finished ca
   for (const key of keys) assert.ok((await redis.ttl(key)) > 86_400, key);
 });
 
-test("goes on after a cancel, and does not take the cancel for the run's second life", async () => {
+test("resumes after a cancel, and does not apply the cancel to the resumed run", async () => {
   const runId = "regretted";
   await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");
   await until(async () => (await lab.pendingCommands()) === 0);

@@ -39,8 +39,8 @@ const DONE: Outcome = { outcome: "done" };
 const AGAIN: Outcome = { outcome: "retry", delayMs: 1_000 };
 
 /**
- * One delivery of one command: the message is taken and read, its run is claimed, begun or gone on with, and played; then the queue
- * is told what became of it.
+ * One delivery of one command: the message is read, its run is claimed, begun or resumed, and played; then the outcome is
+ * acknowledged to the queue.
  */
 export class RunAttempt {
   readonly #options: RunnerParts;
@@ -55,7 +55,7 @@ export class RunAttempt {
   #hold: Hold | null = null;
   #rests = 0;
   #isLost = false;
-  /** Where the command's run has its turn. */
+  /** The session in which the command's run has its turn. */
   #sessionId: string | null = null;
   #deaths = 0;
   /** A run that was found not to be in work. */
@@ -101,7 +101,7 @@ export class RunAttempt {
     const deaths = await this.#turn.begin();
     if (deaths === null) return this.#leaveForItsTurn();
     this.#deaths = deaths;
-    // One more than what is given up below: even to read it may be deadly.
+    // One more than the limit below: even reading the message may be deadly.
     if (deaths > this.#options.maxAttempts) {
       const runId = runIdOfMessage(this.#delivery);
       return this.#reject(await this.#listAsDead(runId, unreadTextOf(this.#delivery)), runId);
@@ -135,7 +135,7 @@ export class RunAttempt {
     }
   }
 
-  /** Goes on with a run that exists. */
+  /** Resumes a run that exists. */
   async #claimOr(run: Claimable, isAbsent: () => Outcome | Promise<Outcome>): Promise<Outcome> {
     const claimed = await this.#claim(run);
     return claimed.outcome === "absent" ? isAbsent() : this.#begin(run, claimed, null);
@@ -146,13 +146,13 @@ export class RunAttempt {
     if (kept !== null) return this.#startKept(runId, kept);
     const run = { runId, digest: null };
     const claimed = await this.#claim(run);
-    // Whoever holds the run does what there is; and if it dies, whoever gets its message.
+    // The holder of the run does its work; and if it dies, the runner that gets its message does.
     if (why === "hint" && claimed.outcome === "busy") return DONE;
     if (why !== "retry" && claimed.outcome === "absent") return DONE;
     return this.#begin(run, claimed, null);
   }
 
-  /** The hint is about a command that could not become a run before. Another one may have its run id by now. */
+  /** The hint is about a command that could not become a run before. Another command may have its run id since. */
   async #startKept(
     runId: string,
     { command, rests }: { readonly command: KeptCommand; readonly rests: number },
@@ -200,7 +200,7 @@ export class RunAttempt {
       storage.reserve(owner, { thing, bytes: sizeOf(command.payload) }, { isUnderWay }),
     );
     const prepared = await prepareRun(command, { ...this.#options, signal });
-    // A run that exists goes on, whatever has become of its agent since.
+    // A run that exists continues, whatever has become of its agent since.
     if (prepared.outcome === "rejected")
       return this.#claimOr(command, () => {
         storage.set(owner, thing, { bytes: 0, ends: null });

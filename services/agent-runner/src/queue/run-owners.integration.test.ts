@@ -10,7 +10,7 @@ import { after, test } from "node:test";
 import { agent, answering, connectAs } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
-/** Two callers that know nothing of each other, and one that may look. */
+/** Two callers without access to each other's runs, and one that may read them. */
 
 const lab = await startLab();
 const { peers } = lab;
@@ -83,7 +83,7 @@ test("another owner's run can be neither cancelled, answered, steered, retried n
     ] as const) {
       const subject = `yard.cmd.team-a.run.${verb}.${runId}`;
       await lab.publish(subject, JSON.stringify(body));
-      // It is told to the sender, below its own name, and not to the owner of the run.
+      // It is published to the sender, below its own name, and not to the owner of the run.
       const told = await lab.eventsUntil(
         `team-a~${name}`,
         ({ name: event, payload }) => event === "rejected" && payload["subject"] === subject,
@@ -112,7 +112,7 @@ test("a cancel of another owner's run that does not exist yet is not remembered"
   await lab.eventsUntil("team-b~later", "cancelled");
 });
 
-test("nobody starts a run in another owner's name", async () => {
+test("no caller starts a run in another owner's name", async () => {
   for (const sender of ["team-a", "cli"]) {
     await start(sender, "asker", { runId: "team-b~forged", input: "x" });
     const rejected = (await lab.eventsUntil(`${sender}~forged`, "rejected")).at(-1);
@@ -148,7 +148,7 @@ test("a run that works for another one has its owner and its readers", async () 
   await assertUnknown(teamC, runId);
 });
 
-test("a run that was given up is told to its owner only", async () => {
+test("the event of a run that was given up is published to its owner only", async () => {
   await redis.hset("yard:run:{team-b~same}:state", {
     status: "running",
     stalled: 99,
@@ -169,7 +169,7 @@ test("a run that was given up is told to its owner only", async () => {
   }
 });
 
-test("a journal that cannot be read is told to its owner, and nobody else learns that there is such a run", async () => {
+test("an unreadable journal is reported to its owner, and no other caller learns that there is such a run", async () => {
   await start("team-a", "asker", { runId: "torn", input: "x" });
   await lab.eventsUntil("team-a~torn", "waiting");
   await redis.rpush("yard:run:{team-a~torn}:journal", '{"kind":"unknown"}');
@@ -189,7 +189,7 @@ async function listedFor(bus: typeof teamA): Promise<string[]> {
   return runs.map(({ runId }) => runId);
 }
 
-/** A run that somebody may not see is as unknown as one that does not exist. */
+/** A run that a caller may not see is as unknown as one that does not exist. */
 async function assertUnknown(bus: typeof teamA, runId: string): Promise<void> {
   for (const contract of [getRun, getRecording])
     assert.equal((await refusalOf(call(bus, contract, { runId }))).code, "unknown_run");

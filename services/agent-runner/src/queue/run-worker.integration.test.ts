@@ -81,7 +81,7 @@ test("takes a repeated command as the same run, and another command under its id
   await until(async () => (await lab.pendingCommands()) === 0);
 });
 
-test("goes on with a run that exists, as it was pinned, whatever its agent has become", async () => {
+test("resumes a run that exists with its pinned definition, whatever its agent has become", async () => {
   const pinned = (runId: string, tool: string) => {
     const plan = { steps: [{ calls: [{ tool: labTool(tool), with: {} }] }], answer: "done" };
     const at = new Date().toISOString(); // its time limit counts from here
@@ -119,7 +119,7 @@ test("makes a run id when the command names none", async () => {
   assert.match(run?.runId ?? "", /^cli~run-[0-9a-f]{26}$/);
 });
 
-test("gives up a run that nobody gets on with", async () => {
+test("gives up a run with which no runner makes progress", async () => {
   lab.peers.agents.set("plain", answering("plain", "ok"));
   await withStore(async (store) => {
     const request = requestOf("cli~poison");
@@ -182,7 +182,7 @@ test("waits for a service that is not there yet, and does not hold it against th
   assert.match(String(events[0]?.payload["reason"]), /yard\.rpc\.runner\.agents\.get/);
 });
 
-/** What a runner before this one did to a run, through the store itself. */
+/** Changes a run as a runner before this one did, through the store itself. */
 async function withStore(act: (store: RunStore, client: Redis) => Promise<void>): Promise<void> {
   const log = createLog({ service: "test", level: "silent" });
   const client = await connectRedis({ url: lab.redis.url, name: "test", log });

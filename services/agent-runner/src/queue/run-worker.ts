@@ -3,17 +3,17 @@ import type { RunnerParts } from "../run/runner-parts.ts";
 import { asOwnersStart } from "../commands/begun-for-owner.ts";
 import { RunAttempt } from "./run-attempt.ts";
 
-/** What a runner does with the messages of its queue. */
+/** Handles the messages of a runner's queue. */
 export interface RunWorker {
   handle(delivery: Delivery): Promise<Outcome>;
-  /** False when the run of a delivery is another runner's by now. */
+  /** False when another runner has taken the run of a delivery. */
   renew(delivery: Delivery): Promise<boolean>;
 }
 
 /**
- * A message is a hint that a run has work; the truth about the run is in Redis. So a message may be
- * lost late, repeated or delivered twice at once, and it is acknowledged only when the journal
- * holds the end of the run, or what it waits for; its last events follow (publish-behind.ts).
+ * A message is a hint that a run has work; the truth about the run is in Redis. So a message may be lost late, repeated or
+ * delivered twice at once, and it is acknowledged only when the journal holds the end of the run, or its wait; its last events
+ * follow (publish-behind.ts).
  */
 export function createRunWorker(options: RunnerParts): RunWorker {
   const attempts = new WeakMap<Delivery, RunAttempt>();

@@ -29,7 +29,7 @@ peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 const counting = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
 const wait = { tool: "ask_user", with: { question: "?" } };
 
-test("gives a run that waits a message, and one that was about to end goes on with it", async () => {
+test("delivers a message to a run that waits, and one that was about to end continues with it", async () => {
   peers.agents.set(
     "waiter",
     agent("waiter", { plan: { steps: [{ calls: [wait] }], answer: "ok" } }),
@@ -47,7 +47,7 @@ test("gives a run that waits a message, and one that was about to end goes on wi
   );
 });
 
-test("refuses a message for what never was and for what has ended", async () => {
+test("refuses a message for a run that never existed or has ended", async () => {
   peers.agents.set(
     "counter",
     agent("counter", { plan: { steps: counting, answer: "{{/input}}: {{/results/1/text}}" } }),
@@ -63,7 +63,7 @@ test("refuses a message for what never was and for what has ended", async () => 
   }
 });
 
-test("copies a run up to a step and goes on by itself, calling nothing again", async () => {
+test("copies a run up to a step and continues on its own, repeating no call", async () => {
   const body = { newRunId: "copied", fromStep: 2, input: "second" };
   await lab.publish("yard.cmd.cli.run.fork.counted", JSON.stringify(body));
   const events = await lab.eventsUntil("copied", "finished");
@@ -163,7 +163,7 @@ test("parks a call that needs an approval, and makes the same call again when it
   assert.equal(events.filter(({ name }) => name === "woken").length, 1);
 });
 
-test("lists runs that runners died of, and lets them go on", async () => {
+test("lists runs that runners died of, and lets them continue", async () => {
   await lab.command("waiter", { runId: "poison", input: "x" });
   await lab.eventsUntil("poison", "waiting");
   await redis.hset("yard:run:{cli~poison}:state", { status: "running", stalled: 99, heldUntil: 0 });

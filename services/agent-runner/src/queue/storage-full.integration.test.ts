@@ -84,7 +84,7 @@ test("ends a run whose file is gone from the store, and stores the file anew whe
   assert.notEqual(again.file.ref, file.ref);
 });
 
-test("refuses the starts of an owner who keeps as much as it may, and no other owner's", async () => {
+test("refuses the starts of an owner whose storage is used up, and no other owner's", async () => {
   await startAs("team-a", "gated-first", { runId: "under-way", input: "x" });
   await until(() => reached.has("first"));
   let refused: string | null = null;
@@ -101,7 +101,7 @@ test("refuses the starts of an owner who keeps as much as it may, and no other o
 
 test("refuses messages for sessions, too, when it is all that several services keep", async () => {
   await redis.hset(OF_BROKER, "=", 1024 ** 2);
-  // What other services count is read every five seconds.
+  // The storage counted by other services is read every five seconds.
   await until(async () => {
     const error = await say(teamA).then(() => "", String);
     return /team-a keeps (1\.[5-9]|2\.\d) MiB and may keep 1\.0/.test(error);
@@ -109,7 +109,7 @@ test("refuses messages for sessions, too, when it is all that several services k
   await assert.rejects(say(teamA), (refusal) => isStorageFull(refusal, "owner"));
 });
 
-test("lets a run of such an owner end, and cancels what it has", async () => {
+test("lets a run of such an owner end, and cancels its other runs", async () => {
   gates.get("first")?.();
   const failed = (await lab.eventsUntil("team-a~under-way", "failed")).at(-1);
   assert.match(JSON.stringify(failed?.payload), /"code":"storage_full"/);
@@ -119,7 +119,7 @@ test("lets a run of such an owner end, and cancels what it has", async () => {
   await assert.rejects(never, (error) => isStorageFull(error, "owner"));
 });
 
-test("takes new work when what was there is gone, and counts a session until it is deleted", async () => {
+test("accepts new work when storage was freed, and counts a session until it is deleted", async () => {
   await redis.del(OF_BROKER);
   const [key = ""] = await redis.keys("yard:run:{team-a~large-0}:state");
   assert.notEqual(key, "");
@@ -176,7 +176,7 @@ test("stores the result of a call, and ends a run by a cancel, while Redis is ov
   await fillTo(0);
 });
 
-/** Sets maxmemory so that what is used is this share of it, and waits until the runner knows; 0: no limit. */
+/** Sets maxmemory so that the used memory is this share of it, and waits until the runner has noticed; 0: no limit. */
 async function fillTo(share: number): Promise<void> {
   const info = await redis.info("memory");
   const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1]);
@@ -209,6 +209,6 @@ async function countedSessions(owner: string): Promise<number> {
 function isStorageFull(error: unknown, scope: "owner" | "redis"): boolean {
   assert.ok(error instanceof ServiceError);
   assert.equal(error.code, "storage_full");
-  assert.equal((error.data as { scope: string }).scope, scope); // the contract says so
+  assert.equal((error.data as { scope: string }).scope, scope); // the contract guarantees it
   return true;
 }

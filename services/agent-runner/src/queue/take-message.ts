@@ -14,12 +14,12 @@ import { commandInTurn } from "../sessions/enter-session.ts";
 
 export type Received = Extract<Delivery, { kind: "command" }>;
 
-/** What a message asks for. */
+/** The action that a message requests. */
 export type Taken =
   | { readonly next: "done" }
   | { readonly next: "reject"; readonly rejection: Rejection; readonly runId: string | null }
   /**
-   * Work on a run that exists. A hint may be one too many; a run that has its turn in a session has no other message; a retry has
+   * Work on a run that exists. A hint may be superfluous; a run that has its turn in a session has no other message; a retry has
    * just opened it.
    */
   | { readonly next: "go-on"; readonly runId: string; readonly why: "hint" | "turn" | "retry" }
@@ -29,9 +29,9 @@ export type Taken =
       /** The command's own message, which may be another one than brought it here. */
       readonly message: MessageFacts;
       readonly received: Received;
-      /** Where its run has its turn already. */
+      /** The session in which its run already has its turn. */
       readonly sessionId: string | null;
-      /** What comes for the first time is nearly always a new run: the claim that makes it finds out if not. */
+      /** A first delivery is nearly always a new run: the claim that creates it finds out if not. */
       readonly isLikelyNew: boolean;
     };
 
@@ -61,8 +61,8 @@ export async function takeMessage(delivery: Delivery, parts: RunnerParts): Promi
 }
 
 /**
- * A run was given its turn in a session. This is a message of the run like any other, until the run has ended, waits or rests; a run
- * that exists goes on whatever has become of its session.
+ * A run was given its turn in a session. This is a message of the run like any other, until the run has ended, waits or rests; a
+ * run that exists continues whatever has become of its session.
  */
 async function takeTurn(received: Received, { sessions }: RunnerParts): Promise<Taken> {
   const { runId } = proceedSession.payload.parse(received.payload);
@@ -75,7 +75,7 @@ async function takeTurn(received: Received, { sessions }: RunnerParts): Promise<
   return { next: "start", command, message, received, sessionId, isLikelyNew };
 }
 
-/** What is kept of a message while what it asks for cannot be begun. */
+/** The part of a message that is stored while its request cannot be begun. */
 export function keptOf(received: Received): KeptCommand {
   const { contract, tokens, payload, subject, caller, streamSequence, messageId } = received;
   const publishedAt = received.publishedAt.toISOString();
@@ -83,12 +83,12 @@ export function keptOf(received: Received): KeptCommand {
   return { contract: contract.name, tokens, payload, ...from };
 }
 
-/** What is kept of a command that runners die of; null when its parent is told that it came to nothing. */
+/** The stored text of a command that runners die of; null when its parent is notified of the failure. */
 export function deadTextOf({ command, message, received }: Start): DeadText | null {
   const { digest, parent, runId, requester: caller, agent } = command;
   if (parent !== undefined) return null;
   if (received.contract.name !== proceedSession.name) return { digest, command: keptOf(received) };
-  // The message that gave it its turn means nothing once its session has gone on.
+  // The message that gave it its turn is obsolete once its session has continued.
   const { subject, streamSequence, messageId } = message;
   const publishedAt = message.publishedAt.toISOString();
   const payload = { ...command.payload, runId };
@@ -97,7 +97,7 @@ export function deadTextOf({ command, message, received }: Start): DeadText | nu
   return { digest, command: { contract: startRun.name, tokens, payload, ...from } };
 }
 
-/** The same of a message that kills whoever reads it. */
+/** Does the same for a message that kills every runner that reads it. */
 export function unreadTextOf(delivery: Delivery): DeadText | null {
   if (delivery.kind === "rejected") return null;
   const { contract, payload } = delivery;
