@@ -29,11 +29,11 @@ const OFFERED: Partial<Record<CodingCli["cli"], readonly string[]>> = {
 /** Keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
 const FORGETFUL: CodingCli["cli"] = "gemini";
 
-/** What is told how much to think, and tells its model. */
+/** The CLIs with a thinking level that they pass on to their model. */
 const THINKS: ReadonlySet<CodingCli["cli"]> = new Set(["codex", "claude"]);
-/** What no prompt or tool of a CLI says. */
+/** A word that occurs in no prompt or tool of a CLI. */
 const WRITTEN = "plugh";
-/** What a user of these CLIs has in the home directory, comments and a broken file with it. */
+/** The files that a user of these CLIs has in the home directory, with comments and a broken file. */
 const OWN_FILES = [
   [".codex/config.toml", '# mine\nmodel = "mine"\n\n[mcp_servers.mine]\ncommand = "true"\n'],
   [".claude.json", '{ "mcpServers": { "mine": { "command": "true" } } }'],
@@ -103,7 +103,7 @@ for (const { tried, program } of found) {
   );
 
   test(
-    `${name} goes on where it was when the runner died while a person decided`,
+    `${name} resumes at the same position when the runner died while a person decided`,
     { skip },
     async () => {
       const { lab, model, start } = await prepare(tried, program);
@@ -177,7 +177,7 @@ async function runToEnd(lab: Lab, input: string, runId = "tried"): Promise<RunEv
   return lab.eventsUntil(runId, isEnd);
 }
 
-/** All files below a directory, with what is in them. */
+/** Returns all files below a directory, with their contents. */
 async function filesIn(directory: string): Promise<Map<string, string>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
@@ -195,7 +195,7 @@ function countOf(events: readonly RunEventRecord[], name: string): number {
   return events.filter((event) => event.name === name).length;
 }
 
-/** Reads, then writes, then says so; some CLIs ask for a title, too, without offering tools. */
+/** Answers with a read, then a write, then a text; some CLIs request a title, too, without offering tools. */
 function thinking({ toolName }: CodingCli, body: Record<string, unknown>): ScriptedAnswer {
   const said = JSON.stringify(body);
   if (!said.includes(labTool("read"))) return { text: ["A title"] };

@@ -58,7 +58,7 @@ await lab.runner({
   YARD_RUN_SWEEP_MS: "200",
 });
 
-/** What came of each attempt, in their order. */
+/** Returns the outcome of each attempt, in order. */
 async function tried(runId: string, attempts: readonly string[]): Promise<string[]> {
   await lab.command("spy", { runId, input: attempts.join("\n") });
   const events = await lab.eventsUntil(runId, (event) =>
@@ -124,7 +124,7 @@ test(
 );
 
 test(
-  "a CLI that ends in its turn is reported with its exit code, its last words and what it could not reach",
+  "a CLI that ends in its turn is reported with its exit code, its last output and the hosts that it could not reach",
   { skip: sandbox.skip },
   async () => {
     await lab.command("spy", { runId: "ends", input: "tunnel api.example.com:443\nend 3" });

@@ -1,4 +1,4 @@
-/** A CLI could not do its turn, and whether it may be asked again. */
+/** A CLI could not complete its turn; `isRetryable` states whether a retry may help. */
 export class RuntimeFailure extends Error {
   override readonly name = "RuntimeFailure";
   readonly isRetryable: boolean;

@@ -15,7 +15,7 @@ export interface RuntimeHost {
   readonly pid: number;
   /** Calls that the CLI waits for, by the host's ids. */
   readonly pending: Set<string>;
-  /** True when the CLI has said what something cost. */
+  /** True when the CLI has reported a cost. */
   saysCost: boolean;
   /** True when its turn is over, or it has failed or ended. */
   readonly isOver: () => boolean;

@@ -5,7 +5,7 @@ import type { Environment } from "@switchyard/service/env";
 import type { HostStart } from "../runtime-host/host-protocol.ts";
 import { startHost, type RuntimeHost } from "./runtime-host.ts";
 
-/** What is left of a run after so long is of nobody: runs are kept for days, their CLIs' sessions need not be. */
+/** Directories of runs are removed after this: runs are stored for days, their CLIs' sessions need not be. */
 const KEEP_MS = 7 * 86_400_000;
 
 /** The CLIs of the runs that this runner works on. */
@@ -15,7 +15,7 @@ export interface RuntimeHosts {
   start(runId: string, start: Omit<HostStart, "type" | "directory">): Promise<RuntimeHost>;
   /** The CLI waits for results now: it is kept for a while. */
   keep(runId: string): void;
-  /** Ends a run's CLI. What it keeps of its session goes with the end of the run. */
+  /** Ends a run's CLI. The files of its session are removed at the end of the run. */
   leave(runId: string, how: { readonly hasEnded: boolean }): Promise<void>;
   stop(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function openRuntimeHosts({ directory, lingerMs, env }: HostsOptions): Ru
       return one.host;
     },
     async start(runId, start) {
-      // Two CLIs in one session would know nothing of each other.
+      // Two CLIs in one session would not be aware of each other.
       await end(runId);
       await isSwept;
       await requireOwn(directory);
@@ -88,7 +88,7 @@ export function openRuntimeHosts({ directory, lingerMs, env }: HostsOptions): Ru
   };
 }
 
-/** In a directory that others may write to, somebody else could have made it before. */
+/** In a directory that others may write to, another user could have made it before. */
 async function requireOwn(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true, mode: 0o700 });
   const found = await lstat(directory);

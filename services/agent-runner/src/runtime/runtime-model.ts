@@ -10,7 +10,7 @@ import type { RuntimeHost } from "./runtime-host.ts";
 import type { RuntimeHosts } from "./runtime-hosts.ts";
 import { firstText, knownResults, resultsOf, resumeText, saidSince } from "./runtime-texts.ts";
 
-/** What a run tells the model beside the prompt, as provider options of this name. */
+/** Name of the provider options with which a run sends its details to the CLI, beside the prompt. */
 export const RUNTIME_OPTIONS = "runtime";
 
 /** Calls that a CLI makes at the same time come as one answer. */
@@ -22,8 +22,8 @@ export type RuntimeSettings = Pick<
 > & { readonly sandbox: () => Promise<HostStart["sandbox"]> };
 
 /**
- * A coding CLI in the place of a model: an answer is what it says up to its next tool calls, or up to the end of its turn. The
- * CLI waits for the results while the runner decides about the calls, makes them and writes them down.
+ * A coding CLI used as a model: an answer is its output up to its next tool calls, or up to the end of its turn. The CLI waits for
+ * the results while the runner decides about the calls, makes them and records them.
  */
 export function createRuntimeModel(
   hosts: RuntimeHosts,
@@ -93,7 +93,7 @@ async function* partsOf(
 ): AsyncGenerator<LanguageModelV4StreamPart> {
   const { abortSignal } = options;
   const aborted = Promise.withResolvers<never>();
-  aborted.promise.catch(() => {}); // heard where somebody waits
+  aborted.promise.catch(() => {}); // the waiting caller handles the rejection
   const onAbort = (): void => aborted.reject(abortSignal?.reason);
   abortSignal?.addEventListener("abort", onAbort, { once: true });
   if (abortSignal?.aborted === true) onAbort();
@@ -177,7 +177,7 @@ class RuntimeAnswer {
         },
         outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
       },
-      // Of what says its costs, an answer without one has cost nothing.
+      // A CLI that reports costs had none for an answer without a cost.
       ...(this.#host.saysCost && {
         providerMetadata: { [RUNTIME_OPTIONS]: { costUsd: this.#costUsd } },
       }),
@@ -220,7 +220,7 @@ function toolsOf({ tools = [] }: LanguageModelV4CallOptions): HostTool[] {
   );
 }
 
-/** A CLI hears what a person says in the middle of its turn with the next result. */
+/** Adds a person's message that came in the middle of a CLI's turn to the next result, with which the CLI receives it. */
 function withNews<T extends { readonly text: string }>(results: readonly T[], news: string): T[] {
   if (news === "") return [...results];
   return results.map((result, index) =>

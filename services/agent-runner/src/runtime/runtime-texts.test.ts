@@ -40,7 +40,7 @@ test("a new session gets the instructions and the input as it is", () => {
   assert.equal(firstText([user("Read a.")]), "Read a.");
 });
 
-test("a session that is begun in the middle gets all that was said and done, without what was only thought", () => {
+test("a session that is begun in the middle gets all messages and results, without the reasoning", () => {
   const text = firstText(CALLED);
   assert.match(text, /This is the conversation so far/);
   assert.match(text, /<user>\nRead a\.\n<\/user>/);
@@ -49,7 +49,7 @@ test("a session that is begun in the middle gets all that was said and done, wit
   assert.doesNotMatch(text, /secret thought/);
 });
 
-test("a session that goes on gets only what came since its last answer", () => {
+test("a resumed session gets only the messages since its last answer", () => {
   const text = resumeText([...CALLED, user("Never mind.")]);
   assert.match(text, /read failed: no such file/);
   assert.match(text, /Never mind\./);
@@ -57,7 +57,7 @@ test("a session that goes on gets only what came since its last answer", () => {
   assert.doesNotMatch(resumeText([SYSTEM, user("Read a.")]), /has come since/);
 });
 
-test("results are known by their calls, and what a person said after them is news", () => {
+test("results are matched to their calls, and a person's later message is passed on as new", () => {
   assert.deepEqual(resultsOf(CALLED), [{ id: "c1", text: "no such file", isError: true }]);
   assert.deepEqual(
     knownResults(CALLED).map(({ tool, input, text }) => [tool, input, text]),

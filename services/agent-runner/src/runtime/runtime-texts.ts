@@ -4,7 +4,7 @@ import type { HostResults, KnownResult } from "../runtime-host/host-protocol.ts"
 type ToolMessage = Extract<LanguageModelV4Prompt[number], { role: "tool" }>;
 type ToolResult = Extract<ToolMessage["content"][number], { type: "tool-result" }>;
 
-/** Everything that was said, for a CLI that knows nothing of it. */
+/** Returns the whole conversation, for a CLI that has none of it. */
 export function firstText(prompt: LanguageModelV4Prompt): string {
   const system = prompt.flatMap((message) => (message.role === "system" ? [message.content] : []));
   const said = prompt.filter(({ role }) => role !== "system");
@@ -18,7 +18,7 @@ export function firstText(prompt: LanguageModelV4Prompt): string {
   return `${instructions}This is the conversation so far. Its tool calls are done; go on from its end.\n\n${transcript.join("\n\n")}`;
 }
 
-/** What came after the last answer, for a CLI that has its session still and was interrupted in it. */
+/** Returns the messages after the last answer, for a CLI that still has its session and was interrupted in it. */
 export function resumeText(prompt: LanguageModelV4Prompt): string {
   const last = prompt.findLastIndex(({ role }) => role === "assistant");
   const since = last === -1 ? [] : prompt.slice(last + 1).map(textOf);
@@ -41,7 +41,7 @@ export function knownResults(prompt: LanguageModelV4Prompt): KnownResult[] {
   });
 }
 
-/** What the calls of a prompt came to. */
+/** Returns the results of the calls in a prompt. */
 export function resultsOf(prompt: LanguageModelV4Prompt): HostResults["results"][number][] {
   return prompt.flatMap((message) => {
     if (message.role !== "tool") return [];
@@ -51,7 +51,7 @@ export function resultsOf(prompt: LanguageModelV4Prompt): HostResults["results"]
   });
 }
 
-/** What was said after the last results, such as a message of a person; empty when nothing was. */
+/** Returns the messages after the last results, such as a message of a person; empty when there are none. */
 export function saidSince(prompt: LanguageModelV4Prompt): string {
   const last = prompt.findLastIndex(({ role }) => role === "tool" || role === "assistant");
   return prompt
@@ -74,7 +74,7 @@ function textOf(message: LanguageModelV4Prompt[number]): string {
           return `(${part.toolName} ${isError ? "failed" : "gave"}: ${text})`;
         }
         default:
-          return ""; // what a model thought is not said again
+          return ""; // reasoning is not repeated
       }
     })
     .filter((text) => text !== "")

@@ -55,7 +55,7 @@ const read = (path: string): string => `call ${labTool("read")} {"path":"${path}
 const gave = (text: string): RegExp =>
   new RegExp(`<tool_output[^>]*>\\s*${text}\\s*</tool_output>`);
 
-test("a CLI's calls are steps of the run, and its last words the answer", async () => {
+test("a CLI's calls are steps of the run, and its last text is the answer", async () => {
   const input = ["say Looking.", read("a"), `call ${labTool("write")} {}`, read("b")].join("\n");
   const events = await runToEnd("whole", input);
   const output = String(events.at(-1)?.payload["output"]);
@@ -68,7 +68,7 @@ test("a CLI's calls are steps of the run, and its last words the answer", async 
     ),
     [3, 1, 2, 4],
   );
-  await until(async () => (await readdir(runtimes)).length === 0); // what the CLI kept goes with the run
+  await until(async () => (await readdir(runtimes)).length === 0); // the CLI's files are removed with the run
 });
 
 test("a CLI that cannot be started fails the run and says why", async () => {
@@ -101,7 +101,7 @@ test("runs beside each other have files of their own, readable by this user alon
   await until(async () => (await readdir(runtimes)).length === 0);
 });
 
-test("what a person says in the middle reaches the CLI with the result that it waits for", async () => {
+test("a person's message in the middle reaches the CLI with the result that it waits for", async () => {
   const gate = newGate();
   peers.tools.set("gate", () => gate.pass());
   const end = runToEnd("steered", [gateCall("x"), read("after")].join("\n"));
@@ -115,7 +115,7 @@ test("what a person says in the middle reaches the CLI with the result that it w
   );
 });
 
-test("what a CLI says that it cost is the cost of the steps, and limits hold it", async () => {
+test("the cost that a CLI reports is the cost of the steps, and limits apply to it", async () => {
   const input = ["cost 0.25", read("a"), "cost 0.75", read("b"), "cost 0.75"].join("\n");
   const events = await runToEnd("priced", input);
   const costs = events
@@ -136,7 +136,7 @@ test("the limits of a run hold a CLI, too", async () => {
   await until(async () => (await childrenOf(runner.pid)).length === 0);
 });
 
-test("a host that dies in the middle is begun again, and its CLI goes on in its session without a second call", async () => {
+test("a host that dies in the middle is restarted, and its CLI resumes its session without a second call", async () => {
   const gate = newGate();
   peers.tools.set("gate", () => gate.pass());
   const end = runToEnd("host-dies", [read("before"), gateCall("x"), read("after")].join("\n"));
@@ -172,7 +172,7 @@ test("a cancel ends the CLI with its process group", async () => {
   gate.open("too late");
 });
 
-test("an approval parks the run; another runner goes on in the CLI's session after it", async () => {
+test("an approval parks the run; another runner resumes the CLI's session after it", async () => {
   const input = [read("first"), `call ${labTool("guarded")} {}`, read("last")].join("\n");
   await lab.command("coder", { runId: "approved", input });
   await lab.eventsUntil("approved", "waiting");
