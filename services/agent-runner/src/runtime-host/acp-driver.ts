@@ -20,13 +20,13 @@ import { SERVER_NAME, type DoorEntry } from "./tool-door.ts";
 
 type SessionParams = Pick<NewSessionRequest, "cwd" | "mcpServers">;
 
-/** Any agent of the Agent Client Protocol, version 1: Gemini CLI, opencode, and what an operator names. */
+/** Drives any agent of the Agent Client Protocol, version 1: Gemini CLI, opencode, and agents that an operator configures. */
 export async function driveAcp(options: DriverOptions): Promise<void> {
   const { start, door, work, spawn, tell, onSession } = options;
   const { args, env } = await launchOf(options);
   const cli = await spawn(args, env);
   const cost = new SessionCost(tell);
-  // What is loaded is said again, and was told before.
+  // A loaded session sends its old messages once more, which were published before.
   let isPrompted = false;
   const app = client({ name: "switchyard" })
     .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params))
@@ -90,7 +90,7 @@ async function begin(agent: ClientContext, params: SessionParams): Promise<strin
   return sessionId;
 }
 
-/** The session that was there before; null when there is none, or the agent cannot go on with it. */
+/** Loads the earlier session; null when there is none, or the agent cannot resume it. */
 async function resume(
   agent: ClientContext,
   sessionId: string | null,
@@ -139,7 +139,7 @@ function eventOf(update: SessionUpdate): HostEvent | null {
       return { type, text: content.text };
     }
     default:
-      return null; // calls are told by who makes them
+      return null; // the tool server publishes the calls
   }
 }
 

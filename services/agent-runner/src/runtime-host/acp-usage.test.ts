@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { SessionCost, turnUsage } from "./acp-usage.ts";
 import type { HostEvent } from "./host-protocol.ts";
 
-test("the tokens of a turn are those of the protocol's draft, or of Gemini CLI's quota", () => {
+test("the tokens of a turn are read from the protocol's draft, or from Gemini CLI's quota", () => {
   const usage = {
     totalTokens: 25,
     inputTokens: 10,
@@ -33,7 +33,7 @@ test("the tokens of a turn are those of the protocol's draft, or of Gemini CLI's
     assert.equal(turnUsage(answer), null, JSON.stringify(answer));
 });
 
-test("the costs of a session are told as they grow, in dollars, and once when it is resumed", () => {
+test("the costs of a session are reported as they grow, in dollars, and once when it is resumed", () => {
   const heard = (resumed: boolean, before: readonly number[], amounts: readonly number[]) => {
     const told: (number | undefined)[] = [];
     const cost = new SessionCost((event: HostEvent) =>

@@ -1,5 +1,5 @@
-// What agents of the Agent Client Protocol say of their use. The protocol has the costs of a session (`usage_update`) and a draft for the tokens of
-// a turn (`usage` of the answer to a prompt); Gemini CLI says its tokens in `_meta.quota`.
+// Usage as agents of the Agent Client Protocol report it. The protocol has the costs of a session (`usage_update`) and a draft for
+// the tokens of a turn (`usage` of the answer to a prompt); Gemini CLI reports its tokens in `_meta.quota`.
 
 import { z } from "zod";
 import type { HostEvent } from "./host-protocol.ts";
@@ -29,7 +29,7 @@ const Answer = z.object({
     .catch(null),
 });
 
-/** The tokens that the answer to a prompt tells of; null when it tells of none. */
+/** Reads the tokens from the answer to a prompt; null when it contains none. */
 export function turnUsage(answer: unknown): Used | null {
   const { data } = Answer.safeParse(answer);
   const usage = data?.usage;
@@ -37,7 +37,7 @@ export function turnUsage(answer: unknown): Used | null {
     const { inputTokens, outputTokens, cachedReadTokens, cachedWriteTokens, thoughtTokens } = usage;
     const cachedTokens = cachedReadTokens ?? 0;
     return {
-      // Each kind is told alone: the sum of all is `totalTokens`.
+      // Each kind is reported separately: the sum of all is `totalTokens`.
       inputTokens: inputTokens + cachedTokens + (cachedWriteTokens ?? 0),
       cachedTokens,
       outputTokens: outputTokens + (thoughtTokens ?? 0),
@@ -48,7 +48,10 @@ export function turnUsage(answer: unknown): Used | null {
   return { inputTokens: count.input_tokens, cachedTokens: 0, outputTokens: count.output_tokens };
 }
 
-/** The costs of a session grow: what came since the last time is told, and of a session that is resumed nothing that was before. */
+/**
+ * The reported cost of a session is a growing total: only the increase since the last report is passed on, and for a resumed
+ * session nothing from before.
+ */
 export class SessionCost {
   readonly #tell: (event: HostEvent) => void;
   #hasBegun = false;

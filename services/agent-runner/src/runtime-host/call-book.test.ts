@@ -13,7 +13,7 @@ function openBook(known: KnownResult[] = []) {
   return { book, calls };
 }
 
-test("a call is told once and has the result that is given for its id", async () => {
+test("a call is published once and gets the result for its id", async () => {
   const { book, calls } = openBook();
   const result = book.make("read", { path: "a" }, NEVER);
   book.answer("unknown", { text: "no", isError: true });

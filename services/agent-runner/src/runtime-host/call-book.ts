@@ -4,7 +4,7 @@ import type { HostEvent, KnownResult } from "./host-protocol.ts";
 
 interface OpenCall {
   readonly same: string;
-  /** Nobody waits for it any more: the CLI cancelled it. */
+  /** No request waits for it any more: the CLI cancelled it. */
   isLeft: boolean;
   readonly result: PromiseWithResolvers<CallToolResult>;
 }
@@ -20,7 +20,7 @@ export class CallBook {
     this.#tell = tell;
   }
 
-  /** The result of a call; when `signal` aborts, the call goes on, for whoever makes it again. */
+  /** Returns the result of a call; when `signal` aborts, the call continues, for a later request that repeats it. */
   async make(tool: string, input: unknown, signal: AbortSignal): Promise<CallToolResult> {
     const same = samenessOf(tool, input);
     const at = this.#known.findIndex((one) => one.same === same);

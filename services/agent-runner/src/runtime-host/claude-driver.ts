@@ -49,7 +49,7 @@ async function turn(
   }
 }
 
-/** Without our server Claude works on and says nothing of it. */
+/** Without our server Claude continues to work and does not report it. */
 function requireTools({ mcp_servers: servers }: Json): void {
   const all = Array.isArray(servers) ? (servers as Json[]) : [];
   const ours = all.find(({ name }) => name === SERVER_NAME);

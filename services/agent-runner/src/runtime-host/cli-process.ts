@@ -12,7 +12,10 @@ import type { HostStart } from "./host-protocol.ts";
 export interface CliProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly group: number;
-  /** How it ended, when it ends within a moment, the last of what it wrote to standard error, and hosts that it could not reach. */
+  /**
+   * Explains how it ended, when it ends within a moment, with the end of its standard error, and the hosts that it could not
+   * reach.
+   */
   explain(): Promise<string>;
   /** Ends the whole group. */
   end(): Promise<void>;
@@ -27,7 +30,7 @@ export interface CliLaunch {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
-  /** Its own, in the sandbox: what it may write, and that of its sockets. */
+  /** Its own directories in the sandbox: the one that it may write to, and the one of its sockets. */
   readonly directory: string;
   readonly sockets: string;
 }
@@ -49,7 +52,7 @@ export async function startCli(
     detached: true,
     stdio: ["pipe", "pipe", "pipe", filter === null ? "ignore" : "pipe"],
   });
-  // The first three are pipes, as it was asked.
+  // The first three are pipes, as requested in the options.
   const child = spawned as ChildProcessWithoutNullStreams;
   const reader = child.stdio[3];
   if (filter !== null && reader instanceof Writable) {
@@ -100,7 +103,7 @@ function exitText({
   return signalCode === null ? [] : [`it was ended by ${signalCode}`];
 }
 
-/** The lines of JSON that a CLI writes; what is none is passed over. */
+/** Yields the lines of JSON that a CLI writes; other lines are skipped. */
 export async function* jsonLines(
   child: ChildProcessWithoutNullStreams,
 ): AsyncGenerator<Record<string, unknown>> {

@@ -144,7 +144,7 @@ function openRpc(
   };
 }
 
-/** What Codex asks of its host: nothing but our own tools is allowed, and those it does not ask about. */
+/** Answers the requests of Codex to its host: only our own tools are allowed, and Codex sends no request about those. */
 function answerTo(method: string): Json {
   if (method === "mcpServer/elicitation/request")
     return { result: { action: "decline", content: null, _meta: null } };

@@ -8,21 +8,21 @@ import type { HostStart } from "./host-protocol.ts";
 import { openOutlet, type Outlet } from "./outlet.ts";
 
 const INSIDE = fileURLToPath(new URL("inside-sandbox.ts", import.meta.url));
-/** Where bubblewrap reads the filter of system calls from. */
+/** The file descriptor from which bubblewrap reads the filter of system calls. */
 export const FILTER_FD = 3;
 const TMP_BYTES = 1024 * 1024 * 1024;
 
 export interface ConfinedCli {
   readonly launch: Launch;
-  /** Of system calls; null for a machine without one. */
+  /** The filter of system calls; null for a machine without one. */
   readonly filter: Buffer | null;
   readonly outlet: Outlet;
 }
 
 /**
- * A CLI in a sandbox that shows the system's programs, those that the CLI is made of, its own directory and nothing else of the
- * machine: no home of anybody, no key, no data of the installation, no other run. Its network is its own; the outlet leads to its
- * model and to the hosts that the operator names.
+ * Confines a CLI to a sandbox that shows the system's programs, the CLI's own files, its own directory and nothing else of the
+ * machine: no home directory, no key, no data of the installation, no other run. It has its own network; the outlet leads to its
+ * model and to the hosts that the operator configures.
  */
 export async function confineCli(
   plain: Launch,

@@ -2,31 +2,31 @@ import type { CliProcess } from "./cli-process.ts";
 import type { HostEvent, HostStart } from "./host-protocol.ts";
 import type { DoorEntry } from "./tool-door.ts";
 
-/** What a driver of one kind of CLI is given. */
+/** The options of a driver for one kind of CLI. */
 export interface DriverOptions {
   readonly start: HostStart;
   readonly door: DoorEntry;
   /** The directory of the CLI's own state, and an empty one in which it works. */
   readonly home: string;
   readonly work: string;
-  /** The id of the session to go on with; null: a new one. */
+  /** The id of the session to resume; null: a new one. */
   readonly session: string | null;
   readonly spawn: (
     args: readonly string[],
     env: Readonly<Record<string, string>>,
   ) => Promise<CliProcess>;
   readonly tell: (event: HostEvent) => void;
-  /** Hears the id as soon as it is known. */
+  /** Called with the id as soon as it is available. */
   readonly onSession: (id: string, isResumed: boolean) => Promise<void>;
 }
 
 /**
- * Starts a CLI, gives it the text, and tells what it says until its turn is over. Rejects with a DriverError, or with whatever
- * broke.
+ * Starts a CLI, sends it the text, and publishes its output until its turn is over. Rejects with a DriverError, or with the error
+ * of the failed part.
  */
 export type Driver = (options: DriverOptions) => Promise<void>;
 
-/** Why a CLI could not do its turn. */
+/** The reason why a CLI could not complete its turn. */
 export class DriverError extends Error {
   override readonly name = "DriverError";
   readonly isRetryable: boolean;

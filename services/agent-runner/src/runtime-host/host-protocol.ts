@@ -1,4 +1,4 @@
-// What a runner and the host process of one run say to each other: lines of JSON over the host's standard input and output.
+// The messages between a runner and the host process of one run: lines of JSON over the host's standard input and output.
 
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 
@@ -25,7 +25,7 @@ export interface HostStart {
   readonly type: "start";
   readonly cli: Cli;
   readonly command: readonly string[];
-  /** Beside what the CLI's own profile sets. */
+  /** Variables beside those that the CLI's own profile sets. */
   readonly env: Readonly<Record<string, string>>;
   /** Null: the CLI's own choice. */
   readonly model: string | null;
@@ -33,21 +33,21 @@ export interface HostStart {
   readonly thinking: Exclude<ThinkingLevel, "off"> | null;
   readonly apiKey: string | null;
   readonly baseURL: string | null;
-  /** The run's own directory: what the CLI keeps of its session, and where it works. */
+  /** The run's own directory: the CLI's session files and its working directory. */
   readonly directory: string;
   /** Null: without one, with the rights of the runner. */
   readonly sandbox: {
     /** Bubblewrap. */
     readonly program: string;
-    /** What the CLI shall not see, also where it lies among the files of its program. */
+    /** The paths that the CLI must not see, even among the files of its program. */
     readonly secret: readonly string[];
     /** Where it may connect to, as `host:port`. */
     readonly hosts: readonly string[];
   } | null;
   readonly tools: readonly HostTool[];
-  /** What a new session begins with. */
+  /** The text that a new session begins with. */
   readonly firstText: string;
-  /** What a session that was interrupted goes on with. */
+  /** The text that an interrupted session resumes with. */
   readonly resumeText: string;
   /** The CLI gets these when it makes the same call again, once each. */
   readonly known: readonly KnownResult[];
@@ -67,18 +67,18 @@ export interface HostResults {
 export type HostCommand = HostStart | HostResults | { readonly type: "end" };
 
 export type HostEvent =
-  /** The process group of the CLI: whoever finds its host dead ends it. */
+  /** The process group of the CLI: the runner that finds its host dead ends it. */
   | { readonly type: "started"; readonly group: number }
   | { readonly type: "session"; readonly id: string; readonly isResumed: boolean }
   | { readonly type: "text" | "reasoning"; readonly text: string }
   | { readonly type: "call"; readonly id: string; readonly tool: string; readonly input: unknown }
-  /** What one call of a model has used. */
+  /** The usage of one model call. */
   | {
       readonly type: "usage";
       readonly inputTokens: number;
       readonly cachedTokens: number;
       readonly outputTokens: number;
-      /** What the CLI itself says that it cost, in US dollars. */
+      /** The cost that the CLI itself reports, in US dollars. */
       readonly costUsd?: number;
     }
   /** The turn is over. */

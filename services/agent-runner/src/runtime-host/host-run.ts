@@ -18,7 +18,7 @@ const DRIVERS: Readonly<Record<Cli, Driver>> = {
   codex: driveCodex,
 };
 
-/** Lets the CLI do one turn; what it says and how it ends is told. */
+/** Lets the CLI do one turn; its output and its end are published. */
 export function hostRun(
   start: HostStart,
   tell: (event: HostEvent) => void,

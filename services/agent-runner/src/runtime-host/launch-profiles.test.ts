@@ -85,7 +85,7 @@ const told: Readonly<Record<Cli, () => Promise<typeof door>>> = {
   acp: () => overAcp("acp"),
 };
 
-/** These are told when their session begins, and have no file that names the server. */
+/** These CLIs receive the server when their session begins, and have no file that names it. */
 async function overAcp(cli: Cli): Promise<typeof door> {
   const { args, env } = await launch(cli);
   assert.doesNotMatch(JSON.stringify({ args, env }), /\/run\/mcp/);
@@ -97,7 +97,7 @@ async function overAcp(cli: Cli): Promise<typeof door> {
   };
 }
 
-test("a CLI that can be told how much to think is told it, and nothing when nobody said it [F9]", async () => {
+test("a CLI with a thinking option gets the configured level, and none when none is set [F9]", async () => {
   const effortOf = async (thinking?: HostStart["thinking"]) => {
     const { args } = await launch("claude", thinking);
     return args.includes("--effort") ? args[args.indexOf("--effort") + 1] : null;

@@ -14,7 +14,7 @@ type Profile = (options: DriverOptions) => Promise<Launched>;
 /** How long a call may take that waits for a person and for its tool; the runner has limits of its own. */
 const DAY_MS = 86_400_000;
 
-/** What each CLI is started with: its own tools switched off as far as it lets us, and no file outside the run's directory. */
+/** The launch of each CLI: its own tools switched off as far as it allows, and no file outside the run's directory. */
 const PROFILES: Readonly<Record<Cli, Profile>> = {
   acp: ({ start }) => Promise.resolve({ args: [], env: acpModel(start) }),
   claude,
@@ -32,7 +32,7 @@ export async function launchOf(options: DriverOptions): Promise<Launched> {
   return { args, env: { ...common, ...env, ...start.env } };
 }
 
-/** For an agent of our users' own: what the operator configured, under names of ours. */
+/** Returns variables for an agent of the operator's own: the configured model, under our names. */
 function acpModel({ model, apiKey, baseURL }: DriverOptions["start"]): Record<string, string> {
   return defined({
     SWITCHYARD_MODEL: model,

@@ -1,4 +1,5 @@
-// The host of one run's CLI. It ends, and the CLI's whole process group with it, when its runner says so or is gone.
+// The host of one run's CLI. It ends, and the CLI's whole process group with it, when its runner sends the command to end or is
+// gone.
 import { createInterface } from "node:readline";
 import { hostRun } from "./host-run.ts";
 import type { HostCommand, HostEvent } from "./host-protocol.ts";

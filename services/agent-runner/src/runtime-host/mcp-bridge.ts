@@ -1,4 +1,4 @@
-// The MCP server that a CLI starts: it carries bytes between its standard input and output and the host of the run, and knows nothing itself.
+// The MCP server that a CLI starts: it only copies bytes between its standard input and output and the host of the run.
 import { connect } from "node:net";
 
 const [path = ""] = process.argv.slice(2);
@@ -6,7 +6,8 @@ let isOpen = false;
 let isLeft = false;
 process.stdin.on("end", () => (isLeft = true));
 const socket = connect(path, () => (isOpen = true));
-// The host believes nobody who cannot say it: the socket lies where only this user may look, and so may other programs of this user.
+// The host accepts only connections that send the key: the socket is in a directory of this user, which other programs of the user
+// can read, too.
 socket.write(`${process.env["SWITCHYARD_RUN_KEY"] ?? ""}\n`);
 process.stdin.pipe(socket);
 socket.pipe(process.stdout, { end: false });

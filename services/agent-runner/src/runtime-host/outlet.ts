@@ -17,9 +17,9 @@ export interface Outlet {
 }
 
 export interface OutletOptions {
-  /** Where the sockets are made. */
+  /** The directory of the sockets. */
   readonly directory: string;
-  /** `host:port`, in lower case; a host that begins with `*.` stands for all below it. */
+  /** `host:port`, in lower case; a host that begins with `*.` matches all hosts below it. */
   readonly hosts: readonly string[];
   /** A proxy of the company's, to which everything goes; null: straight to the hosts. */
   readonly upstream: URL | null;

@@ -13,7 +13,7 @@ export async function readSession(directory: string): Promise<string | null> {
   }
 }
 
-/** Keeps it for whoever goes on with the run on this machine. */
+/** Stores the session's id for the next host of the run on this machine. */
 export async function keepSession(directory: string, id: string): Promise<void> {
   const path = join(directory, FILE);
   await writeFile(`${path}.new`, JSON.stringify({ id }), { mode: 0o600 });

@@ -13,7 +13,7 @@ import type { HostEvent, HostResults, HostTool, KnownResult } from "./host-proto
 /** The name of our server in every CLI's configuration. */
 export const SERVER_NAME = "switchyard";
 
-/** How a CLI starts our MCP server. */
+/** The command with which a CLI starts our MCP server. */
 export interface DoorEntry {
   readonly command: string;
   readonly args: readonly string[];
@@ -33,8 +33,8 @@ const MAX_NAME = 46;
 const BRIDGE = fileURLToPath(new URL("mcp-bridge.ts", import.meta.url));
 
 /**
- * The one way from a CLI to tools: an MCP server on a socket in a directory of its own. It executes nothing; each call is
- * told to the runner, which makes it as it makes every call of a run.
+ * The only way from a CLI to tools: an MCP server on a socket in its own directory. It executes nothing; each call is sent to the
+ * runner, which makes it like every other call of a run.
  */
 export async function openToolDoor(options: {
   readonly tools: readonly HostTool[];
