@@ -13,7 +13,7 @@ export type ChatAnswer =
       readonly end?: "done" | "cut" | "hang";
       /** Nothing is answered before; it must not reject. */
       readonly from?: Promise<void>;
-      /** Until then the stream is open and gets a comment at this interval. */
+      /** The pause before the answer; until its end the stream is open and gets a comment at this interval. */
       readonly commentEveryMs?: number;
     };
 

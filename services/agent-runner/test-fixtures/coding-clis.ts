@@ -6,7 +6,7 @@ export interface CodingCli extends CliPackage {
   readonly cli: Exclude<Cli, "acp">;
   /** Where its model is, on a server that speaks the CLI's protocol. */
   readonly baseURL: (url: string) => string;
-  /** How the model calls a tool of the MCP server `switchyard`. */
+  /** The name with which the model calls a tool of the MCP server `switchyard`. */
   readonly toolName: (tool: string) => { readonly name: string; readonly namespace?: string };
 }
 

@@ -16,9 +16,9 @@ const RESULTS: ReadonlySet<JournalEntry["kind"]> = new Set([
 ]);
 
 /**
- * Proves from the journal of a run that has ended what a runner promises. It reads the entries by itself and
- * not with the runner's own replay: one end for each life, one answer for each step, one result for each call that was
- * asked for and none for others, no result of a server's tool without an allow, events without a gap.
+ * Proves the runner's guarantees from the journal of a run that has ended. It reads the entries itself and not with the runner's
+ * own replay: one end for each life, one answer for each step, one result for each requested call and none for others, no result
+ * of a server's tool without an allow, events without a gap.
  */
 export function checkJournal(entries: readonly JournalEntry[]): void {
   const [first] = entries;

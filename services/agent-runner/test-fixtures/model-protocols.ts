@@ -24,7 +24,7 @@ export function chunksOf(protocol: Protocol, answer: ScriptedAnswer): Chunk[] {
   }
 }
 
-/** What a provider says in mid-answer when it fails, in the usual words of its protocol. */
+/** The error that a provider sends in mid-answer when it fails, in the usual words of its protocol. */
 export function errorChunk(protocol: Protocol, message: string): Chunk {
   switch (protocol) {
     case "chat":

@@ -5,7 +5,7 @@ import { after } from "node:test";
 import { chunksOf, errorChunk, type Protocol } from "./model-protocols.ts";
 import { refusalOf } from "./strict-body.ts";
 
-/** What the server says to one request, whichever protocol it came in. */
+/** The server's answer to one request, in any protocol. */
 export interface ScriptedAnswer {
   /** Pieces of text. */
   readonly text?: readonly string[];
@@ -14,7 +14,7 @@ export interface ScriptedAnswer {
     readonly id: string;
     readonly name: string;
     readonly args: string;
-    /** Where the tool stands, for models that are offered tools in groups (Responses). */
+    /** The tool's group, for models that are offered tools in groups (Responses). */
     readonly namespace?: string;
   }[];
   /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
@@ -25,7 +25,7 @@ export interface ScriptedAnswer {
   readonly cached?: number;
   /** The connection breaks off before the answer's end. */
   readonly isCut?: boolean;
-  /** The provider says in mid-answer that it cannot go on. */
+  /** The error with which the provider breaks off in mid-answer. */
   readonly failsWith?: string;
 }
 

@@ -45,21 +45,21 @@ import { PublishBehind } from "../src/run/publish-behind.ts";
 import type { Lab } from "./runner-lab.ts";
 import { SESSION_SETTINGS } from "./session-settings.ts";
 
-/** The runner died, as far as its run can tell. */
+/** Thrown where the runner dies; the run cannot distinguish it from a death. */
 export class Crash extends Error {}
 
 export interface MortalRunners {
   readonly redis: Redis;
   readonly log: Log;
-  /** Nobody's, so that it never dies. */
+  /** Belongs to no mortal runner, so that it never dies. */
   readonly controls: RunControls;
   /** Aborts when all of them are to stop. */
   readonly stopping: AbortSignal;
   /** A runner that calls `pass` before and after each request; when that throws, it has died. `now` is its clock. */
   worker(pass: Pass, now?: () => number): RunWorker;
-  /** A runner that has died before any event of its was stored, as far as the stream can tell. */
+  /** A runner that died before any of its events was stored; the stream cannot distinguish it from one. */
   mute(): RunWorker;
-  /** What is known of sessions, by nobody who dies. */
+  /** Access to the sessions that does not die with a runner. */
   sessions(now?: () => number): SessionParts;
 }
 
@@ -118,7 +118,7 @@ export function dyingAt(point: number | null): () => Promise<void> {
   };
 }
 
-/** Leaves what it does at its n-th boundary, as when a service that it needs is down; then it goes on as before. */
+/** Releases its run at its n-th boundary, as when a service that it needs is down; then it continues as before. */
 export function leavingAt(point: number): () => Promise<void> {
   let passed = 0;
   return async () => {
@@ -218,7 +218,7 @@ function dying<T extends object>(target: T, pass: Pass): T {
   return Object.fromEntries(wrapped) as T; // the same names with the same functions
 }
 
-/** Where a message stands in the queue, and how often it came. */
+/** The position of a message in the queue, and its number of deliveries. */
 interface Place {
   readonly streamSequence: number;
   readonly deliveryCount?: number;
@@ -238,7 +238,7 @@ export function startDelivery(
   return { ...delivered(place), contract: startRun, tokens, payload, caller: "cli", subject };
 }
 
-/** A message that says that there may be something to do. */
+/** A message that hints that a run or session may have work. */
 export function hintDelivery(
   contract: typeof resumeRun | typeof proceedSession,
   about: Record<string, string>,

@@ -1,6 +1,6 @@
 import type { FileStore } from "../src/files/file-store.ts";
 
-/** The store of tests whose runs have no files. */
+/** The file store of tests whose runs have no files. */
 export const noFiles: FileStore = {
   put: () => Promise.reject(new Error("no file is stored here")),
   find: (refs) => Promise.resolve(refs.map(() => null)),

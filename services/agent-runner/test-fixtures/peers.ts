@@ -33,24 +33,24 @@ export interface Peers {
   /** Calls that a runner wanted to be stopped. */
   readonly cancelled: string[];
   readonly grants: z.output<typeof grantRun.request>[];
-  /** What is stopped: while there is one, no run gets a token or a list of tools. */
+  /** The active stops: while there is one, no run gets a token or a list of tools. */
   readonly stops: Stop[];
-  /** What happens before an answer is given. */
+  /** Called before an answer is sent. */
   readonly hooks: {
     getAgent?: (name: string) => Promise<void>;
     grant?: (runId: string) => Promise<void>;
     /** Why a run gets no token; left out: it gets one. */
     refuse?: (runId: string) => string | undefined;
-    /** What the policy says of a call of the runner's own tool; left out: yes. */
+    /** Returns the policy's decision about a call of the runner's own tool; left out: yes. */
     check?: (args: Record<string, unknown>) => Decision;
-    /** Whether any call of the runner's own tool could pass; left out: yes. */
+    /** Returns whether any call of the runner's own tool could pass; left out: yes. */
     mayEver?: (tool: string) => boolean;
-    /** What becomes of a call that a person is to approve. */
+    /** Returns the state of a call that a person is to approve. */
     admit?: (callId: string | undefined) => z.input<typeof admitCall.reply>;
   };
-  /** Approvals whose call was told to be over; with what is said of it when it was not made. */
+  /** Approvals whose call was reported as over; with the reason when it was not made. */
   readonly settled: string[];
-  /** The skills that were rendered, with the version that was asked for. */
+  /** The skills that were rendered, with the requested version. */
   readonly rendered: { readonly name: string; readonly digest: string | undefined }[];
   /** Takes one service away, as if its process had ended. */
   pause(name: PeerName): Promise<void>;
@@ -70,7 +70,7 @@ export interface TestSkill {
   readonly summary: SkillSummary;
   readonly text: string;
   readonly plan: Plan | null;
-  /** As its author wrote them: a run of its own, by which agent, or a tool that it stands for. */
+  /** The author's settings: a run of its own, by which agent, or a tool that the skill maps to. */
   readonly context?: "fork";
   readonly agent?: string;
   readonly dispatch?: string;
@@ -98,7 +98,7 @@ const NO_RECORD: SkillRecord = {
 
 export const DIGEST = `sha256:${"a".repeat(64)}`;
 
-/** For an agent whose list of skills is to be cut. */
+/** The window of an agent whose list of skills is to be cut. */
 export const SMALLEST_WINDOW = 1_024;
 
 export const ALLOWED: Decision = {

@@ -17,7 +17,7 @@ export interface RunEventRecord {
   readonly payload: Record<string, unknown>;
 }
 
-/** Servers, peers and a client: everything around the runners of one test file. */
+/** Servers, fake services and a client: everything around the runners of one test file. */
 export interface Lab {
   readonly nats: { readonly url: string };
   readonly redis: { readonly url: string };
@@ -34,7 +34,10 @@ export interface Lab {
   pendingCommands(): Promise<number>;
   /** Commands or events that are stored under a subject. */
   stored(subject: string): Promise<number>;
-  /** The events of a run, by its name among those of `cli`, up to one with the given name (or that the test accepts), in stream order. */
+  /**
+   * Returns the events of a run, by its name among those of `cli`, up to one with the given name (or that the test accepts), in
+   * stream order.
+   */
   eventsUntil(
     runId: string,
     last: string | ((event: RunEventRecord) => boolean),

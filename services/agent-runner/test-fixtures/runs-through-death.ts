@@ -32,7 +32,7 @@ export async function runsThroughDeath(redis: { readonly url: string }) {
       /** How the runs are named, with a number behind. */
       readonly runs: string;
       readonly primary: RedisNode;
-      /** Who is in its place. */
+      /** Returns the node that replaces it. */
       readonly successor: () => Promise<RedisNode>;
     },
   ): Promise<void> => {

@@ -1,6 +1,6 @@
 import type { SessionSettings } from "../src/sessions/open-sessions.ts";
 
-/** What sessions may take in tests that do not come to a limit. */
+/** Limits of sessions in tests that do not reach a limit. */
 export const SESSION_SETTINGS: SessionSettings = {
   idleMs: 3_600_000,
   maxPerOwner: 100,

@@ -5,8 +5,8 @@ import { connect } from "nats";
 const WINDOW_MS = 200;
 
 /**
- * Lets the streams of events remember message ids for a moment only, and waits until they have forgotten those of before: as
- * when minutes have gone by.
+ * Shortens the time for which the streams of events remember message ids to a moment, and waits until they have forgotten the
+ * earlier ids, as after several minutes.
  */
 export async function shortWindow(nats: {
   readonly url: string;

@@ -1,5 +1,5 @@
-// An agent of the Agent Client Protocol that does what a hostile one would try: each line of its prompt is an attempt, and its answer says
-// what came of each. `end <code>` ends it in the middle, with a last line on standard error.
+// An agent of the Agent Client Protocol that does what a hostile one would try: each line of its prompt is an attempt, and its
+// answer lists the outcome of each. `end <code>` ends it in the middle, with a last line on standard error.
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
