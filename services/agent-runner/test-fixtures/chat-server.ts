@@ -11,9 +11,9 @@ export type ChatAnswer =
   | {
       readonly chunks: readonly unknown[];
       readonly end?: "done" | "cut" | "hang";
-      /** Nothing is answered before; it must not reject. */
+      /** The answer waits for it; it must not reject. */
       readonly from?: Promise<void>;
-      /** The pause before the answer; until its end the stream is open and gets a comment at this interval. */
+      /** The stream is open before `from` resolves and gets a comment at this interval. */
       readonly commentEveryMs?: number;
     };
 

@@ -20,9 +20,9 @@ export interface ServerCall {
   readonly args: Record<string, unknown>;
   /** False when no catalogue has the tool: then a call without a responder means that the tool does not exist. */
   readonly isListed: boolean;
-  /** What to do with a call whose outcome is unknown: whether it is made once more, under another id. */
+  /** The agent's setting for a call whose outcome is unknown: it may be made once more, under another id. */
   readonly onUnknownOutcome: UnknownOutcome;
-  /** True when an earlier attempt at it was sent, and what became of it is not known. */
+  /** True when an earlier attempt at it was sent, and its outcome is unknown. */
   readonly mayHaveRun: boolean;
 }
 
@@ -84,11 +84,11 @@ export function attemptsFor(error: ServiceError, call: ServerCall): number {
   if (isError(error, callTool, "server_down")) return error.data.isReturning === true ? MANY : 1;
   switch (error.code) {
     case "disconnected": // our own connection is being restored
-    case "timeout": // whoever had the call is gone; another one may know what became of it
+    case "timeout": // the replica that had the call is gone; another one may have its outcome
     case "deadline_exceeded":
       return MANY;
-    case "invalid_token": // with a new token
-    case "internal": // to hear whether it was sent
+    case "invalid_token": // a new token is used
+    case "internal": // the reply may contain whether it was sent
     case "invalid_reply":
       return 2;
     case "no_responders":
