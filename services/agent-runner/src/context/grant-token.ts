@@ -40,7 +40,7 @@ export function granteeOf({ started, toolLayers, model }: RunState): Grantee {
 export const TOKEN_TTL_SECONDS = 3_600;
 
 /**
- * Asks the policy for the token of a run. One that works for another run gets no more than that one has:
+ * Requests the token of a run from the policy. A run that works for another one gets no more tools than that one has:
  * the policy takes the parent's tools from the parent's own token.
  */
 export async function grantToken(

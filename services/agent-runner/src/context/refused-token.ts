@@ -21,5 +21,8 @@ export function refusedToken(error: unknown): unknown {
   return new RunRefused({ code, message }, { cause: error });
 }
 
-/** Reasons that are about the runs themselves. The others are about the token of the run above, which the next attempt has anew. */
+/**
+ * Reasons that are about the runs themselves. The other reasons are about the parent's token, which the next attempt requests
+ * anew.
+ */
 const STANDING: ReadonlySet<string> = new Set(["requester", "depth", "layers"]);

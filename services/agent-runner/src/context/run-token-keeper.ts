@@ -14,8 +14,8 @@ interface Granted extends RunToken {
 }
 
 /**
- * Gives a token that is good for some minutes more, and for no more tools than the run may use now; asks
- * the policy for a new one when needed.
+ * Returns a token that is valid for some more minutes, and for no more tools than the run may use now; requests a new one from the
+ * policy when needed.
  */
 export class RunTokenKeeper {
   readonly #peers: Peers;
@@ -29,7 +29,7 @@ export class RunTokenKeeper {
     peers: Peers;
     store: Pick<RunStore, "load">;
     run: { readonly state: RunState };
-    /** Granted for the run as it is now. */
+    /** Granted for the current state of the run. */
     initial: RunToken | null;
     now: () => number;
   }) {
