@@ -77,7 +77,7 @@ export function toolSpan(call: {
   };
 }
 
-/** The AI SDK says `openai.chat`, `anthropic.messages`, `google.generative-ai`. */
+/** The AI SDK names providers `openai.chat`, `anthropic.messages`, `google.generative-ai`. */
 function providerName(provider: string): string {
   const [name = provider] = provider.split(".");
   return name === "google" ? "gcp.gemini" : name;
