@@ -62,7 +62,7 @@ test("an event whose storage was not acknowledged is looked up before it is sent
   assert.equal(stream.looks, 1, "one look tells of all");
 });
 
-test("what had to wait is looked for first, since the next runner of the run may have sent it", async () => {
+test("an event that had to wait is looked up first, since the next runner of the run may have sent it", async () => {
   const { made, stream } = publisher(true);
   // NATS was away; a run that waited was woken and taken over meanwhile.
   stream.last = 3;

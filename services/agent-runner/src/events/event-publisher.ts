@@ -17,12 +17,12 @@ export interface RelayedRunEvent extends RelayedEvent {
 export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
 
 /**
- * The events of the run behind `found` when those up to `acknowledged` were in the stream and are lost; none when they are only gone by
- * age. Rejects when the stream or the journal cannot be read.
+ * Returns the events of the run after `found` when those up to `acknowledged` were in the stream and are lost; none when they only
+ * expired. Rejects when the stream or the journal cannot be read.
  */
 export type LostBehind = (found: number, acknowledged: number) => Promise<readonly RunEvent[]>;
 
-/** For so long nothing that a runner sent can be stored twice: the stream knows the message ids. */
+/** Within this time the stream deduplicates everything that a runner sent, since it remembers the message ids. */
 const SURE_MS = eventStream.duplicateWindowMs / 2;
 /**
  * An event that waits for longer, as in an outage, may have been sent by the next runner of the run, since a waiting run is
@@ -55,12 +55,12 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   /** The time of the last reliable knowledge of the stream's state, by a monotonic clock. */
   #sureAt: number;
   #lookedAt = -Infinity;
-  /** The server that had everything published so far, when it was known last. */
+  /** The server that had all published events at the last check. */
   #sureOf: string | null;
   #round = 0;
   /** Events that are pushed while the journal is read for those that the stream lost. */
   #held: RunEvent[] | null = null;
-  /** The look that is under way. */
+  /** The read of the stream that is under way. */
   #looking: Promise<void> | null = null;
   #failure: { readonly error: unknown } | null = null;
   #drained: PromiseWithResolvers<void> | null = null;
@@ -73,7 +73,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     published: number;
     /** True for a run of which no runner can have published anything. */
     isNew: boolean;
-    /** Asks for the number of the last event of the run in the stream. */
+    /** Requests the number of the last event of the run in the stream. */
     lastSeq: () => Promise<number>;
     lostBehind: LostBehind;
     /** The server, under a name that is new each time it starts; null for a cluster, which loses nothing. */
@@ -150,7 +150,7 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
   }
 
   #isStored({ seq, round }: RelayedRunEvent): boolean {
-    // It was pushed anew, behind those that the stream had lost.
+    // It was pushed once more, after those that the stream had lost.
     if (round !== this.#round) return true;
     this.#sent = seq;
     return seq <= this.#found;

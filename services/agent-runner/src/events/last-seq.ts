@@ -19,7 +19,7 @@ export async function lastSeqOf(
   if (last === null) return 0;
   const seq = seqIn(last, runId);
   if (seq > 0) return seq;
-  // The refusal of a command about the run, say, which is not one of its own events.
+  // The last message may be, for example, the refusal of a command about the run, which is not one of its own events.
   const ofEach = await Promise.all(NAMES.map((name) => lastMessageId(bus, `${below}.${name}`)));
   return Math.max(0, ...ofEach.map((messageId) => seqIn(messageId ?? "", runId)));
 }

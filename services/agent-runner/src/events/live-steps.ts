@@ -13,7 +13,7 @@ export interface StepListener {
   readonly onAnswered: (step: number) => void;
 }
 
-/** Publishes it live, without what looks like a secret. */
+/** Publishes a model's text live, without anything that looks like a secret. */
 export function liveSteps(
   bus: Bus,
   { runId, requester }: { readonly runId: string; readonly requester: string },

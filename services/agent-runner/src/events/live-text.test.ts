@@ -67,7 +67,7 @@ test("marks a step whose text exceeds what is published live", () => {
   assert.match(told(["x".repeat(100_000)]), /^\n\[the rest is not told live\]$/);
 });
 
-test("begins anew with each step, and when a step is begun anew", () => {
+test("starts over with each step, and when a step is restarted", () => {
   const heard: string[] = [];
   const live = new LiveText((step, delta) => heard.push(`${step}:${delta}`));
   live.add(1, "one two");

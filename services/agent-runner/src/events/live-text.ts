@@ -4,7 +4,7 @@ import { redactText } from "@switchyard/service/redact";
 /** The limit for one step, in characters; the text beyond it is in the journal. */
 const MAX_SENT_CHARS = 16_384;
 const MORE = "\n[the rest is not told live]";
-/** No credential goes over more words than this; a key in PEM is known by its beginning. */
+/** No credential spans more words than this; a key in PEM is recognised by its beginning. */
 const HELD_WORDS = 3;
 const HELD_CHARS = 512;
 /** The limit for one key or one word, in characters. */
@@ -55,7 +55,7 @@ export class LiveText {
     this.reset(0);
   }
 
-  /** The step is begun anew. */
+  /** Restarts the step. */
   reset(step: number): void {
     this.#step = step;
     this.#held = "";
@@ -86,10 +86,13 @@ export class LiveText {
 }
 
 const KEY_END = /-----END [A-Z\d ]{0,50}-----/;
-/** Where a credential surely ends: white space, quotes, and what no alphabet of one has. */
+/** Matches where a credential surely ends: white space, quotes, and characters that no alphabet of one contains. */
 const WORD_END = /[\s"\u0250-\uffff]/;
 
-/** Where the last whole words of a text begin, and the unfinished one behind them; `words: 0` is the unfinished one alone. */
+/**
+ * Returns where the last whole words of a text begin, with the unfinished one after them; `words: 0` selects the unfinished one
+ * alone.
+ */
 function startOfLastWords(text: string, words: number): number {
   let seen = 0;
   for (let at = text.length; at > 0; at -= 1) {
