@@ -17,7 +17,7 @@ test("runs every item, at most so many at a time", async () => {
   assert.equal(most, 3);
 });
 
-test("waits for what runs after a failure, and begins nothing more", async () => {
+test("waits for running tasks after a failure, and begins no more", async () => {
   const slow = Promise.withResolvers<void>();
   const begun: number[] = [];
   let isSlowDone = false;

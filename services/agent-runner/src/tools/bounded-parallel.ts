@@ -1,6 +1,6 @@
 /**
- * Runs a task for each item, at most `limit` at a time, in the order of the items. After the first
- * failure nothing new is begun; what runs is waited for, and then the failure is thrown.
+ * Runs a task for each item, at most `limit` at a time, in the order of the items. After the first failure no new task is begun;
+ * the running ones are awaited, and then the failure is thrown.
  */
 export async function boundedParallel<T>(
   items: readonly T[],

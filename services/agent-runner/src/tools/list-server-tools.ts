@@ -15,9 +15,9 @@ const MAX_REASONS = 20;
 const MAX_REASON_BYTES = 300;
 
 /**
- * The tools of MCP servers that a run may use, and whose are missing. A server that is not connected, because it
- * connects when it is first needed, is connected now when the run's tools name it: they are known only then. That takes as
- * long as `mcp.ensure` takes at most, for all of them together, and what does not come is left out.
+ * Lists the tools of MCP servers that a run may use, and the servers whose tools are missing. A server that connects only when it
+ * is first needed is connected now when the run's tools name it, since its tools are available only then. This takes at most as
+ * long as `mcp.ensure`, for all of them together, and servers that are not connected in time are left out.
  */
 export async function listServerTools(
   peers: Pick<Peers, "listTools" | "ensureServer">,

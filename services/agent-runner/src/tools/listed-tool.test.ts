@@ -32,7 +32,7 @@ test("a provider is queried whenever a tool of it can pass every layer", () => {
   );
 });
 
-test("a provider none of whose tools a layer can name is not asked", () => {
+test("a provider none of whose tools a layer can name is not queried", () => {
   const asked = (layers: string[][]): string[] => [
     ...(canName("bare", layers) ? ["toolbox"] : []),
     ...(canName("server", layers) ? ["broker"] : []),

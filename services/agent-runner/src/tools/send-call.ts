@@ -143,7 +143,7 @@ export function isOutageOfCalls(error: ServiceError): boolean {
   return error.code === "call_store_unavailable" || error.code === "lease_unavailable";
 }
 
-/** Others are faults, which may last as long as the call is the same. */
+/** Other causes are faults, which may last as long as the call is unchanged. */
 const OUTAGE_CAUSES: ReadonlySet<string> = new Set([
   "timeout",
   "no_responders",

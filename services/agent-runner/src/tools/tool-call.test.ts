@@ -44,7 +44,7 @@ const call: ServerCall = {
   mayHaveRun: false,
 };
 
-/** A caller whose provider says these things one after the other. */
+/** Returns a caller whose provider replies with these results one after the other. */
 function asking(...answers: readonly (ServiceError | typeof done)[]) {
   const asked: (string | undefined)[] = [];
   const peers: Pick<Peers, "callTool"> = {
@@ -59,7 +59,7 @@ function asking(...answers: readonly (ServiceError | typeof done)[]) {
   const caller: CallContext = {
     bus: { status: "connected" },
     files: noFiles,
-    peers: peers as Peers, // a call of a server asks for nothing else
+    peers: peers as Peers, // a call of a server uses no other service
     tokens: {
       get: async () => "token",
       refuse: () => undefined,
@@ -79,7 +79,7 @@ function endingAt(atMs: number, caller: CallContext): CallContext {
   return { ...caller, run: { ...caller.run, state: startOf(startedEntry({ at })) } };
 }
 
-test("after an attempt without an answer the outcome is unknown, whatever a later attempt says of itself", async () => {
+test("after an attempt without an answer the outcome is unknown, whatever a later attempt reports about itself", async () => {
   const refusals = [
     isDown,
     fail.denied("no", { ...decision, effect: "deny" }),
@@ -122,7 +122,7 @@ test("a call that may have been made is made again, or a person is prompted, whe
   assert.equal(parked.kind === "tool-parked" && parked.wait.reason, "question");
 });
 
-test("a server that is being connected again is waited for, one that is known to be dead is not [A21]", async () => {
+test("a call waits for a server that is reconnecting, and not for one that is dead [A21]", async () => {
   const returning = asking(isReturning, isReturning, isReturning, done);
   const step = await callServerTool(call, returning.caller);
   assert.equal(step.kind, "tool-completed");

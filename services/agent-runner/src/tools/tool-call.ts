@@ -97,7 +97,10 @@ function endOf(
   return failed(callId, error);
 }
 
-/** The stop that denied a call and keeps the run from any other; one of a server leaves the run its other tools. */
+/**
+ * Returns the stop that denied a call and blocks every other call of the run; null for the stop of a server, which leaves the run
+ * its other tools.
+ */
 function stopIn(error: ServiceError): StopInForce | null {
   if (!isError(error, callTool, "denied")) return null;
   return stopOfRun(error.data);
@@ -131,7 +134,7 @@ export async function callAgain(call: ServerCall, context: CallContext): Promise
   return { ...step, ...first, wait: { ...step.wait, again: true } };
 }
 
-/** The id of the call that a provider knows by this id. */
+/** Returns the id of the original call for the id that a provider has. */
 export function firstCallId(callId: string): string {
   return callId.replace(/:again$/, "");
 }
