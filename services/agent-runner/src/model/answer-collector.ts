@@ -18,7 +18,7 @@ interface TextBlock {
   providerOptions?: TextPart["providerOptions"];
 }
 
-/** Puts the parts of a stream together: one part of the answer for each block of the model, and one for reasoning in its text. */
+/** Assembles the parts of a stream: one part of the answer for each block of the model, and one for reasoning in its text. */
 export class AnswerCollector {
   readonly #request: ModelRequest;
   readonly #restore: ProviderTools["restore"];

@@ -10,7 +10,7 @@ test("wishes choose among the offered models, the first wish that fits first", (
   assert.equal(chooseModel(CHOICES, ["claude"]), "anthropic/claude-haiku");
 });
 
-test("without a wish that fits it is the first one, so a server cannot name a model of its own", () => {
+test("without a hint that matches, the first choice is used, so a server cannot name a model of its own", () => {
   assert.equal(chooseModel(CHOICES, []), "anthropic/claude-haiku");
   assert.equal(chooseModel(CHOICES, ["", " ", "expensive/model"]), "anthropic/claude-haiku");
 });

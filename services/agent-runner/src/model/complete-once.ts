@@ -28,7 +28,7 @@ const MAX_COMPLETIONS = 8;
 
 const fail = failuresOf(completeModel.errors);
 
-/** Answers what MCP servers sample, one model call each, without tools and outside of any run. */
+/** Answers the sampling requests of MCP servers, one model call each, without tools and outside of any run. */
 export function handleCompletions(service: Service, options: CompletionOptions): void {
   let inWork = 0;
   service.handle(completeModel, async (request, { signal }) => {

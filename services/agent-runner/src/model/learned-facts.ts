@@ -40,7 +40,7 @@ export class LearnedModels {
     this.#facts.set(name, { ...this.of(name), ...change });
   }
 
-  /** True when the refusal states how the next request has to differ, and this was not known. */
+  /** True when the refusal states how the next request has to differ, and this was not learned before. */
   noteRefusal(name: string, { reasoningField, isAboutForm }: ModelFailure): boolean {
     if (isAboutForm && this.of(name).takesForms) {
       this.note(name, { takesForms: false });

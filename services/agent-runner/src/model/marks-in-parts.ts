@@ -1,8 +1,8 @@
 type Json = Record<string, unknown>;
 
 /**
- * A request body in the form in which OpenRouter takes marks of what to cache: in a part of a message's content, where the SDK writes them beside
- * the content (https://openrouter.ai/docs/features/prompt-caching). A body without marks stays as it is.
+ * Converts a request body to the form in which OpenRouter accepts cache marks: in a part of a message's content, where the SDK
+ * writes them beside the content (https://openrouter.ai/docs/features/prompt-caching). A body without marks is unchanged.
  */
 export function withMarksInParts(body: Json): Json {
   const messages: unknown = body["messages"];

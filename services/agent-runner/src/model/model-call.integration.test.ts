@@ -115,7 +115,7 @@ test("fails once for each attempt and reports whether a retry may help", async (
   assert.equal(server.requests.length, before + 2);
 });
 
-test("takes a stream that breaks off for a failure, never for an answer", async () => {
+test("reports a stream that breaks off as a failure, never as an answer", async () => {
   const begun = [chunk({ delta: { role: "assistant", content: "half an ans" } })];
   server.answer(
     { chunks: begun, end: "cut" },
@@ -125,7 +125,7 @@ test("takes a stream that breaks off for a failure, never for an answer", async 
   assert.match((await failureOf(ask())).message, /broke off|overloaded/);
 });
 
-test("gives up a provider that falls silent, and stops at once when the run does", async () => {
+test("gives up a silent provider, and stops at once when the run does", async () => {
   const begun = [chunk({ delta: { role: "assistant", content: "..." } })];
   server.answer({ chunks: begun, end: "hang" }, { chunks: begun, end: "hang" });
   const silent = await failureOf(ask({ idleTimeoutMs: 100 }));
@@ -138,7 +138,7 @@ test("gives up a provider that falls silent, and stops at once when the run does
   await assert.rejects(stopped, reason);
 });
 
-test("says a connection that cannot be made may be made later", async () => {
+test("reports a connection that cannot be made as retryable", async () => {
   const down = parseModels(
     "models.json",
     '{"providers":{"down":{"type":"openai-compatible","baseURL":"http://127.0.0.1:1/v1"}}}',

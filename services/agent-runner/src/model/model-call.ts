@@ -102,7 +102,7 @@ async function askOnce(
       ...formOf(request.form),
     });
     for await (const part of stream) {
-      // The SDK hands the signal to the provider and does not look at it itself.
+      // The SDK passes the signal to the provider and does not check it itself.
       signal.throwIfAborted();
       idle.touch();
       answer.add(part);
@@ -120,7 +120,7 @@ async function askOnce(
   }
 }
 
-/** In the words of the SDK, which has one for each level. */
+/** Returns the SDK's name for the thinking level; it has one for each. */
 function reasoningOf(
   level: ThinkingLevel | undefined,
 ): Pick<LanguageModelV4CallOptions, "reasoning"> {
@@ -129,7 +129,7 @@ function reasoningOf(
 
 function formOf(form: ModelRequest["form"]) {
   if (form === undefined) return {};
-  return { output: Output.object({ schema: jsonSchema(form as JSONSchema7), name: "answer" }) }; // the SDK sends it as it is
+  return { output: Output.object({ schema: jsonSchema(form as JSONSchema7), name: "answer" }) }; // the SDK sends it unchanged
 }
 
 /** Tools without `execute`: the SDK reports the calls and the runner makes them. */

@@ -7,7 +7,7 @@ import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 
-test("repeats what may pass and not what will stay", () => {
+test("retries temporary failures and not permanent ones", () => {
   const cases: [unknown, boolean][] = [
     [apiError(429), true],
     [apiError(503), true],
@@ -30,7 +30,7 @@ test("keeps the provider's text and drops request and response", () => {
   assert.ok(!JSON.stringify(failure).includes("secret prompt"));
 });
 
-test("waits longer each time, never shorter than asked, and gives up", () => {
+test("waits longer each time, never shorter than the provider requests, and gives up", () => {
   const failure = new ModelFailure("busy", { isRetryable: true, retryAfterMs: 1_500 });
   assert.equal(retryDelay(failure, 1, 0), 1_500);
   assert.equal(retryDelay(failure, 3, 0.5), 2_000);
@@ -76,7 +76,7 @@ test("distinguishes failures that a wait ends from those that need another reque
   }
 });
 
-test("shows a provider's message in a form that the SDK does not know", () => {
+test("shows a provider's message in a form that the SDK does not parse", () => {
   const failure = modelFailureOf(apiError(400, {}, { detail: "model not found" }), NOW);
   assert.match(failure.message, /HTTP 400.*model not found/);
 });

@@ -38,7 +38,7 @@ interface FailureFacts {
   readonly refusesFiles?: boolean;
 }
 
-/** A model call that gave no usable answer, and what may be done about it. */
+/** A model call that returned no usable answer; the fields state whether a retry may help. */
 export class ModelFailure extends Error {
   override readonly name = "ModelFailure";
   readonly code: FailureCode;
@@ -158,7 +158,7 @@ function isAboutFiles(
   );
 }
 
-/** An error that a provider sent in place of an answer's next part, or a connection that broke. */
+/** Converts an error that a provider sent instead of an answer's next part, or a connection that broke. */
 function failureOfStream(error: unknown, now: number): ModelFailure {
   const message = `the provider's answer broke off: ${shortMessage(error)}`;
   if (!StreamProviderError.isInstance(error))

@@ -65,11 +65,11 @@ export interface ModelRegistry {
 export interface ModelFacts {
   readonly contextWindow: number | null;
   readonly price: ModelPrice | null;
-  /** Models to ask in its place while it cannot be reached. */
+  /** Models to call instead while it cannot be reached. */
   readonly fallbacks: readonly string[];
   /** True when the model's text begins inside its reasoning: as the file states, else as in its last answer. */
   readonly startsInReasoning: boolean;
-  /** True for a CLI that keeps the conversation itself: nothing is compacted for it. */
+  /** True for a CLI that stores the conversation itself: nothing is compacted for it. */
   readonly isRuntime: boolean;
   /** True for a plan, a recording and a CLI: their answers are used unchanged, even when they are empty. */
   readonly isExact: boolean;
@@ -143,7 +143,7 @@ export function createModelRegistry(
     async scopeOf(name) {
       if (isBuiltIn(name)) return null;
       const { provider, settings } = providerOf(name, config);
-      // A CLI asks its provider itself, as often as it likes.
+      // A CLI calls its provider itself, without limits of ours.
       if (settings.type === "runtime") return null;
       const credential = `${(await readKey(name, settings, env)) ?? ""} ${settings.baseURL ?? ""}`;
       // All runners with the same key share this digest, and the key cannot be derived from it.
@@ -325,7 +325,8 @@ async function openModel(
     case "openai": {
       const { createOpenAI } = await import("@ai-sdk/openai");
       const { defaultSettingsMiddleware, wrapLanguageModel } = await import("ai");
-      // Earlier answers are sent whole, with encrypted reasoning: items that are kept there can be read with the same key alone, and for 30 days.
+      // Earlier answers are sent whole, with encrypted reasoning: items that OpenAI stores can be read with the same key alone,
+      // and for 30 days.
       const middleware = defaultSettingsMiddleware({
         settings: { providerOptions: { openai: { store: false } } },
       });

@@ -37,7 +37,7 @@ export interface ModelRequest {
    * false.
    */
   readonly hasCacheMarks?: boolean;
-  /** JSON Schema of the answer's text, which the provider itself keeps the model to; missing: none. */
+  /** JSON Schema to which the provider itself constrains the answer's text; missing: none. */
   readonly form?: Readonly<Record<string, unknown>>;
   /** Options sent to a provider beside the prompt, by the provider's name. */
   readonly providerOptions?: SharedV4ProviderOptions;

@@ -24,7 +24,7 @@ test("reads providers and the default model", () => {
   });
 });
 
-test("without a file there is each provider whose usual key is set, and scripted/plan stays the default", async () => {
+test("without a file each provider whose usual key is set is available, and scripted/plan stays the default", async () => {
   assert.deepEqual(modelsWithoutFile({ OPENAI_API_KEY: " " }).providers, {});
   const config = modelsWithoutFile({ ANTHROPIC_API_KEY: "canary" });
   assert.deepEqual(config.providers, { anthropic: { type: "anthropic" } });

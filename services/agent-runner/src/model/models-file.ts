@@ -88,7 +88,7 @@ export const ModelSettings = z.strictObject({
   structuredOutputs: z.boolean().optional(),
   /** Media types of files that it accepts, such as `image/*`; left out: the types that its provider's usual models accept. */
   accepts: z.array(MediaRange).max(32).optional(),
-  /** Models to ask in its place, in this order, while it cannot be reached. */
+  /** Models to call instead, in this order, while it cannot be reached. */
   fallbacks: z.array(ModelName).max(8).default([]),
 });
 export type ModelSettings = z.infer<typeof ModelSettings>;
@@ -103,7 +103,7 @@ export const ModelsConfig = z.strictObject({
 });
 export type ModelsConfig = z.infer<typeof ModelsConfig>;
 
-/** Where a provider's key is when its entry does not say; null for one that may need none. */
+/** The variable with a provider's key when its entry names none; null for one that may need none. */
 export const USUAL_KEY_VARIABLES = {
   anthropic: "ANTHROPIC_API_KEY",
   openai: "OPENAI_API_KEY",
@@ -113,9 +113,8 @@ export const USUAL_KEY_VARIABLES = {
 } as const satisfies Record<ProviderConfig["type"], string | null>;
 
 /**
- * The files that models of a provider accept where the models file does not say it, as far as the SDK has a form for them: OpenAI's
- * Responses have none for audio. A model of another
- * provider may accept none; a request that it refuses is repeated without its files.
+ * The files that models of a provider accept by default, as far as the SDK has a form for them: OpenAI's Responses have none for
+ * audio. A model of another provider may accept none; a request that it refuses is repeated without its files.
  */
 const USUALLY_ACCEPTED = {
   anthropic: ["image/*", "application/pdf"],
@@ -130,7 +129,7 @@ export function usuallyAccepted(type: ProviderConfig["type"] | undefined): reado
   return type === undefined ? [] : USUALLY_ACCEPTED[type];
 }
 
-/** The configuration of a runner without a file: each provider whose usual key is there, and the scripted model as the default. */
+/** The configuration of a runner without a file: each provider whose usual key is set, and the scripted model as the default. */
 export function modelsWithoutFile(env: NodeJS.ProcessEnv): ModelsConfig {
   const types = ["anthropic", "openai", "google"] as const;
   const present = types.filter((type) => (env[USUAL_KEY_VARIABLES[type]] ?? "").trim() !== "");

@@ -9,7 +9,7 @@ const closed = (properties: Record<string, unknown>) => ({
   additionalProperties: false,
 });
 
-test("a form that OpenAI's strict mode takes has closed objects and known keywords", () => {
+test("a form that OpenAI's strict mode accepts has closed objects and known keywords", () => {
   const node = closed({
     name: { type: "string", pattern: "^[a-z]+$" },
     next: { anyOf: [{ $ref: "#/$defs/Node" }, { type: "null" }] },

@@ -23,9 +23,10 @@ const OF_VALUES = new Set([
 ]);
 
 /**
- * True for a schema that OpenAI's strict mode takes, so that the model cannot answer in another form: objects name all their properties as
- * required and permit no others, and few keywords are known (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Other providers have
- * taken over these rules. An answer in any other form is still checked by the runner.
+ * True for a schema that OpenAI's strict mode accepts, so that the model cannot answer in another form: objects list all their
+ * properties as required and permit no others, and few keywords are allowed
+ * (https://platform.openai.com/docs/guides/structured-outputs#supported-schemas). Other providers have adopted these rules. An
+ * answer in any other form is still checked by the runner.
  */
 export function isNativeForm(schema: Schema): boolean {
   return schema["type"] === "object" && schema["anyOf"] === undefined && isKnown(schema, 0);

@@ -8,7 +8,7 @@ import { TemplateError } from "@switchyard/contracts/pointer-template";
 const ok = (text: string): PlayedTurn => ({ results: [{ text, isError: false }] });
 const failed = (text: string): PlayedTurn => ({ results: [{ text, isError: true }] });
 
-test("passes over steps whose condition does not hold, by input and by the last result", () => {
+test("skips steps whose condition does not hold, by input and by the last result", () => {
   const plan = Plan.parse({
     steps: [
       { when: { at: "/input/deep", equals: true }, calls: [{ tool: "deep" }] },
@@ -27,7 +27,7 @@ test("passes over steps whose condition does not hold, by input and by the last 
   assert.equal(positionIn(plan, {}, [ok("nothing"), ok("x")]).step, null);
 });
 
-test("plays a step again while its condition holds, and never more often than it says", () => {
+test("repeats a step while its condition holds, and never more often than it states", () => {
   const plan = Plan.parse({
     steps: [
       {
@@ -59,7 +59,7 @@ test("names the condition whose pointer is invalid", () => {
   );
 });
 
-test("a plan comes to its end after finitely many turns, whatever the results are", () => {
+test("a plan ends after finitely many turns, whatever the results are", () => {
   const step = fc.record({
     calls: fc.constant([{ tool: "t" }]),
     repeat: fc.option(

@@ -25,14 +25,14 @@ export interface PlayedTurn {
 export interface PlanPosition {
   /** The step to play now; null when only the plan's answer is left. */
   readonly step: PlanStep | null;
-  /** Place of the step in the plan, from 1. */
+  /** Position of the step in the plan, from 1. */
   readonly number: number;
   readonly document: PlanDocument;
 }
 
 /**
- * Walks a plan along the answers so far. It keeps no state of its own: the same turns lead to the
- * same place, in whichever process. Throws TemplateError for a pointer that is none.
+ * Walks a plan along the answers so far. It is stateless: the same turns lead to the same position, in every process. Throws
+ * TemplateError for an invalid pointer.
  */
 export function positionIn(plan: Plan, input: unknown, turns: readonly PlayedTurn[]): PlanPosition {
   const results: Record<string, PlanResult> = Object.create(null);

@@ -74,7 +74,10 @@ const WINDOW_TEXTS = [
   /(?:token limit|context (?:window|length|size|limit))\D{0,20}([\d,_]+)/i,
 ];
 
-/** The message of a refusal beside the text that the SDK found: Mistral and vLLM have a `message` at the top, FastAPI `detail`, Ollama `error`. */
+/**
+ * Returns the message of a refusal beside the text that the SDK found: Mistral and vLLM have a `message` at the top, FastAPI
+ * `detail`, Ollama `error`.
+ */
 export function saidIn(body: unknown): string {
   return stringsAt(body, ["message", "detail", "error", "msg"])[0] ?? "";
 }

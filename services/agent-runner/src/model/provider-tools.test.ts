@@ -66,7 +66,7 @@ test("arrays get items wherever they are", () => {
   });
 });
 
-test("keys that providers refuse get others that are free, in nested objects and arguments, too", () => {
+test("keys that providers refuse are replaced by free ones, in nested objects and arguments, too", () => {
   const string = { type: "string" };
   const { schema, restore } = adapt({
     type: "object",

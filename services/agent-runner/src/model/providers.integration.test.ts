@@ -70,7 +70,7 @@ const SCHEMA = {
 
 /**
  * The tool in a request of each protocol. OpenAI's strict form would need every property to be required
- * (https://platform.openai.com/docs/guides/structured-outputs), and Gemini's `parameters` knows neither references nor `const`
+ * (https://platform.openai.com/docs/guides/structured-outputs), and Gemini's `parameters` supports neither references nor `const`
  * (https://ai.google.dev/api/caching#FunctionDeclaration), so neither is used.
  */
 const TOOL_SENT: Record<string, (tool: { name: string; description: string }) => unknown> = {
@@ -171,7 +171,7 @@ for (const protocol of Object.keys(PROVIDERS)) {
     assert.equal(sent.includes("this model does not accept audio/wav"), !hasSound);
   });
 
-  test(`${protocol}: honours Retry-After, repeats what may be repeated and nothing else`, async () => {
+  test(`${protocol}: honours Retry-After, retries only retryable failures`, async () => {
     server.answer(
       { status: 429, headers: { "retry-after": "3" }, message: "slow down" },
       { status: 500, message: "broken" },
@@ -184,7 +184,7 @@ for (const protocol of Object.keys(PROVIDERS)) {
     assert.equal((await failureOf(ask(protocol))).isRetryable, false);
   });
 
-  test(`${protocol}: never takes a stream that is cut for an answer`, async () => {
+  test(`${protocol}: never accepts a stream that is cut as an answer`, async () => {
     server.answer({ text: ["one ", "two ", "three ", "four"], isCut: true });
     assert.equal((await failureOf(ask(protocol))).isRetryable, true);
   });
@@ -216,7 +216,7 @@ for (const [protocol, { model: id, told }] of Object.entries(THINKERS)) {
   });
 }
 
-test("off is none", async () => {
+test("the level off is sent as none", async () => {
   server.answer({ text: ["done"] });
   await ask("chat", { thinking: "off" });
   assert.equal(server.requests.at(-1)?.body["reasoning_effort"], "none");
@@ -224,7 +224,7 @@ test("off is none", async () => {
 
 // Gemini has no text arguments that could be broken.
 for (const protocol of ["chat", "responses", "messages"]) {
-  test(`${protocol}: keeps malformed arguments as the text that the model wrote`, async () => {
+  test(`${protocol}: stores malformed arguments as the text that the model wrote`, async () => {
     server.answer({ calls: [{ id: "call_a", name: "read", args: '{"path": a.txt' }] });
     const { content } = await ask(protocol, { tools: [TOOL] });
     const call = content.find((part) => part.type === "tool-call");

@@ -22,7 +22,7 @@ export function refusedTools(error: unknown, tools: readonly OfferedTool[]): str
 function isNamed(text: string, name: string): boolean {
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
     const around = `${text[at - 1] ?? " "}${text[at + name.length] ?? " "}`;
-    // Other names are words of providers' sentences, too, unless they are quoted: "skill", "agent".
+    // Other names also occur as plain words in providers' sentences, unless they are quoted: "skill", "agent".
     if (/^[^\w-][^\w-]$/.test(around) && (name.includes("__") || /^["'`([{]/.test(around)))
       return true;
   }

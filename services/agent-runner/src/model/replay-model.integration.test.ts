@@ -55,7 +55,7 @@ async function recordedRun(runId: string): Promise<RecordedRun> {
   return recordingOf(runId);
 }
 
-test("a run of a real provider is played again without asking it, and its tools are called again", async () => {
+test("a run of a real provider is replayed without calling it, and its tools are called again", async () => {
   const recorded = await recordedRun("real");
   assert.deepEqual([recorded.agent, recorded.model], ["asker", "claude/large"]);
   const asked = server.requests.length;
@@ -111,7 +111,7 @@ test("copies, copies of copies, children and retries of a run that plays a recor
     if (runId === "cli~retried") assert.equal(origin?.replayed, true);
 });
 
-test("a run that goes another way than the recorded one fails at that step, and says where", async () => {
+test("a run that diverges from the recorded one fails at that step, and names the difference", async () => {
   const recorded = await recordedRun("other");
   weather = "sun";
   const changed = await replay("sunny", recorded);
@@ -137,7 +137,7 @@ test("a run that goes another way than the recorded one fails at that step, and 
   assert.match(JSON.stringify(instructed?.payload), /step 1 .* the instructions are others/);
 });
 
-test("a run whose conversation was made smaller is played with the recorded summaries", async () => {
+test("a run whose conversation was compacted is played with the recorded summaries", async () => {
   let count = 0;
   lab.peers.tools.set("next", () => `${(count += 1)} ${"x".repeat(1_000)}`);
   const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };

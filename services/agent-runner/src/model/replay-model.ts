@@ -20,8 +20,8 @@ export type ReplayQuestion =
   | { readonly upTo: number };
 
 /**
- * Gives the answers of a recording, each only to the question that it was given to: a run that goes
- * another way fails with `replay_mismatch`, which says where.
+ * Returns the answers of a recording, each only to its recorded request: a run that diverges fails with `replay_mismatch`, which
+ * names the step.
  */
 export function createReplayModel(recording: Recording): LanguageModelV4 {
   return {

@@ -5,7 +5,7 @@ export interface Refusal {
   /** Undefined for an error in a stream. */
   readonly status?: number | undefined;
   readonly headers: Readonly<Record<string, string>>;
-  /** The JSON of the body; undefined when it is none. */
+  /** The parsed JSON of the body; undefined when it is not JSON. */
   readonly body: unknown;
 }
 

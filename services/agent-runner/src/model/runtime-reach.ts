@@ -4,7 +4,7 @@ import type { Cli } from "../runtime-host/host-protocol.ts";
 import { hostOf } from "../runtime-host/outlet.ts";
 import type { ModelsConfig } from "./models-file.ts";
 
-/** Where the model of a CLI is, unless an address says it. opencode has the model of any of these. */
+/** The hosts of a CLI's model, unless an address is configured. opencode has the model of any of these. */
 const HOSTS: Readonly<Record<Cli, readonly string[]>> = {
   claude: ["api.anthropic.com:443"],
   codex: ["api.openai.com:443"],

@@ -71,7 +71,7 @@ const secondTurn: LanguageModelV4Prompt = [
   },
 ];
 
-test("plays the step that the prompt has come to", async () => {
+test("plays the step at the prompt's position", async () => {
   const first = await model.doGenerate({ prompt: [user] });
   assert.deepEqual(first.content, [
     { type: "text", text: "Reading a.txt." },
@@ -135,7 +135,7 @@ const parts = async (stream: ReadableStream<LanguageModelV4StreamPart>) => {
   return found;
 };
 
-test("fails on purpose as often as the plan says, then answers", async () => {
+test("fails on purpose as often as the plan states, then answers", async () => {
   const script = createScriptedModel(
     Plan.parse({
       steps: [{ fail: { how: "rate-limit", times: 2, retryAfterMs: 7 }, calls: [{ tool: "t" }] }],

@@ -112,7 +112,7 @@ function playStep(
   };
 }
 
-/** The arguments as text: what `raw` says, however broken, or the JSON of `with`. */
+/** Returns the arguments as text: the text of `raw`, however broken, or the JSON of `with`. */
 function argumentsOf(call: PlanCall, document: PlanDocument, where: string): string {
   return call.raw ?? JSON.stringify(fillValue(call.with, document, where));
 }

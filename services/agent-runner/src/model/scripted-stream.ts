@@ -8,9 +8,9 @@ import {
 import type { PlanFailure } from "@switchyard/contracts/plan";
 import { pause } from "../signals/interruption.ts";
 
-/** An answer that no provider gives, and how it comes. */
+/** The answer of a plan, and how it is streamed. */
 export interface PlayedAnswer {
-  /** The model that is said to have answered. */
+  /** The model that is reported to have answered. */
   readonly servedModel: string;
   readonly content: LanguageModelV4Content[];
   readonly usage: LanguageModelV4Usage;
