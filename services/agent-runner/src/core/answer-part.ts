@@ -2,7 +2,7 @@ import { MessageFiles } from "@switchyard/contracts/content-parts";
 import { Digest, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
-/** `runId:step:index`, minted once with the model's answer; providers know the call by it for ever. */
+/** `runId:step:index`, minted once with the model's answer; providers identify the call by it permanently. */
 export const CallId = z.string();
 
 export const SkillRef = z.object({ name: SkillName, digest: Digest });
@@ -36,7 +36,7 @@ export type AnswerPart = z.infer<typeof AnswerPart>;
 
 export type ToolCallPart = Extract<AnswerPart, { type: "tool-call" }>;
 
-/** Tools take objects; what else a model wrote in their place is not a call. */
+/** Tools accept objects; any other input from a model is not a call. */
 export function isArguments(input: unknown): input is Record<string, unknown> {
   return typeof input === "object" && input !== null && !Array.isArray(input);
 }
@@ -52,7 +52,7 @@ export const FinishReason = z.enum([
 
 export type FinishReason = z.infer<typeof FinishReason>;
 
-/** A step of another run: its answer and what came of its calls. */
+/** A step of another run: its answer and the results of its calls. */
 export const CopiedTurn = z.object({
   content: z.array(AnswerPart),
   finishReason: FinishReason,

@@ -72,7 +72,7 @@ export function withCall(
   return [...state.turns.slice(0, -1), { ...last, calls }];
 }
 
-/** The answer of a child run that a call has waited for is kept as one. */
+/** The answer of a child run that a call has waited for is stored as such. */
 export function resultOf(
   { wait }: CallState,
   { text, isError, files }: EntryOf<"tool-completed">,

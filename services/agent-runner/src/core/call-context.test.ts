@@ -74,7 +74,7 @@ test("entries after the call are no part of its context", () => {
   assert.equal(callContextOf(state, "r1:2:0")?.calls[0]?.outcome, "error");
 });
 
-test("texts of a context are cut, have no secrets, and show what cannot be seen", () => {
+test("texts of a context are cut, have no secrets, and show what is left out", () => {
   const long = `${key} ${"x".repeat(50_000)}`;
   const many = Array.from({ length: 14 }, (_, n) => ({ n, note: key, clientSecret: "opensesame" }));
   const state = replay([

@@ -5,7 +5,7 @@ import type { SkillRef } from "./answer-part.ts";
 import { cutWithNote } from "./cut-with-note.ts";
 import type { ToolNarrowing } from "./tool-narrowing.ts";
 
-/** The most of one result that is kept; a model sees a part of it at a time. */
+/** The maximum stored size of one result; a model sees a part of it at a time. */
 export const KEPT_BYTES = 1_024 * 1_024;
 
 /** How a call ended, as its journal entry without the time. */

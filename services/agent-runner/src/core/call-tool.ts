@@ -28,7 +28,7 @@ const Input = z.object({
   arguments: z.custom(isArguments, "must be an object"),
 });
 
-/** An answer with its calls of `call_tool` as calls of the tools that they name, so that everything behind it sees the tool itself. */
+/** Replaces an answer's calls of `call_tool` by calls of the tools that they name, so that all later code sees the tool itself. */
 export function withNamedTools(content: readonly AnswerPart[]): AnswerPart[] {
   return content.map((part) => {
     if (part.type !== "tool-call" || part.tool !== CALL_TOOL) return part;

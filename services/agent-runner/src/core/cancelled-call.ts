@@ -1,7 +1,7 @@
 import type { CallState } from "./run-state.ts";
 import { failure, type CallOutcome } from "./call-outcome.ts";
 
-/** The result of a call that is open when its run is cancelled: whether it can have had an effect is what people ask then. */
+/** Builds the result of a call that is open when its run is cancelled: it states whether the call can have had an effect. */
 export function cancelledCall(call: CallState): CallOutcome {
   return failure(
     call.part.callId,

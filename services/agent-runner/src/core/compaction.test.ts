@@ -8,7 +8,7 @@ import { openCalls, type RunState } from "./run-state.ts";
 import { conversationOf } from "./conversation.ts";
 import { compactionPoint, transcriptOf } from "./compaction.ts";
 
-/** A run of so many answers with one call each, whose result has so many characters. */
+/** Returns a run of so many answers with one call each, whose result has so many characters. */
 function runOf(turns: number, size: number, character = "x"): RunState {
   let state = startOf(startedEntry({ prompt: "Count the files." }));
   for (let step = 1; step <= turns; step += 1) {
@@ -73,14 +73,14 @@ test("leaves a conversation alone that has room, and makes one smaller that has 
   assert.equal(smaller.usage.inputTokens, 25, "a summary is paid for like a step");
 });
 
-test("keeps the last answer whatever its size, and never summarises the same twice", () => {
+test("keeps the last answer whatever its size, and never summarises the same answers twice", () => {
   assert.equal(compactionPoint(runOf(1, 60_000), { windowTokens: 2_000, toolChars: 0 }), null);
   const two = runOf(2, 60_000);
   assert.equal(compactionPoint(two, { windowTokens: 2_000, toolChars: 0 }), 1);
   assert.equal(compactionPoint(compact(two, 1), { windowTokens: 2_000, toolChars: 0 }), null);
 });
 
-test("gives the summary the task, the summary before and a record that fits", () => {
+test("puts the task, the previous summary and a record that fits into the summary request", () => {
   const state = compact(runOf(30, 5_000), 10);
   const record = transcriptOf(state, { upTo: 25, windowTokens: 4_000 });
   assert.ok(record.length <= 4_000 * 3 * 0.5 + 200, String(record.length));

@@ -36,7 +36,7 @@ test("an answer does not end a run whose latest message it has not received", ()
   assert.equal(end, null);
 });
 
-test("a look into the run itself has its result at once, and does not end it", () => {
+test("a call that reads the run itself has its result at once, and does not end the run", () => {
   const { results, end } = after([call(0, "read_result", { result: "1:9" })]);
   assert.deepEqual(
     results.map(({ kind, callId, at }) => [kind, callId, at]),

@@ -42,7 +42,7 @@ export function consequencesOf(
   return { results, dispatched, end: endNow(after, now) };
 }
 
-/** The end of a run whose journal asks for nothing more; null when there is something to do. */
+/** Returns the end of a run whose journal requires nothing more; null when there is work left. */
 export function endNow(state: RunState, now: number): EntryOf<"finished"> | null {
   const next = nextAction(state, now);
   if (next.action !== "finish") return null;

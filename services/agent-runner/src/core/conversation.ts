@@ -57,7 +57,7 @@ export function messageBefore({ role, text, files }: SaidBefore): ModelMessage {
   return { role, content: userContent(said, files ?? []) };
 }
 
-/** Providers refuse a history with a message in which nothing is said; once there, it would be said again and again. */
+/** Providers refuse a history with an empty message; once there, every later request would repeat it. */
 const NOTHING = "(nothing)";
 
 function sayable(text: string): string {
@@ -68,7 +68,7 @@ function isBlank(text: string): boolean {
   return text.trim() === "";
 }
 
-/** The answers from a turn on, counted from 0, with their results and what came in between. */
+/** Returns the answers from a turn on, counted from 0, with their results and the messages in between. */
 export function messagesFrom(
   state: RunState,
   from: number,
@@ -234,9 +234,9 @@ function assistantPart(
 }
 
 /**
- * The id by which a provider joins a call and its result. It is the runner's own, because providers refuse each other's: Anthropic wants
- * `^[a-zA-Z0-9_-]+$`, OpenAI at most 40 characters in Chat Completions and 64 in Responses, Mistral exactly nine letters and digits. The result is looked up by
- * position, so nothing has to be mapped back.
+ * Returns the id that joins a call and its result for a provider. The runner mints its own, because providers refuse each other's:
+ * Anthropic requires `^[a-zA-Z0-9_-]+$`, OpenAI at most 40 characters in Chat Completions and 64 in Responses, Mistral exactly
+ * nine letters and digits. The result is looked up by position, so no id has to be mapped back.
  */
 function callIdFor(part: ToolCallPart, { step, calls }: Turn, provider: string | null): string {
   if (provider === null) return part.toolCallId;

@@ -7,7 +7,7 @@ import { JournalCorrupt } from "./run-state.ts";
 
 const sha = "0".repeat(64);
 
-test("keeps long strings beside the journal, each content once", () => {
+test("stores long strings beside the journal, each content once", () => {
   const long = "ä".repeat(BLOB_BYTES);
   const entry = startedEntry({ instructions: long, prompt: long });
   const { json, blobs } = encodeEntry(entry);
@@ -17,7 +17,7 @@ test("keeps long strings beside the journal, each content once", () => {
   assert.deepEqual(decodeEntry(json, blobs), entry);
 });
 
-test("gives every string back, also one that looks like a reference", () => {
+test("restores every string, also one that looks like a reference", () => {
   const hostile = fc.constantFrom(
     `\0blob:${sha}`,
     "\0",
@@ -35,7 +35,7 @@ test("gives every string back, also one that looks like a reference", () => {
   );
 });
 
-test("says when a blob is gone or an entry has another shape", () => {
+test("reports a missing blob and an entry of another shape", () => {
   const { json } = encodeEntry(startedEntry({ prompt: "x".repeat(BLOB_BYTES + 1) }));
   assert.throws(() => decodeEntry(json, new Map()), JournalCorrupt);
   assert.throws(() => decodeEntry('{"kind":"exploded"}', new Map()), JournalCorrupt);

@@ -3,14 +3,14 @@ import { wellFormedJson } from "@switchyard/contracts/well-formed";
 import { JournalEntry } from "./journal-entry.ts";
 import { JournalCorrupt } from "./run-state.ts";
 
-/** An entry as it is stored: JSON in which long strings are replaced by references to `blobs`. */
+/** A stored entry: JSON in which long strings are replaced by references to `blobs`. */
 export interface EncodedEntry {
   readonly json: string;
   /** Content by hexadecimal SHA-256. */
   readonly blobs: ReadonlyMap<string, string>;
 }
 
-/** Strings above this size are kept beside the journal, once for each content. */
+/** Strings above this size are stored beside the journal, once for each content. */
 export const BLOB_BYTES = 32 * 1_024;
 
 /**

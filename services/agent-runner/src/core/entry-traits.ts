@@ -15,7 +15,7 @@ const REPEATABLE: ReadonlySet<JournalEntry["kind"]> = new Set([
   "child-started",
 ]);
 
-/** True for entries that come from others than the holder of the run. */
+/** True for entries that other writers than the holder of the run add. */
 export function isForeign({ kind }: JournalEntry): boolean {
   return FOREIGN.has(kind);
 }

@@ -34,7 +34,7 @@ export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<str
   return abridged.length === 0 ? safe : { ...safe, abridged: abridged.slice(0, MAX_ABRIDGED) };
 }
 
-/** The beginning of a text, without what looks like a secret. */
+/** Returns the beginning of a text, without anything that looks like a secret. */
 export function shownText(text: string, limitBytes: number): string {
   const looked = cutText(text, 4 * limitBytes);
   const clean = redactText(looked);

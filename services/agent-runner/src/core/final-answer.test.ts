@@ -6,12 +6,12 @@ import { finalAnswerTool, takeFinalAnswer } from "./final-answer.ts";
 const node = { type: "object", properties: { next: { $ref: "#/$defs/Node" } } };
 const $defs = { Node: node };
 
-test("a schema of an object is the input of the tool, also behind a reference at its top", () => {
+test("a schema of an object is the input of the tool, also when its top is a reference", () => {
   for (const schema of [node, { $ref: "#/$defs/Node", $defs }])
     assert.equal(finalAnswerTool(schema).inputSchema, schema);
 });
 
-test("a schema of another type becomes a property, and its references lead to the same places", () => {
+test("a schema of another type becomes a property, and its references keep their targets", () => {
   const schema = {
     type: "array",
     items: { anyOf: [{ $ref: "#/$defs/Node" }, { $ref: "#" }, { $ref: "#/items" }] },

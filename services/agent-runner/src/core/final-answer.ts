@@ -11,7 +11,7 @@ type Schema = Readonly<Record<string, unknown>>;
 /** Providers want an object; an answer of another type is its only property. */
 const VALUE = "value";
 
-/** The tool by which a model gives an answer of a given shape, and so ends the run. */
+/** The tool with which a model gives an answer of a given shape, and so ends the run. */
 export function finalAnswerTool(schema: Schema): OfferedTool {
   return {
     name: FINAL_ANSWER,
@@ -21,7 +21,10 @@ export function finalAnswerTool(schema: Schema): OfferedTool {
   };
 }
 
-/** The schema as that of a property. Definitions stay at the top, where providers look for them, and references follow the rest. */
+/**
+ * Wraps the schema as that of a property. Definitions stay at the top, where providers look for them, and references follow the
+ * rest.
+ */
 function wrapped({ $defs, definitions, ...schema }: Schema): Schema {
   const moved = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(moved);
@@ -54,7 +57,7 @@ export function takeFinalAnswer(callId: string, input: unknown, schema: Schema):
   );
 }
 
-/** The accepted answer of a turn as JSON text; null when there is none. */
+/** Returns the accepted answer of a turn as JSON text; null when there is none. */
 export function acceptedAnswer(turn: Turn | undefined, schema: Schema): string | null {
   const call = turn?.calls.find(
     ({ part, result }) => part.tool === FINAL_ANSWER && result !== null && !result.isError,

@@ -80,7 +80,7 @@ test("two sessions answer each other until the turns are used up, then the chat 
     assert.match(last.message, part);
 });
 
-test("control words count as whole answers alone [F8] [complaint-4]", () => {
+test("control words count only as whole answers [F8] [complaint-4]", () => {
   const over = followUpOf(ended(converse, " REPLY_SKIP\n"));
   assert.ok(over?.kind === "say");
   assert.equal(over.session, ANN.session);

@@ -126,7 +126,7 @@ function toldTo(chat: AddressInput | undefined): { followUp?: RunFollowUp } {
   return chat === undefined ? {} : { followUp: { kind: "tell", chat } };
 }
 
-/** A control word is one only as the whole answer: prompts contain it, too. */
+/** A control word counts only as the whole answer: prompts contain it, too. */
 function isExactly(text: string, word: string): boolean {
   return text.trim() === word;
 }

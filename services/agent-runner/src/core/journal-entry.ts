@@ -68,7 +68,7 @@ const SteeredEntry = z.object({
   at,
   by: CallerName,
   message: z.string(),
-  /** Place of the command in its stream; missing when it was not a command. */
+  /** Position of the command in its stream; missing when it was not a command. */
   streamSequence: z.int().positive().optional(),
 });
 
@@ -77,7 +77,7 @@ const discarded = z
   .object({ usage: Usage, costUsd: z.number().nonnegative().nullable() })
   .optional();
 
-/** The run waits for other limits, or for the time at which the limit is counted anew. */
+/** The run waits for other limits, or for the time at which the limit's period restarts. */
 const LimitReachedEntry = z.object({
   kind: z.literal("limit-reached"),
   at,
@@ -184,7 +184,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("tool-failed"), at, callId, code: z.string(), message: z.string() }),
   /** The call waits, and a runner need not. */
   z.object({ kind: z.literal("tool-parked"), at, callId, wait: Wait }),
-  /** Every open call waits: the run is let go until one of them need not. */
+  /** Every open call waits: the run is released until one of them need not. */
   z.object({ kind: z.literal("waiting"), at, until: Timestamp.nullable() }),
   /** A runner has taken the run again. */
   z.object({ kind: z.literal("woken"), at, attempt: z.int().positive() }),

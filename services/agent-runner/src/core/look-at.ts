@@ -50,7 +50,7 @@ export type Look =
 /** How long an entry may stay without effect when the runner that wrote it died before it sent the wake-up. */
 export const RECHECK_MS = 60_000;
 const FIRST_LOOK_MS = 5_000;
-/** A wake-up that came to nothing for so long is sent again. */
+/** A wake-up that had no effect for so long is sent again. */
 export const REPEAT_MS = 30_000;
 
 /** The time in which a runner that ended or parked a run publishes the remaining events. */

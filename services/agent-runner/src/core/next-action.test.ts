@@ -9,7 +9,7 @@ import { applyEntry, replay } from "./replay.ts";
 const AT = "2026-01-01T00:00:01.000Z";
 const SOON = Date.parse(AT);
 
-test("asks the model first", () => {
+test("calls the model first", () => {
   assert.deepEqual(nextAction(replay([startedEntry()]), SOON), { action: "call-model", step: 1 });
 });
 
@@ -48,7 +48,7 @@ test("stops at each limit, by its name", () => {
   }
 });
 
-test("asks the model no more once the run's tokens are used up, but makes the calls it asked for", () => {
+test("calls the model no more once the run's tokens are used up, but makes the calls that it requested", () => {
   const after = (maxTokens: number, ...entries: JournalEntry[]) => {
     const limits = { ...startedEntry().limits, maxTokens };
     return nextAction(replay([startedEntry({ limits }), answer(1, 1), ...entries]), SOON);
@@ -100,7 +100,7 @@ test("resumes after a retry at the first step without a result, with the limits 
   assert.equal(same.action, "limit");
 });
 
-test("waits at a limit until it is changed, or until it is counted anew", () => {
+test("waits at a limit until it is changed, or until its period restarts", () => {
   const limits = { ...startedEntry().limits, maxSteps: 1, onLimit: "pause" as const };
   const until = "2026-01-01T00:00:02.000Z";
   const done = [startedEntry({ limits }), answer(1, 1), failure("r1:1:0")];
@@ -137,7 +137,7 @@ test("a retry repeats an answer that broke off, and keeps a whole one", () => {
   assert.deepEqual(nextAction(whole, SOON), { action: "finish", output: "text 1" });
 });
 
-test("asks three times in a row for an answer in its form, and again after a retry", () => {
+test("requests an answer in its form three times in a row, and again after a retry", () => {
   const started = startedEntry({ output: { type: "integer" } });
   const refused = (step: number): JournalEntry[] => [
     answer(step, 1, "tool-calls", "final_answer"),

@@ -19,7 +19,7 @@ export type NextAction =
   | { readonly action: "dispatch-skill" }
   | { readonly action: "finish"; readonly output: string }
   | { readonly action: "fail"; readonly failure: RunFailure }
-  /** The run came to one of its limits; whether it waits there or ends, its limits say. */
+  /** The run reached one of its limits, which state whether it waits there or ends. */
   | { readonly action: "limit"; readonly reached: ReachedLimit & { readonly until: null } }
   /** Ends the run; the open calls get a result that states this. */
   | { readonly action: "cancel" }
@@ -46,7 +46,7 @@ export function nextAction(state: RunState, now: number): NextAction {
   if (state.started.dispatch !== undefined) return afterDispatch(state);
 
   const last = state.turns.at(-1);
-  // A message that came too late for the last answer is one more reason to ask.
+  // A message that came too late for the last answer is one more reason to call the model.
   const isHeard = last !== undefined && last.heard >= state.messages.length;
   if (last !== undefined && isHeard) {
     const end = state.started.output === undefined ? endOf(state, last) : endWithForm(state, last);
@@ -86,7 +86,7 @@ export function textOf(content: readonly AnswerPart[]): string {
   return content.map((part) => (part.type === "text" ? part.text : "")).join("");
 }
 
-/** The failure of a run that came to a limit, its own or that of its team. */
+/** Builds the failure of a run that reached a limit, its own or that of its team. */
 export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
   const unit = limit === "timeoutMs" ? " ms" : "";
   const message =

@@ -57,7 +57,7 @@ test("cuts a long result and states how to read the rest, and reading the rest y
   );
 });
 
-test("the results of one answer share a third of the window, and what one does not need the others get", () => {
+test("the results of one answer share a third of the window, and the unused share of one goes to the others", () => {
   const kib = 1_024;
   assert.equal(observationBytes([900 * kib, 900 * kib], undefined), OBSERVATION_BYTES);
   assert.equal(observationBytes([65 * kib], 200_000), OBSERVATION_BYTES);

@@ -4,12 +4,12 @@ import { cutWithNote } from "./cut-with-note.ts";
 /** The most of one result that a model is shown at a time. */
 export const OBSERVATION_BYTES = 64 * 1_024;
 
-/** However small its window is and however many calls it makes at once, a model is shown this much of each result. */
+/** A model is shown at least this much of each result, however small its window is and however many calls it makes at once. */
 const LEAST_BYTES = 1_024;
 
 /**
- * The most of each result of one answer that a model is shown, so that all of them together take up a third of its
- * window at most, at three bytes a token. What one result does not need is left to the others. `sizes` in bytes.
+ * Returns how much of each result of one answer a model is shown at most, so that all of them together use at most a third of its
+ * window, at three bytes a token. The unused share of one result goes to the others. `sizes` in bytes.
  */
 export function observationBytes(
   sizes: readonly number[],
@@ -78,7 +78,7 @@ export function partOf(call: {
   return end === call.text.length ? shown : `${shown}\n${restNote(call.callId, call.text, end)}`;
 }
 
-/** The name by which `read_result` knows a call: its step and its place there. */
+/** Returns the name of a call for `read_result`: its step and its index there. */
 export function resultRef(callId: string): string {
   return callId.split(":").slice(1, 3).join(":");
 }

@@ -35,7 +35,7 @@ export function fittingTools<T extends RankedTool>(tools: readonly T[], about: s
     .flatMap(({ id }) => tools[Number(id)] ?? []);
 }
 
-/** Words of prose and of names alike: `read_textFile` is read, text, file. */
+/** Splits prose and names into words: `read_textFile` is read, text, file. */
 function wordsOf(text: string): string[] {
   return text
     .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")

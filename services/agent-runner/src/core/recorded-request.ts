@@ -34,7 +34,7 @@ function withoutProviderOptions(key: string, value: unknown): unknown {
   return key === "providerOptions" ? undefined : value;
 }
 
-/** Where a question differs from the recorded one, in words; null when it is the same. */
+/** Describes where a request differs from the recorded one; null when it is the same. */
 export function differenceOf(recorded: RecordedRequest, current: RecordedRequest): string | null {
   if (recorded.instructions !== current.instructions)
     return "the instructions are others (agent, skills or their catalogue have changed)";

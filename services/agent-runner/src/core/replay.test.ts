@@ -11,7 +11,7 @@ import { JournalCorrupt, openCalls } from "./run-state.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 
-test("comes to the same state by replaying as by running", () => {
+test("replaying leads to the same state as running", () => {
   fc.assert(
     fc.property(journals, (entries) => {
       const [first, ...rest] = entries;
@@ -29,7 +29,7 @@ test("comes to the same state by replaying as by running", () => {
   );
 });
 
-test("never asks for a finished model or tool call again, wherever a runner stopped", () => {
+test("never repeats a finished model or tool call, wherever a runner stopped", () => {
   fc.assert(
     fc.property(journals, (entries) => {
       for (let length = 1; length <= entries.length; length += 1) {

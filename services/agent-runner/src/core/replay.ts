@@ -226,7 +226,7 @@ function isBroken({ calls, finishReason }: Turn): boolean {
   return calls.length === 0 && ["length", "content-filter", "error"].includes(finishReason);
 }
 
-/** A call that is the whole run is made again under its id: its provider knows whether it was carried out. */
+/** A call that is the whole run is repeated under its id: its provider has the record of whether it was carried out. */
 function isFailedDispatch({ started }: RunState, { calls }: Turn): boolean {
   return started.dispatch !== undefined && calls.some(({ result }) => result?.isError === true);
 }
@@ -273,7 +273,7 @@ function compacted(state: RunState, entry: EntryOf<"compacted">): Partial<RunSta
   return { ...spent(state, entry), model, compaction: { upTo, isOfSession, summary } };
 }
 
-/** The state with what answers used that broke off before the entry. */
+/** Adds the usage of answers that broke off before the entry to the state. */
 export function withDiscarded(state: RunState, entry: JournalEntry): RunState {
   if (!("discarded" in entry) || entry.discarded === undefined) return state;
   return { ...state, ...spent(state, entry.discarded) };
@@ -291,7 +291,7 @@ function spent(
   };
 }
 
-/** A skill that was activated may take tools away, and never gives any. */
+/** An activated skill may remove tools, and never adds any. */
 function narrowed(
   state: RunState,
   { narrowing }: EntryOf<"tool-completed">,

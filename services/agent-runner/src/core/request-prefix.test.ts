@@ -25,7 +25,7 @@ interface Circumstances {
   readonly listed: number;
   /** Changes the order of their lists, for each step another. */
   readonly turn: number;
-  /** Steps after which the model finds a hidden tool, a person says something, or the runner makes the conversation smaller. */
+  /** Steps after which the model finds a hidden tool, a person sends a message, or the runner compacts the conversation. */
   readonly finds: readonly number[];
   readonly says: readonly number[];
   readonly compacts: readonly number[];
@@ -57,7 +57,7 @@ test("each request begins with the whole request before it, and only a summary c
   );
 });
 
-test("marks of what to cache change no text, are four at most, and the last request's end keeps its mark", () => {
+test("cache marks change no text, are four at most, and the last request's end keeps its mark", () => {
   fc.assert(
     fc.property(journals, circumstances, (journal, drawn) => {
       const plain = requestsOf(journal, drawn);

@@ -32,8 +32,8 @@ export interface RunEvent {
 }
 
 /**
- * The events of a whole journal. They depend on nothing else, so a runner that takes a run over
- * makes the very events that its predecessor made, with the same sequence numbers.
+ * Derives the events of a whole journal. They depend on nothing else, so a runner that takes a run over makes the same events as
+ * its predecessor, with the same sequence numbers.
  */
 export function eventsOf(entries: readonly JournalEntry[]): RunEvent[] {
   const [first, ...rest] = entries;

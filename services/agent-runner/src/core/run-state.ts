@@ -12,7 +12,7 @@ import type { EntryOf } from "./journal-entry.ts";
 import type { ToolNarrowing } from "./tool-narrowing.ts";
 import type { Resolution, Wait } from "./wait.ts";
 
-/** A tool call that a model asked for, and how far it got. */
+/** The result of a tool call that a model requested. */
 export interface CallResult {
   readonly text: string;
   readonly isError: boolean;
@@ -33,7 +33,7 @@ export interface CallState {
   readonly result: CallResult | null;
 }
 
-/** One answer of the model with the calls it asked for. */
+/** One answer of the model with its requested calls. */
 export interface Turn {
   readonly step: number;
   readonly content: readonly AnswerPart[];
@@ -50,7 +50,7 @@ export interface ChildState {
   readonly callId: string;
   readonly childRunId: string;
   readonly agent: string;
-  /** Null while its end is not known here. */
+  /** Null until its end is in the journal. */
   readonly end: { readonly status: ChildStatus; readonly text: string } | null;
   /** The policy's decision about starting it, where it was queried. */
   readonly decision?: Decision;
@@ -58,7 +58,7 @@ export interface ChildState {
 
 export type ChildStatus = EntryOf<"child-ended">["status"];
 
-/** Something that is said to the model between two steps. */
+/** A message to the model between two steps. */
 export interface RunMessage {
   readonly at: string;
   readonly by: string;
@@ -108,7 +108,7 @@ export interface RunState {
   readonly shownTools: Readonly<Record<string, string>>;
   /** Allowed tools that the model was not shown when that was last noted. */
   readonly leftOut: readonly string[];
-  /** Servers whose tools could not be had when that was last noted. */
+  /** Servers whose tools were unavailable when that was last noted. */
   readonly unavailable: readonly UnavailableServer[];
   /** Tools that the model searched for and found. */
   readonly found: readonly string[];

@@ -12,8 +12,8 @@ import type { RunState } from "./run-state.ts";
 import { originOf } from "./started-entry.ts";
 
 /**
- * A run as it is listed. The columns lie beside the journal so that a list need not replay runs;
- * `attempts` is kept by the scripts.
+ * The listed summary of a run. The columns are stored beside the journal so that a list need not replay runs;
+ * the scripts maintain `attempts`.
  */
 
 /** Names and values, in turn, of the columns that never change. */

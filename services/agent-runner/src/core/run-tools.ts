@@ -9,7 +9,7 @@ import type { ListedTool, OfferedTool } from "./tool-catalogue.ts";
 import { printsOf } from "./tool-print.ts";
 import { partOf, resultRef } from "./observation.ts";
 
-/** Tools of the runner that look into the run itself; nothing outside is touched. */
+/** Tools of the runner that read the run itself; nothing outside is touched. */
 
 const READ_RESULT = "read_result";
 const FIND_TOOLS = "find_tools";
@@ -118,7 +118,7 @@ function findTools(
       `${name}: ${cutText(description, 500)}\n  input schema: ${cutText(JSON.stringify(inputSchema), MAX_SCHEMA_CHARS)}`,
   );
   lines.push(found.length === 0 ? "no tool fits; use other words" : `call them by ${CALL_TOOL}`);
-  // Their tools cannot be searched, whatever the words are.
+  // The tools of disconnected servers cannot be searched.
   if (away.length > 0)
     lines.push(
       `Not searched, because these servers are unavailable now: ${away.map(awayText).join("; ")}`,

@@ -12,8 +12,8 @@ export function goesToProvider(call: CallState, tools: ToolCatalogue, state: Run
 }
 
 /**
- * True for the last call of an answer that broke off, when it has no arguments: they may not have been said yet. Cut in
- * their middle they are not JSON.
+ * True for the last call of an answer that broke off, when it has no arguments: they may not have been sent yet. Arguments that
+ * were cut in the middle are not JSON.
  */
 export function isCutOff({ part }: CallState, { turns }: RunState): boolean {
   const last = turns.at(-1);

@@ -1,7 +1,7 @@
 import { SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
-/** The runner's own tool: it puts a skill's text into the conversation and touches nothing else. */
+/** The runner's own tool: it only puts a skill's text into the conversation. */
 export const SKILL_TOOL_NAME = "skill";
 
 /** Describes the tool to a model; only the skills of its list can be requested. */

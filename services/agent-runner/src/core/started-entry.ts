@@ -23,7 +23,7 @@ import { ToolNarrowing } from "./tool-narrowing.ts";
 import { SessionId, SessionKey } from "@switchyard/contracts/session-key";
 import { CallId, CopiedTurn, SkillRef } from "./answer-part.ts";
 
-/** One thing that was said in a session before a run began. `notice`: a run had no answer, and why. */
+/** One message of a session before a run began. `notice`: a run had no answer, and why. */
 const SaidBefore = z.object({
   role: z.enum(["user", "assistant", "notice"]),
   text: z.string(),
@@ -71,7 +71,7 @@ export const StartedEntry = z.object({
   /** Missing in older journals: none, and `fail`. */
   roles: z.array(RoleName).max(MAX_ROLES).optional(),
   onUnknownOutcome: UnknownOutcome.optional(),
-  /** The least that each tool call asks of people, as the agent says; missing: the policy alone says it. */
+  /** The minimum approval for each tool call, as the agent sets it; missing: the policy alone decides. */
   approval: ApprovalTier.optional(),
   /** Tokens of the model's window, the smaller of the values in the agent and in the models file; missing: unknown. */
   contextWindow: z.int().positive().optional(),
@@ -160,7 +160,7 @@ interface Originating extends Dictation, Pick<StartedEntry, "origin" | "replay" 
   readonly model: string;
 }
 
-/** The policy knows where a run comes from, and tools its session, from here alone; of a child it is its parent's. */
+/** The policy learns a run's origin, and tools learn its session, only from here; a child has its parent's. */
 export function originOf({ origin, session, model, ...more }: Originating): RunOrigin {
   return {
     ...origin,

@@ -7,7 +7,7 @@ import { MAX_TOOLS, routeOf, selectTools } from "./tool-catalogue.ts";
 const tools = ["read", "write", "list"].map((tool) => toolOf("files", tool));
 const everything = selectTools({ tools, layers: [], skills: ["summarise"] });
 
-test("offers the runner's own tool first and then what every layer allows", () => {
+test("offers the runner's own tool first and then the tools that every layer allows", () => {
   const names = (layers: string[][]) =>
     selectTools({ tools, layers, skills: ["summarise"] }).offered.map(({ name }) => name);
   assert.deepEqual(names([]), [
@@ -30,7 +30,7 @@ test("shows a model at most fifty tools and names the others", () => {
     layers: [],
     skills: ["summarise"],
   });
-  // Four places are for the tools of the run itself.
+  // Four slots are reserved for the tools of the run itself.
   assert.equal(offered.length, MAX_TOOLS - 4);
   assert.equal(leftOut.length, 15);
   assert.equal(leftOut[0], "mcp__big__tool-5");
@@ -86,7 +86,7 @@ function toolOf(server: string, tool: string): ToolInfo {
   };
 }
 
-test("built-in tools have their own place in the layers and go to the toolbox", () => {
+test("built-in tools match patterns of their own in the layers and go to the toolbox", () => {
   const builtin = {
     name: "read_file",
     tool: "read_file",

@@ -39,7 +39,7 @@ export interface ToolCatalogue {
 /** The number of tools that a model is shown by default. */
 export const MAX_TOOLS = 50;
 
-/** Places that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`, `call_tool`. */
+/** Slots that the tools of the run itself may need: `final_answer`, `read_result`, `find_tools`, `call_tool`. */
 const RESERVED = 4;
 
 /**
@@ -119,7 +119,7 @@ function chooseTools(
   return { chosen, hidden: ranked.filter((tool) => !isChosen.has(tool)) };
 }
 
-/** The tools with these names in the order of the names, then the others in their own. */
+/** Sorts the tools with these names in the order of the names, then the others in their own order. */
 function inOrderOf<T extends { readonly name: string }>(
   names: readonly string[],
   tools: readonly T[],

@@ -52,7 +52,7 @@ test("the tools that a run may call are in the agent's list and in those of ever
   );
 });
 
-test("keeps each tool that the agent and all of its skills name [D51]", () => {
+test("keeps each tool that is in the lists of the agent and of all of its skills [D51]", () => {
   const layers = narrowedLayers(
     [["mcp__files__*", "read_file"]],
     [
@@ -67,7 +67,7 @@ test("keeps each tool that the agent and all of its skills name [D51]", () => {
   );
 });
 
-test("a skill that says the same as another one takes no place in the token", () => {
+test("a skill with the same tools as another one adds no layer to the token", () => {
   const one: ToolNarrowing = { allowed: ["a", "b"], forbidden: [] };
   const again: ToolNarrowing = { allowed: ["b", "a"], forbidden: [] };
   assert.equal(narrowedLayers([], [one, again, one]).length, 1);
@@ -84,7 +84,7 @@ test("more restrictions than a token holds let nothing pass, and are refused bef
   assert.deepEqual(narrowedLayers([], [...many, more]), [[]]);
 });
 
-test("a skill that names no tools leaves the run as it is", () => {
+test("a skill that names no tools leaves the run unchanged", () => {
   assert.equal(narrowingOf({ allowedTools: null }), null);
   assert.deepEqual(narrowingOf({ allowedTools: [] }), { allowed: [], forbidden: [] });
 });
