@@ -56,7 +56,7 @@ test("an end that was to be written with its answer is decided again when a mess
   assert.equal(run.state.end, null);
 });
 
-test("what follows from entries is written with them, and decided by what came before", async () => {
+test("entries that follow from others are written with them, and decided by the state before", async () => {
   const { run, writes } = await openRun();
   const endOf = ({ turns, messages }: RunState): JournalEntry[] =>
     turns.length > 0 && messages.length === 0 ? [finished] : [];
@@ -88,7 +88,7 @@ test("an end that is decided in its turn sees the state that was just read, and 
   assert.deepEqual(writes, [1, 1]);
 });
 
-test("an answer and its end are not written behind a request to cancel", async () => {
+test("an answer and its end are not written after a request to cancel", async () => {
   const { run } = await openRun();
   const { runId } = run.hold;
   await controls.cancel({ runId, by: "cli", at: AT, reason: null, command: null });

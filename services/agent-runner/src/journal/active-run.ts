@@ -93,13 +93,16 @@ export class ActiveRun {
     return this.recordWith(entries, () => []);
   }
 
-  /** As `record`, of what happened now. */
+  /** Like `record`, with the current time. */
   note(...entries: WithoutTime<JournalEntry>[]): Promise<void> {
     const at = new Date(this.#now()).toISOString();
     return this.record(...entries.map((entry) => Object.assign({ at }, entry)));
   }
 
-  /** As `record`; what follows is decided when it is their turn, by the state with them and with what came before. */
+  /**
+   * Like `record`; the following entries are decided when it is their turn, by the state with the recorded entries and all earlier
+   * ones.
+   */
   recordWith(entries: readonly JournalEntry[], follow: Follow): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => {}); // the recorder handles the rejection
@@ -135,7 +138,7 @@ export class ActiveRun {
     );
   }
 
-  /** Looks for what others have written into the journal. */
+  /** Reads the entries that others have written into the journal. */
   lookForNews(): Promise<void> {
     const looked = this.#tail.then(() => this.#look());
     this.#tail = looked.catch(() => {}); // the caller gets the error
@@ -153,7 +156,7 @@ export class ActiveRun {
     await this.#publisher.drain();
   }
 
-  /** Resolves when every event of the run so far is in the stream and the journal knows it. */
+  /** Resolves when every event of the run so far is in the stream and the journal has noted it. */
   async settle(): Promise<void> {
     await this.drainEvents();
     await this.#store.markPublished(this.hold, this.#publisher.published);

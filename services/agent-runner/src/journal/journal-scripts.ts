@@ -28,7 +28,7 @@ local function mayControl(caller, requester)
 end
 `;
 
-/** Lets a run that waits be taken; gives the number of the wake-up, 0 when it was never let go. */
+/** Makes a waiting run claimable; returns the number of the wake-up, 0 when it was never released. */
 const WAKE = `
 local function wake(state, status, before)
   if status ~= 'waiting' then return before or '0' end
@@ -37,7 +37,7 @@ local function wake(state, status, before)
 end
 `;
 
-/** Redis' overhead of each entry, each text and each run: its columns, names and places in lists; measured with `MEMORY USAGE`. */
+/** Redis' overhead of each entry, each text and each run: its columns, names and list members; measured with `MEMORY USAGE`. */
 const ENTRY_BYTES = 16;
 const TEXT_BYTES = 144;
 export const RUN_BYTES = 2_600;
@@ -225,7 +225,8 @@ return {'taken', wake(state, run[2], run[5])}
 `;
 
 /**
- * Gives up a run whose journal cannot be read: it leaves the work, and is kept. Gives the run that it works for, or ''.
+ * Gives up a run whose journal cannot be read: it is no longer worked on, and stays stored. Returns the run that it works for, or
+ * ''.
  * KEYS state, journal, blobs · ARGV epoch, failure, time as text, keepSeconds
  */
 export const BURY = `${ESSENTIAL}${FENCE}
@@ -245,7 +246,7 @@ if redis.call('HEXISTS', KEYS[1], 'cancel') == 1 then return {'cancelled'} end
 return {'ok'}
 `;
 
-/** Notes that the first n events are in the stream; never goes back. KEYS state · ARGV epoch, n */
+/** Notes that the first n events are in the stream; never decreases. KEYS state · ARGV epoch, n */
 export const MARK_PUBLISHED = `${ESSENTIAL}${FENCE}
 if tonumber(ARGV[2]) > tonumber(redis.call('HGET', KEYS[1], 'published') or 0) then
   redis.call('HSET', KEYS[1], 'published', ARGV[2])

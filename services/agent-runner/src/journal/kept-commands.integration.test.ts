@@ -39,7 +39,7 @@ test("stored commands are bounded for each owner and in all, and the refusal nam
     kept: false,
     why: "3 commands of team-a are kept for a service that is away, and that is the most of one caller: bring it back, and they go on",
   });
-  // Its name begins with another one's, and a run's name may sort behind everything.
+  // Its name begins with another owner's, and a run's name may sort after everything.
   for (const owner of ["team-ab", "team"])
     assert.deepEqual(await keep(owner, "zz"), { kept: true });
   assert.deepEqual(await keep("team-c", "1"), {
@@ -64,7 +64,7 @@ test("a command that was stored for its whole time soon frees its space", async 
   for (const runId of ["team-ab~zz", "team~zz", "team-c~1"]) await kept.forget(runId);
 });
 
-test("a command that is large stays in the queue, whose quotas count bytes", async () => {
+test("a large command stays in the queue, whose quotas count bytes", async () => {
   const large = await keep("team-b", "1", "x".repeat(1_000));
   assert.ok(
     !large.kept && /1\d\d\d characters, more than the 1000/.test(large.why),

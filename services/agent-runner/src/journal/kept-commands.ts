@@ -6,7 +6,7 @@ import { z } from "zod";
 import { defineScripts } from "./redis-scripts.ts";
 import { keptKey, keptThing } from "./run-storage.ts";
 
-/** A message of the queue as it was read there, so that it can be read again without the queue. */
+/** A message as it was read from the queue, so that it can be read again without the queue. */
 export const KeptCommand = z.object({
   contract: z.string(),
   tokens: z.record(z.string(), z.string()),
@@ -42,21 +42,21 @@ export type Keeping =
  * would count as work that waits for a runner. Methods reject with StoreError.
  */
 export interface KeptCommands {
-  /** Keeps a command, or counts one more rest of it. Not when another command with its run id is kept, or too many are. */
+  /** Stores a command, or counts one more rest of it. Refused when another command with its run id is stored, or too many are. */
   keep(
     run: { readonly runId: string; readonly digest: string },
     command: KeptCommand,
   ): Promise<Keeping>;
-  /** Null when none of this run id is kept. */
+  /** Null when no command with this run id is stored. */
   read(runId: string): Promise<{ readonly command: KeptCommand; readonly rests: number } | null>;
   forget(runId: string): Promise<void>;
 }
 
 /** Together with the size, the limits equal a client's quota in the queue, and the quotas of eight clients. */
 const LIMITS: KeptLimits = { perOwner: 1_000, all: 8_000, size: 64 * 1024 };
-/** The run ids of all that are kept, in the order of the alphabet, so by owner. */
+/** The run ids of all stored commands, in alphabetical order, so by owner. */
 const INDEX = "yard:command:{kept}";
-/** When there is no room, so many of the owner's are looked at whether they are still kept. */
+/** When there is no room, so many of the owner's are checked for expiry. */
 const LOOKED_AT = 10;
 /** Equals the time for which the queue keeps a command. */
 const KEEP_SECONDS = 30 * 24 * 3_600;
@@ -96,7 +96,7 @@ export function openKeptCommands(
       ? `${limits.all} commands are kept for a service that is away, and that is the most: bring it back, and they go on`
       : `${limits.perOwner} commands of ${owner} are kept for a service that is away, and that is the most of one caller: bring it back, and they go on`;
   };
-  /** A command that was kept for the whole time expires without an event. */
+  /** A command that was stored for the whole time expires without an event. */
   const forgetLapsed = async (owner: string): Promise<void> => {
     const [from, to] = [`[${owner}~`, `(${owner}~~`];
     const first = redis.zrangebylex(INDEX, from, to, "LIMIT", 0, LOOKED_AT);

@@ -8,7 +8,8 @@ export interface Row {
 }
 
 /**
- * A part of a sorted set of members by time, the newest first, behind a cursor: what comes or goes in the meantime shifts nothing.
+ * Returns a part of a sorted set of members by time, the newest first, after a cursor: members that are added or removed meanwhile
+ * shift nothing.
  * Fewer rows than `count` do not mean the end; `isLast` does.
  */
 export async function newestFirst(
@@ -35,7 +36,7 @@ export async function newestFirst(
   }
 }
 
-/** Members and scores, as `WITHSCORES` gives them. */
+/** Returns members and scores from a reply with `WITHSCORES`. */
 export function pairsOf(flat: readonly string[]): { member: string; score: string }[] {
   return Array.from({ length: flat.length / 2 }, (_, index) => ({
     member: flat[2 * index] ?? "",

@@ -18,7 +18,7 @@ const parked = openParkedRuns(redis);
 const nothing = () => Promise.resolve();
 const found = { findMissedDecisions: nothing, findLifted: nothing };
 
-test("a run that is let go again while it is being woken is looked at when it said", async () => {
+test("a run that is released again while it is being woken is checked at its new time", async () => {
   await suspended("again", 1_000);
   const wake = async (runId: string): Promise<boolean> => {
     await parked.lookAgain(runId, 3_000);
@@ -41,7 +41,7 @@ test("a wake-up that cannot be sent is sent again soon", async () => {
   assert.deepEqual(await dueAt(3_000), ["unsent"]);
 });
 
-test("in a cluster, the look at a run that its primary forgot is set again, and one that was set since stays", async () => {
+test("in a cluster, the check of a run that its primary lost is set again, and one that was set since stays", async () => {
   const cluster = await testRedisCluster();
   const own = await connectRedis({ url: cluster.url, name: "test", log });
   after(() => own.disconnect());

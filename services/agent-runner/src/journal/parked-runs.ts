@@ -12,12 +12,12 @@ import { stateKey } from "./run-keys.ts";
 import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
 
 /**
- * The runs that were let go, those that have ended and whose last events are on their way, and commands that are kept until they can become a run, by the time of the
- * next look at them. It lies in another hash slot than
- * the runs, so it is written before a run is let go, and left to the sweeper to tidy.
+ * The released runs, ended runs whose last events are being published, and commands stored until they can become a run, by the
+ * time of the next check. The list is in another hash slot than the runs, so it is written before a run is released, and the
+ * sweeper cleans it up.
  */
 export interface ParkedRuns {
-  /** Sets the time of the next look, in milliseconds since the Unix epoch. */
+  /** Sets the time of the next check, in milliseconds since the Unix epoch. */
   lookAgain(runId: string, atMs: number): Promise<void>;
   /** Does the same for runs that were due at a time, unless another time was set since. */
   postpone(looks: readonly NextLook[], dueMs: number): Promise<void>;
@@ -26,7 +26,7 @@ export interface ParkedRuns {
   strike(looks: readonly NextLook[]): Promise<void>;
   /** Returns the runs to check now, with the facts about each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
-  /** Questions of runs that wait now; of one requester's runs, or of everybody's. */
+  /** Lists the questions of runs that wait now; of one requester's runs, or of all. */
   questions(
     page: { readonly limit: number; readonly cursor?: string | undefined },
     requester?: string,
@@ -57,7 +57,7 @@ export interface NextLook {
 
 export interface DueRun {
   readonly runId: string;
-  /** Null when it is kept no longer. */
+  /** Null when it has expired. */
   readonly facts: RunFacts | null;
   /** Calls that wait for a person. */
   readonly approvals: readonly ParkedApproval[];
@@ -68,7 +68,7 @@ export interface DueRun {
 export type ParkedQuestion = RunQuestion & { requester: string; agent: string };
 
 export interface QuestionPage {
-  /** By the time of the next look at their runs, which is mostly when their time ends. */
+  /** Sorted by the time of the next check of their runs, which is mostly when their time ends. */
   readonly questions: ParkedQuestion[];
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
@@ -76,7 +76,7 @@ export interface QuestionPage {
 
 const KEPT_PREFIX = "kept ";
 
-/** The member of a kept command in the list, beside that of a run that has the same id. */
+/** Returns the member of a stored command in the list, distinct from that of a run with the same id. */
 export function keptMember(runId: string): string {
   return `${KEPT_PREFIX}${runId}`;
 }
@@ -94,7 +94,7 @@ const BEHIND_RUN = ":~";
 /** A search for questions ends after so many runs; the cursor continues it. */
 const MAX_SCANNED = 10_000;
 
-/** KEYS parked · ARGV due, run and time of the next look… */
+/** KEYS parked · ARGV due, run and time of the next check… */
 const POSTPONE = `${ESSENTIAL}
 for i = 2, #ARGV, 2 do
   local due = redis.call('ZSCORE', KEYS[1], ARGV[i])
@@ -103,7 +103,7 @@ end
 return {}
 `;
 
-/** KEYS parked · ARGV run and time of the next look… */
+/** KEYS parked · ARGV run and time of the next check… */
 const STRIKE = `
 for i = 1, #ARGV, 2 do
   local due = redis.call('ZSCORE', KEYS[1], ARGV[i])

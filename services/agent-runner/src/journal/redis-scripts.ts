@@ -4,10 +4,10 @@ import { fromRedis } from "@switchyard/service/store-error";
 type Argument = string | number;
 type Script = (keyCount: number, ...args: Argument[]) => Promise<string[]>;
 
-/** Teaches a client some scripts, by name, and gives the one function that runs them. */
+/** Defines scripts on a client, by name, and returns the one function that runs them. */
 export function defineScripts<S extends Record<string, string>>(redis: Redis, scripts: S) {
   for (const [name, lua] of Object.entries(scripts)) redis.defineCommand(name, { lua });
-  // defineCommand adds the scripts as methods, which the client's type cannot know.
+  // defineCommand adds the scripts as methods, which the client's type does not contain.
   const methods = redis as unknown as Record<keyof S, Script>;
   return (name: keyof S, keys: string[], args: Argument[]): Promise<string[]> =>
     fromRedis(methods[name](keys.length, ...keys, ...args));

@@ -45,7 +45,7 @@ test("an entry is written when a replica has it; without one that is an outage, 
     assert.ok(error instanceof StoreError);
     return /0 of 1 replicas of Redis had it after 500 ms/.test(error.message);
   });
-  // Each with a question of its own would take ten seconds.
+  // With a separate request each, this would take ten seconds.
   for (const { status } of await outcomes) assert.equal(status, "rejected");
   assert.ok(performance.now() - began < 3_000);
   replica.kill("SIGCONT");

@@ -23,7 +23,7 @@ export async function openReplicaCopies(redis: Redis, replicas: number): Promise
       hint: "leave it out, or take replicas with Sentinels: docs/operations.md",
     });
   const own = redis.duplicate({ lazyConnect: true });
-  // It tries again by itself, and the log has the outage from the other connection.
+  // The client reconnects by itself, and the other connection logs the outage.
   own.on("error", () => {});
   try {
     await own.connect();

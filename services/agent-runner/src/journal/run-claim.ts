@@ -37,7 +37,7 @@ export type ClaimResult =
 
 export interface ClaimRequest {
   readonly runId: string;
-  /** Null takes the run whatever command it is of. */
+  /** Null claims the run of any command. */
   readonly commandDigest: string | null;
   readonly delivery: string;
   readonly started?: StartedEntry;

@@ -29,7 +29,7 @@ async function begun(runId: string) {
   return { first, hold: result.hold, claim, request: result.cancel };
 }
 
-test("a run that is retried is kept again, however soon it would have been forgotten", async () => {
+test("a retried run is stored for the whole time again, however soon it would have expired", async () => {
   const { first, hold } = await begun("again");
   const failed: JournalEntry = {
     kind: "failed",

@@ -41,7 +41,8 @@ export type RetryOutcome = "ok" | "unknown" | "not_allowed" | "running" | "succe
 export interface RunControls {
   /**
    * `command` names the message of the queue; an applied one is not applied again. Null for a request that cannot come twice.
-   * `admit` is called before a request is remembered for a run that does not exist, and may reject: of such runs a caller can name as many as it likes.
+   * `admit` is called before a request is stored for a run that does not exist, and may reject: a caller can name any number of
+   * such runs.
    */
   cancel(
     request: ControlRequest & { reason: string | null; command: string | null },

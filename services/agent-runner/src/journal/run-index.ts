@@ -16,10 +16,10 @@ import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 export interface RunIndex {
   /** Adds a run; repeating it changes nothing. */
   add(runId: string, createdAt: string): Promise<void>;
-  /** Puts a run whose id has no owner on the list of its requester. */
+  /** Adds a run whose id has no owner to the list of its requester. */
   adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
   list(filter: RunFilter): Promise<RunPage>;
-  /** Takes runs off the list that are kept no longer; looks at ten that may be, the next ones each time. */
+  /** Removes expired runs from the list; checks ten candidates at a time, the next ones each time. */
   trim(): Promise<void>;
   /** Notes that a run was given up. */
   addDead(runId: string, at: string): Promise<void>;
@@ -60,7 +60,7 @@ const INDEX_KEY = "yard:runs";
 const DEAD_KEY = "yard:runs:dead";
 const MAX_DEAD_SCANNED = 1_000;
 
-/** `keepSeconds` is how long a run is kept after its end. */
+/** `keepSeconds` is how long a run is stored after its end. */
 export function openRunIndex(
   redis: Redis,
   store: RunStore,
@@ -74,7 +74,7 @@ export function openRunIndex(
       owner === null ? null : essentialWrite(redis, ["zadd", ownerKey(owner), "NX", at, runId]),
     ]);
   };
-  /** Old runs that are still there, as those that wait, and that the last looks went past. */
+  /** Number of old runs that still exist, such as waiting ones, and that the last checks skipped. */
   let passed = 0;
   return {
     add,

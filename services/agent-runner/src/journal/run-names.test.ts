@@ -10,7 +10,7 @@ test("resolves a name to the caller's own run, and a whole id to the run that it
   assert.equal(names.known("cli", "x"), "cli~x");
 });
 
-test("lets a caller change its own runs only, and cli and admin everybody's", () => {
+test("lets a caller change its own runs only, and cli and admin those of all owners", () => {
   assert.equal(names.controlled("team-a", "x"), "team-a~x");
   assert.equal(names.controlled("team-a", "team-a~x"), "team-a~x");
   assert.equal(names.controlled("team-a", "team-b~x"), null);
@@ -18,7 +18,7 @@ test("lets a caller change its own runs only, and cli and admin everybody's", ()
     assert.equal(names.controlled(admin, "team-b~x"), "team-b~x");
 });
 
-test("lets everybody start its own runs only, cli and admin as well", () => {
+test("lets every caller start its own runs only, cli and admin as well", () => {
   assert.equal(names.own("team-a", "x"), "team-a~x");
   assert.equal(names.own("team-a", "team-a~x"), "team-a~x");
   for (const caller of ["team-a", "cli", "admin"])

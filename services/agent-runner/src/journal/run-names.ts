@@ -5,7 +5,7 @@ import { mayControl } from "./run-access.ts";
 import type { RunIndex } from "./run-index.ts";
 import { stateKey } from "./run-keys.ts";
 
-/** Which run a caller means: its own, unless it names another owner. Nothing here asks whether there is such a run. */
+/** Resolves which run a caller means: its own, unless it names another owner. Whether the run exists is not checked here. */
 export interface RunNames {
   /** An existing run that the caller speaks of. */
   known(caller: string, runId: string): string;
@@ -28,9 +28,8 @@ const ALL_RUNS = ["yard:runs", "yard:runs:parked"] as const;
 const AT_ONCE = 500;
 
 /**
- * Runs of versions before 0.2 have ids without an owner, and keep them until they are gone. They are read once, with the
- * messages that wait to become runs: no new one can come. They are put on their owners' lists, which those versions
- * did not have.
+ * Runs of versions before 0.2 have ids without an owner, and keep them until they expire. They are read once, with the messages
+ * that wait to become runs: no new one can come. They are added to their owners' lists, which those versions did not have.
  */
 export async function openRunNames(
   redis: Redis,

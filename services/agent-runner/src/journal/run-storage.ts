@@ -44,7 +44,7 @@ export async function runHolding(
   if (thing.startsWith(RUN)) {
     const key = stateKey(thing.slice(RUN.length));
     const [status, bytes] = await fromRedis(redis.hmget(key, "status", "bytes"));
-    // A run of an older version does not say.
+    // A run of an older version has no size.
     return status
       ? { bytes: Number(bytes ?? RUN_BYTES), ends: await endOf(redis, key, now) }
       : null;

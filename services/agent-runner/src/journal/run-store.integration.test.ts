@@ -63,7 +63,7 @@ test("lets the newest holder write, renew, mark and release", async () => {
   assert.equal(again.outcome === "claimed" && again.attempts, 3);
 });
 
-test("takes the same entry twice as one, and refuses another one in its place", async () => {
+test("accepts the same entry twice as one, and refuses another one at its position", async () => {
   const held = hold(await claim("repeat", "1", started("repeat")));
   const state = startOf(started("repeat"));
   const after1 = applyEntry(state, finished("one"));
@@ -81,7 +81,7 @@ test("keeps a run for its live holder when another message names it, and gives i
   assert.equal((await claim("busy", "1")).outcome, "claimed");
 });
 
-test("gives a run to any message once its holder fell silent", async () => {
+test("lets any message claim a run once its holder fell silent", async () => {
   const impatient = openRunStore(redis, { holdMs: 0 });
   const request = {
     runId: "silent",
@@ -152,7 +152,7 @@ test("distinguishes absent, taken and ended runs", async () => {
   assert.deepEqual(ended, { outcome: "ended", hold: held, published: 1 });
 });
 
-test("keeps long texts beside the journal and gives them back", async () => {
+test("stores long texts beside the journal and restores them", async () => {
   const prompt = "long ".repeat(BLOB_BYTES);
   const first = started("blobs", { prompt });
   const held = hold(
@@ -193,14 +193,14 @@ test("lists runs newest first, by agent and status, and repairs the list when a 
   assert.equal(await index.get("nobody"), null);
 });
 
-test("a list of runs is read on behind a cursor, whatever comes in the meantime and however many began at once", async () => {
+test("a list of runs continues after a cursor, whatever is added in the meantime and however many began at once", async () => {
   const index = openRunIndex(redis, store);
   const make = async (runId: string, at: string): Promise<void> => {
     await claim(runId, "1", started(runId, { at, requester: "pager" }));
     await index.add(runId, at);
   };
   const at = "2026-03-01T00:00:00.000Z";
-  // More in one millisecond than are read at once.
+  // More runs begin in one millisecond than one read returns.
   const names = Array.from({ length: 130 }, (_, n) => `pager~p${String(n).padStart(3, "0")}`);
   for (const name of names) await make(name, at);
   await make("pager~older", "2026-02-28T00:00:00.000Z");
@@ -221,7 +221,7 @@ test("a list of runs is read on behind a cursor, whatever comes in the meantime 
   await redis.del("yard:runs");
 });
 
-test("takes runs off the list that have expired, and no others", async () => {
+test("removes expired runs from the list, and no others", async () => {
   const index = openRunIndex(redis, store);
   for (const [day, runId] of ["gone", "kept"].entries()) {
     const at = `2020-01-0${day + 1}T00:00:00.000Z`;
@@ -263,7 +263,7 @@ test("lets a run expire after its end, and not before", async () => {
   for (const key of keys) assert.ok((await redis.ttl(key)) > 400, key);
 });
 
-test("gives a holder the request to cancel that came before its entry, and writes nothing", async () => {
+test("returns the request to cancel that came before its entry to the holder, and writes nothing", async () => {
   const controls = openRunControls(redis);
   const first = started("asked");
   const held = hold(await claim("asked", "1", first));

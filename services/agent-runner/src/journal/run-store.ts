@@ -31,7 +31,7 @@ export class FenceLost extends Error {
 export interface Rest {
   readonly ms: number;
   readonly by: "queue" | "sweeper";
-  /** Why the run is suspended; kept until it is claimed again. */
+  /** The reason for suspending the run; stored until it is claimed again. */
   readonly reason?: string;
 }
 
@@ -43,18 +43,18 @@ export interface RunStore {
     readonly parent?: { readonly runId: string } | undefined;
   }): Promise<void>;
   /**
-   * Takes the run for one delivery of its command. With `started` a run that does not exist is made
-   * with that first entry; two runners that try at once get one run and two epochs.
+   * Claims the run for one delivery of its command. With `started` a run that does not exist is created with that first entry; two
+   * runners that try at once get one run and two epochs.
    */
   claim(request: ClaimRequest): Promise<ClaimResult>;
-  /** The journal of a run, whole; empty when there is none. */
+  /** Returns the whole journal of a run; empty when there is none. */
   load(runId: string): Promise<JournalEntry[]>;
   /** Returns the entries that others wrote after the first `length` ones. Rejects with FenceLost when there is any other entry. */
   requestsAfter(hold: Hold, length: number): Promise<JournalEntry[]>;
   /**
-   * Adds entries, all or none, after those that the holder knows; `after` is the state with them.
-   * Resolves with what others wrote first: then nothing was written. Rejects with FenceLost when
-   * the hold is over, and with StoreError when Redis or too many of its replicas are away.
+   * Adds entries, all or none, after those that the holder has; `after` is the state with them.
+   * Resolves with the entries that others wrote first: then nothing was written. Rejects with FenceLost when the hold is over, and
+   * with StoreError when Redis or too many of its replicas are away.
    */
   append(
     hold: Hold,
@@ -62,13 +62,15 @@ export interface RunStore {
     after: RunState,
     published: number,
   ): Promise<JournalEntry[]>;
-  /** Gives up a run that cannot be read. Gives the run that waits for its end; null when none does, or the hold was over already. */
+  /**
+   * Gives up a run that cannot be read. Returns the run that waits for its end; null when none does, or the hold was over already.
+   */
   bury(hold: Hold, failure: RunFailure, at: string): Promise<StartedEntry["parent"] | null>;
   renew(hold: Hold): Promise<"held" | "cancelled" | "lost">;
   /** Notes that the events up to `seq` are in the stream. Rejects with FenceLost. */
   markPublished(hold: Hold, seq: number): Promise<void>;
   /**
-   * Gives the run back without counting the attempt, also when Redis does not answer and the run is claimed here again.
+   * Releases the run without counting the attempt, also when Redis does not answer and the run is claimed here again.
    * False when it does not wait for a runner then: the hold was over already, or the run has ended or waits.
    */
   release(hold: Hold, rest: Rest): Promise<boolean>;
@@ -88,7 +90,7 @@ interface RunStoreOptions {
   readonly holder?: string;
   /** The replicas to which entries have to be copied before they count as written. */
   readonly copies?: ReplicaCopies | undefined;
-  /** Where is counted what runs hold; left out: nowhere. */
+  /** Counts the storage of runs; left out: it is not counted. */
   readonly storage?: Pick<OwnerStorage, "set"> | undefined;
 }
 

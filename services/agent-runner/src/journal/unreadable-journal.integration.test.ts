@@ -53,7 +53,7 @@ test("lists a run whose journal cannot be read with the dead ones, and continues
   await lab.eventsUntil("fine", "finished");
 });
 
-test("neither a parent nor a session waits for a run whose journal cannot be read", async () => {
+test("neither a parent nor a session waits for an unreadable run", async () => {
   const ask = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
   const give = { calls: [{ tool: "agent", with: { agent: "waiter", task: "t" } }] };
   peers.agents.set("waiter", agent("waiter", { plan: { steps: [ask], answer: "ok" } }));
@@ -75,7 +75,7 @@ test("neither a parent nor a session waits for a run whose journal cannot be rea
   }
   const told = await lab.eventsUntil("boss", "finished");
   assert.match(String(told.at(-1)?.payload["output"]), /journal_corrupt/);
-  // The sweeper would look at it by itself within a minute.
+  // The sweeper would check it by itself within a minute.
   const due = "yard:sessions:due";
   for (const place of await redis.zrange(due, "0", "-1")) await redis.zadd(due, "0", place);
   await lab.eventsUntil("next", "finished");

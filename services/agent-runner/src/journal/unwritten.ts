@@ -9,11 +9,11 @@ import { stateKey } from "./run-keys.ts";
  * released lately, whose journals have their events, and the lately published events that are in no journal.
  */
 export interface Unwritten {
-  /** Notes that a run is let go, with all its events acknowledged or on their way. */
+  /** Notes that a run is released, with all its events acknowledged or in flight. */
   addRun(runId: string, atMs: number): Promise<void>;
   /** Notes an event that is about to be published. */
   addEvent(event: UnwrittenEvent, atMs: number): Promise<void>;
-  /** All runs that were added and not forgotten, some at a time; those that are kept no longer are left out. */
+  /** Yields all runs that were added and not removed, some at a time; expired ones are left out. */
   runs(): AsyncGenerator<UnwrittenRun[]>;
   /** Returns the events in the order of their times. */
   events(): Promise<UnwrittenEvent[]>;
