@@ -76,7 +76,7 @@ test("a cancel ends a run whose model is at work, and the model's later answer i
   await until(async () => (await lab.pendingCommands()) === 0);
 });
 
-test("a copy of a run is whole when the run itself is kept no longer", async () => {
+test("a copy of a run is complete when the run itself has expired", async () => {
   newGate().open();
   await lab.command("worker", { runId: "original", input: "x" });
   await lab.eventsUntil("original", "finished");

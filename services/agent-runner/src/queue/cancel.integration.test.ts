@@ -154,7 +154,7 @@ test("ends a run elsewhere whose runner is killed right after the cancel, and se
   await lab.command("gated", { runId: "killed", input: "x" });
   await gate.reached;
   const [holder, other] = sortByHolder(runners, "cli~killed");
-  holder.kill("SIGSTOP"); // so that it cannot be the one that takes the cancel
+  holder.kill("SIGSTOP"); // a stopped process cannot be the one that takes the cancel
   await control("cli", "cancel", "killed", {});
   await until(async () => (await redis.hexists("yard:run:{cli~killed}:state", "cancel")) === 1);
   holder.kill("SIGKILL");

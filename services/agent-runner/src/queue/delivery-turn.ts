@@ -16,7 +16,7 @@ export interface DeliveryTurn {
   claimed(): Promise<void>;
   /** The message is done with. */
   done(): Promise<void>;
-  /** The work did not come to its end; what follows from that is looked at next. */
+  /** The work did not complete; the caller handles the consequences next. */
   failed(): Promise<void>;
   /** The message is left: in order, or by a fault of the program, which counts like a death. */
   left(isFault: boolean): Promise<void>;
@@ -75,7 +75,7 @@ class OwnTurn implements DeliveryTurn {
   }
 }
 
-/** One that comes to nothing is not reported to the queue, which delivers the message again when it has its turn. */
+/** A failed early attempt is not reported to the queue, which delivers the message again when it has its turn. */
 class EarlyTurn implements DeliveryTurn {
   readonly mayRefuse = false;
   readonly #delivery: Delivery;

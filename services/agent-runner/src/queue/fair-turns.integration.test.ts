@@ -8,7 +8,7 @@ const lab = await startLab();
 const { peers } = lab;
 const ALONE = { YARD_RUNNER_SLOTS: "1", YARD_RUN_SWEEP_MS: "200", YARD_DRAIN_MS: "1000" };
 
-/** Calls of a tool that wait until they are let go. */
+/** Calls of a tool that wait until the test releases them. */
 class Held {
   calls = 0;
   #waiting: (() => void)[] = [];
@@ -53,7 +53,7 @@ async function flood(count: number): Promise<void> {
   await Promise.all(numbers.map((n) => start("noisy", "slow", id(`noisy-${n}`))));
 }
 
-/** Lets all that is queued come to its end. */
+/** Lets all queued runs end. */
 async function drain(): Promise<void> {
   peers.tools.set("slow", () => "went on");
   await until(async () => {
@@ -88,7 +88,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   });
 }
 
-test("what cannot become a run is refused once, in its turn [run-goal-10]", async () => {
+test("a command that cannot become a run is refused once, in its turn [run-goal-10]", async () => {
   await flood(5);
   const runner = await lab.runner(ALONE);
   await slow.reached(1);

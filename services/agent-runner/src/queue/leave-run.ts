@@ -45,7 +45,7 @@ export interface Leaving extends Parts {
   readonly rests: number;
   /** True when a renewal reported that another runner has the run. */
   readonly isLost: boolean;
-  /** A run that was found not to be in work. */
+  /** A run that was found without a runner. */
   readonly found: Hold | null;
   readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
 }
@@ -118,7 +118,10 @@ function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }
 
-/** False when the command has to stay in the queue: Redis is away, it is not its turn, another one with its run id is kept, or too many are. */
+/**
+ * False when the command has to stay in the queue: Redis is away, it is not its turn, another one with its run id is stored, or
+ * too many are.
+ */
 async function keepAside(
   leaving: Leaving,
   { delayMs, reason }: { readonly delayMs: number; readonly reason: string },
@@ -163,7 +166,7 @@ function reasonOf(error: unknown): string {
 
 const MAX_REASON_BYTES = 512;
 
-/** A run that cannot be read is kept as it is, and listed with the dead ones. */
+/** Lists a run whose journal cannot be read with the dead ones, and leaves its keys unchanged. */
 async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   const { store, index, now, reject } = leaving;
   const hold = leaving.hold ?? leaving.found;

@@ -9,7 +9,7 @@ import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/peers.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
-// Commands for one run in any order, against a model of what becomes of it. Each is carried out before the next.
+// Commands for one run in any order, against a model of its state. Each is carried out before the next.
 
 const lab = await startLab();
 const { peers } = lab;
@@ -28,7 +28,7 @@ peers.agents.set(
   }),
 );
 
-/** The run makes one step under its first limits; raised ones let it come to its question. */
+/** The run makes one step under its first limits; with raised ones it reaches its question. */
 const LOW = 1;
 const HIGH = 9;
 
@@ -179,7 +179,7 @@ async function answer(model: Model, runId: string): Promise<void> {
   goesOn(model);
 }
 
-/** A copy goes its own way, and calls nothing that the other run has called. */
+/** A copy is independent, and makes none of the calls that the other run has made. */
 async function fork(model: Model, runId: string, newRunId: string): Promise<void> {
   const body = { newRunId, fromStep: 2, limits: { maxSteps: HIGH } };
   await lab.publish(`yard.cmd.cli.run.fork.${runId}`, JSON.stringify(body));

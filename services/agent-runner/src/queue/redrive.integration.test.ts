@@ -46,7 +46,7 @@ function starting(payload: Record<string, unknown>): (deliveryCount: number) => 
   });
 }
 
-/** The wake-up that the sweeper sends for a command that is kept. */
+/** Returns the wake-up that the sweeper sends for a stored command. */
 function hinting(runId: string): (deliveryCount: number) => Delivery {
   const streamSequence = (sequence += 1);
   const { publishedAt } = hintDelivery(resumeRun, { runId }, { streamSequence });
@@ -116,7 +116,7 @@ test("only its sender and admins find a command that was given up, before and af
   assert.deepEqual([await seenBy("team-b"), await seenBy("cli")], [undefined, true]);
 });
 
-test("a text is gone with its letter, and both when they are too old", async () => {
+test("a text is removed with its letter, and both when they are too old", async () => {
   await givenUp(starting({ runId: "old", input: "x" }));
   const { letter } = await onlyLetter("cli~old");
   const early = new Date(Date.now() - 31 * 86_400_000).toISOString();

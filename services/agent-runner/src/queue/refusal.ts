@@ -64,7 +64,7 @@ export async function listAsDead(
   }: Omit<Refused, "isRepeat" | "runId"> & {
     readonly runId: string;
     readonly deaths: number;
-    /** Null when it cannot be sent again as it was. */
+    /** Null when the original cannot be sent again. */
     readonly text: DeadText | null;
   },
   { letters }: RunnerParts,

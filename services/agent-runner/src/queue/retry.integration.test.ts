@@ -84,7 +84,7 @@ test("resumes after a cancel, and does not apply the cancel to the resumed run",
   assert.equal((await call(lab.bus, getRun, { runId })).run.cancellation, null);
 });
 
-test("refuses to retry what never was, has succeeded, or still runs", async () => {
+test("refuses to retry a run that never existed, has succeeded, or still runs", async () => {
   await retry("nothing", {});
   assert.equal(await codeOf("nothing"), "unknown_run");
   await lab.command("plain", { runId: "fine", input: "x" });

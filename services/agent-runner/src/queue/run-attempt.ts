@@ -27,7 +27,7 @@ import {
   type Taken,
 } from "./take-message.ts";
 
-/** A run, and the digest of its command; null takes it whatever command it is of. */
+/** A run, and the digest of its command; null claims the run of any command. */
 interface Claimable {
   readonly runId: string;
   readonly digest: string | null;
@@ -46,11 +46,11 @@ export class RunAttempt {
   readonly #options: RunnerParts;
   readonly #delivery: Delivery;
   readonly #turn: DeliveryTurn;
-  /** The command's own message, which may be another one than brought it here. */
+  /** The command's own message, which may differ from the one that was delivered. */
   #message: MessageFacts;
   /** The command that is to become a run. */
   #beginning: Beginning | null = null;
-  /** The run of a command that was kept, until it is one. */
+  /** The run id of a stored command, until it has become a run. */
   #keptRun: string | null = null;
   #hold: Hold | null = null;
   #rests = 0;
@@ -58,7 +58,7 @@ export class RunAttempt {
   /** The session in which the command's run has its turn. */
   #sessionId: string | null = null;
   #deaths = 0;
-  /** A run that was found not to be in work. */
+  /** A run that was found without a runner. */
   #found: Hold | null = null;
   /** False when the run is in work already, or past that, and when the message is left for its turn. */
   #isNews = true;
@@ -180,7 +180,7 @@ export class RunAttempt {
     const owner = holderOf(runId, start.command.requester);
     // A message that waited for its turn was accepted before, and a child works for a run that is under way.
     const isUnderWay = start.sessionId !== null || start.command.parent !== undefined;
-    // Before it has its place in a session.
+    // The check precedes the run's position in a session.
     if (start.command.payload.session !== undefined) {
       const full = await errorOf(storage.admit(owner, { isUnderWay }));
       if (full !== null) return this.#withoutRoom(start.command, { full, isUnderWay });
@@ -257,14 +257,14 @@ export class RunAttempt {
         await this.#forgetKept();
         await this.#turn.claimed();
         return workOnRun({ claimed, created, delivery: this.#delivery }, this.#options);
-      case "absent": // made and removed between two reads; the next delivery makes it anew
+      case "absent": // made and removed between two reads; the next delivery creates it again
         return { outcome: "retry", delayMs: 0 };
       default:
         return claimed satisfies never;
     }
   }
 
-  /** Something kept the run from its end. */
+  /** An error kept the run from its end. */
   async #leave(error: unknown): Promise<Outcome> {
     let isFault = true;
     try {
@@ -301,7 +301,7 @@ export class RunAttempt {
     return refuse(refused, rejection, this.#options);
   }
 
-  /** A command that was kept may have been refused by a runner that died then. */
+  /** A stored command may have been refused by a runner that died then. */
   get #refusalFacts(): { readonly message: MessageFacts; readonly isRepeat: boolean } {
     const message = this.#message;
     return { message, isRepeat: this.#delivery.deliveryCount > 1 || message !== this.#delivery };

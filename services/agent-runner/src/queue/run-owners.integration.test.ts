@@ -121,7 +121,7 @@ test("no caller starts a run in another owner's name", async () => {
   await assertUnknown(teamB, "forged");
 });
 
-test("readers may look at a run, and do no more", async () => {
+test("readers may see a run, and do no more", async () => {
   await start("team-a", "asker", { runId: "shown", input: "x", readers: ["team-b"] });
   await lab.eventsUntil("team-a~shown", "waiting");
   const runId = "team-a~shown";

@@ -18,7 +18,7 @@ import { openRunStore, type RunStore } from "../journal/run-store.ts";
 const lab = await startLab();
 const runner = await lab.runner({ YARD_RUNNER_SLOTS: "4" });
 
-test("answers every kind of bad command with a rejected event and never takes it again", async () => {
+test("answers every kind of bad command with a rejected event and never processes it again", async () => {
   lab.peers.agents.set("plain", answering("plain", "ok"));
   lab.peers.agents.set("planless", agent("planless"));
   lab.peers.skills.set("for-models", skill("for-models", { userInvocable: false }));
@@ -55,7 +55,7 @@ test("answers every kind of bad command with a rejected event and never takes it
   await until(async () => (await lab.pendingCommands()) === 0);
 });
 
-test("names the wrong field of a command and keeps the run id that it asked for", async () => {
+test("names the wrong field of a command and keeps its run id", async () => {
   const invalid = await rejectionOf("yard.cmd.cli.run.start.plain", '{"input":"x","colour":"red"}');
   assert.match(JSON.stringify(invalid["problems"]), /colour/);
   const unknown = await rejectionOf(
@@ -65,7 +65,7 @@ test("names the wrong field of a command and keeps the run id that it asked for"
   assert.equal(unknown["runId"], "cli~asked-for");
 });
 
-test("takes a repeated command as the same run, and another command under its id as a mistake", async () => {
+test("accepts a repeated command as the same run, and rejects another command under its id", async () => {
   lab.peers.agents.set("plain", answering("plain", "ok"));
   const body = { runId: "repeated", input: "once" };
   await lab.command("plain", body);
@@ -154,7 +154,7 @@ test("publishes the events of a run whose runner died right after the last entry
   await until(async () => (await lab.pendingCommands()) === 0);
 });
 
-test("refuses a run whose journal cannot be read instead of trying it for ever", async () => {
+test("refuses a run whose journal cannot be read instead of retrying it for ever", async () => {
   await withStore(async (store, client) => {
     const started = startedEntry({ runId: "cli~corrupt", agent: "plain" });
     await store.claim({ ...requestOf("cli~corrupt"), started });

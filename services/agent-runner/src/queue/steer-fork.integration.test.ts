@@ -89,7 +89,7 @@ test("copies a run up to a step and continues on its own, repeating no call", as
   );
 });
 
-test("a copy keeps the limits of the other run, unless its command names others", async () => {
+test("a copy keeps the limits of the other run, unless its command sets others", async () => {
   const limits = { maxSteps: 2 };
   await lab.command("counter", { runId: "bounded", input: "x", limits });
   await lab.eventsUntil("bounded", "failed");
@@ -120,7 +120,7 @@ test("a copy has the skill of the other run, and answers in its form", async () 
   assert.deepEqual(peers.grants.at(-1)?.tools, [["*", "!write_file"]]);
 });
 
-test("starts runs for other runs at no client's word", async () => {
+test("rejects a client's command that claims to start a run for another run", async () => {
   const body = {
     runId: "forged",
     parent: { runId: "counted", callId: "cli~counted:1:0" },

@@ -71,7 +71,7 @@ test("counts the bytes of files for their owner apart from Redis, and a file tha
   assert.equal(rejected?.payload["code"], "unknown_file");
 });
 
-test("ends a run whose file is gone from the store, and stores the file anew when it is sent again", async () => {
+test("ends a run whose file is missing in the store, and stores the file again when it is sent again", async () => {
   const bytes = Buffer.from("plugh");
   const { file } = await fileOf(lab.bus, "gone.txt", bytes);
   await connectionOf(lab.bus).nc.request(`$JS.API.STREAM.PURGE.${bucketStream(inputFiles)}`);
@@ -124,7 +124,7 @@ test("accepts new work when storage was freed, and counts a session until it is 
   const [key = ""] = await redis.keys("yard:run:{team-a~large-0}:state");
   assert.notEqual(key, "");
   for (const part of ["state", "journal", "blobs"]) await redis.del(key.replace(/state$/, part));
-  // As if it had expired: a thing that was not set for a day is looked up.
+  // The entry is made to expire: an object that was not set for a day is looked up.
   await redis.hset("yard:storage:{team-a}:runner", "run:team-a~large-0", "110000 1");
   await until(async () => {
     await startAs("team-a", "plain", { runId: `again-${Date.now()}`, input: "x" });

@@ -26,7 +26,7 @@ export type Taken =
   | {
       readonly next: "start";
       readonly command: RunCommand;
-      /** The command's own message, which may be another one than brought it here. */
+      /** The command's own message, which may differ from the one that was delivered. */
       readonly message: MessageFacts;
       readonly received: Received;
       /** The session in which its run already has its turn. */
@@ -37,7 +37,7 @@ export type Taken =
 
 export type Start = Extract<Taken, { next: "start" }>;
 
-/** Reads a message, and does what needs no run in hand: cancels, steers, changes limits. */
+/** Reads a message, and carries out the commands that need no claimed run: cancels, steers, changes of limits. */
 export async function takeMessage(delivery: Delivery, parts: RunnerParts): Promise<Taken> {
   if (delivery.kind === "rejected")
     return { next: "reject", rejection: delivery, runId: runIdOfMessage(delivery) };
@@ -106,7 +106,7 @@ export function unreadTextOf(delivery: Delivery): DeadText | null {
   return { digest: canonicalDigest(payload), command: keptOf(delivery) };
 }
 
-/** The kept message, brought by another one; null when it is of a version that knows more commands. */
+/** Restores the stored message, delivered by another one; null when it is from a version with more commands. */
 export function receivedOf(kept: KeptCommand, hint: Delivery): Received | null {
   const contract = RUN_COMMANDS.find(({ name }) => name === kept.contract);
   if (contract === undefined) return null;
