@@ -17,7 +17,7 @@ import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/peers.ts";
 import { startLab, type Lab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 
-/** Beside what all of them have: tools of the CLI that its model is offered all the same. */
+/** Further tools of the CLI that its model is offered all the same, beside those that all CLIs offer. */
 const OFFERED: Partial<Record<CodingCli["cli"], readonly string[]>> = {
   codex: [
     "list_mcp_resource_templates",
@@ -26,7 +26,7 @@ const OFFERED: Partial<Record<CodingCli["cli"], readonly string[]>> = {
     "request_user_input",
   ],
 };
-/** Keeps nothing of a first turn that was cut: it gets the conversation out of the journal. */
+/** Stores nothing of a first turn that was cut: it gets the conversation from the journal. */
 const FORGETFUL: CodingCli["cli"] = "gemini";
 
 /** The CLIs with a thinking level that they pass on to their model. */
@@ -75,7 +75,7 @@ for (const { tried, program } of found) {
   );
 
   test(
-    `two runs of ${name} beside each other leave everybody's configuration as it was, byte by byte`,
+    `two concurrent runs of ${name} leave the user's configuration unchanged, byte by byte`,
     { skip },
     async () => {
       const { lab, start, directory } = await prepare(tried, program);

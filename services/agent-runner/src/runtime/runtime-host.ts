@@ -7,7 +7,7 @@ import type { HostCommand, HostEvent, HostStart } from "../runtime-host/host-pro
 
 const MAIN = fileURLToPath(new URL("../runtime-host/main.ts", import.meta.url));
 const CLI_GRACE_MS = 1_000;
-/** Longer than the host gives the CLI. */
+/** Longer than the time that the host gives the CLI. */
 const END_MS = 8_000;
 
 /** The process that has the CLI of one run. */
@@ -46,7 +46,7 @@ export function startHost(start: HostStart, runnerEnv: Environment): RuntimeHost
     const event = eventIn(line);
     if (event !== null) add(event);
   });
-  child.stdin.on("error", () => {}); // its end says it
+  child.stdin.on("error", () => {}); // the end of the process is reported by its exit
   const closed = Promise.withResolvers<number | null>();
   child.once("close", (code) => closed.resolve(code));
   // It cannot be started. `once` of node:events would reject, and an error of one run would end the runner.

@@ -21,7 +21,7 @@ const START = {
   known: [],
 } as const;
 
-test("a directory of runs that others may enter, or that is a link, is refused before a CLI starts", async (t) => {
+test("a directory of runs that others can access, or that is a link, is refused before a CLI starts", async (t) => {
   const at = await mkdtemp(join(tmpdir(), "yard-runtimes-"));
   t.after(() => rm(at, { recursive: true, force: true }));
   const [open, link] = [join(at, "open"), join(at, "link")];

@@ -13,7 +13,7 @@ export interface RuntimeHosts {
   /** The host whose CLI waits for results of the run's calls; null when there is none. */
   waiting(runId: string): RuntimeHost | null;
   start(runId: string, start: Omit<HostStart, "type" | "directory">): Promise<RuntimeHost>;
-  /** The CLI waits for results now: it is kept for a while. */
+  /** The CLI waits for results now: its process stays for a while. */
   keep(runId: string): void;
   /** Ends a run's CLI. The files of its session are removed at the end of the run. */
   leave(runId: string, how: { readonly hasEnded: boolean }): Promise<void>;
@@ -23,7 +23,7 @@ export interface RuntimeHosts {
 export interface HostsOptions {
   /** Where runs have directories of their own; it is made for this user alone. */
   readonly directory: string;
-  /** How long a CLI is kept that waits for results, in milliseconds; after it, it is resumed. */
+  /** How long the process of a CLI that waits for results stays, in milliseconds; after it, the session is resumed. */
   readonly lingerMs: number;
   /** The runner's environment; a host gets only its variables that locate programs. */
   readonly env: Environment;

@@ -32,7 +32,7 @@ const CALLED: LanguageModelV4Prompt = [
   },
 ];
 
-test("a new session gets the instructions and the input as it is", () => {
+test("a new session gets the instructions and the unchanged input", () => {
   assert.equal(
     firstText([SYSTEM, user("/Read a.")]),
     "<instructions>\nBe brief.\n</instructions>\n\n/Read a.",

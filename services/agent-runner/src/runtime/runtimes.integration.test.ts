@@ -71,7 +71,7 @@ test("a CLI's calls are steps of the run, and its last text is the answer", asyn
   await until(async () => (await readdir(runtimes)).length === 0); // the CLI's files are removed with the run
 });
 
-test("a CLI that cannot be started fails the run and says why", async () => {
+test("a CLI that cannot be started fails the run with the reason", async () => {
   await lab.command("nobody", { runId: "nobody", input: "say x" });
   const events = await lab.eventsUntil("nobody", "failed");
   assert.match(JSON.stringify(events.at(-1)?.payload), /\/no\/such\/program cannot be started/);
