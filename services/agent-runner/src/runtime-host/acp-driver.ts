@@ -113,7 +113,7 @@ async function resume(
     else return null;
     return sessionId;
   } catch {
-    return null; // it has not kept it: a new one gets all that was said
+    return null; // the agent has not stored it: a new session gets the whole conversation
   }
 }
 

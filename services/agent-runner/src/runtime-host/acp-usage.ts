@@ -55,7 +55,7 @@ export function turnUsage(answer: unknown): Used | null {
 export class SessionCost {
   readonly #tell: (event: HostEvent) => void;
   #hasBegun = false;
-  /** Null: of a session that is resumed nothing was said yet. */
+  /** Null: a resumed session has reported no cost yet. */
   #saidUsd: number | null = 0;
 
   constructor(tell: (event: HostEvent) => void) {

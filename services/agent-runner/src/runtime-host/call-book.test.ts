@@ -22,7 +22,7 @@ test("a call is published once and gets the result for its id", async () => {
   assert.equal(calls.length, 1);
 });
 
-test("a call that was given up is not made twice: the same one gets what comes of it", async () => {
+test("a call that was given up is not repeated: the same call gets its result", async () => {
   const { book, calls } = openBook();
   const first = new AbortController();
   void book.make("read", { path: "a", deep: { x: 1, y: 2 } }, first.signal);

@@ -9,7 +9,7 @@ interface OpenCall {
   readonly result: PromiseWithResolvers<CallToolResult>;
 }
 
-/** The calls of a CLI that the runner has not answered, and results that the CLI may ask for again. */
+/** The calls of a CLI that the runner has not answered, and results that the CLI may request again. */
 export class CallBook {
   readonly #calls = new Map<string, OpenCall>();
   readonly #known: { readonly same: string; readonly result: KnownResult }[];

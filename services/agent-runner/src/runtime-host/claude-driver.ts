@@ -11,7 +11,7 @@ type Json = Record<string, unknown>;
 export async function driveClaude(options: DriverOptions): Promise<void> {
   const { session, start } = options;
   if (session !== null && (await turn(options, { id: session, isResumed: true }))) return;
-  // It has not kept the session: a new one gets all that was said.
+  // It has not stored the session: a new one gets the whole conversation.
   if (!(await turn(options, { id: randomUUID(), isResumed: false })))
     throw new DriverError(`${start.cli} ended before it began`, true);
 }
@@ -70,7 +70,7 @@ function eventOf(event: Json): HostEvent | null {
   return event["type"] === "message_delta" ? usageOf(event["usage"], { isInput: false }) : null;
 }
 
-/** The input is said when a message begins, the output when it ends. */
+/** The input is reported when a message begins, the output when it ends. */
 function usageOf(usage: unknown, { isInput }: { readonly isInput: boolean }): HostEvent {
   const used = (usage ?? {}) as Json;
   const count = (name: string): number => Number(used[name] ?? 0);

@@ -8,7 +8,7 @@ import { endGroup } from "@switchyard/service/process/process-group";
 import { confineCli } from "./confined-cli.ts";
 import type { HostStart } from "./host-protocol.ts";
 
-/** A CLI in a process group of its own, with nothing of the host's environment. */
+/** A CLI in a separate process group, without the host's environment. */
 export interface CliProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly group: number;
@@ -56,15 +56,15 @@ export async function startCli(
   const child = spawned as ChildProcessWithoutNullStreams;
   const reader = child.stdio[3];
   if (filter !== null && reader instanceof Writable) {
-    reader.on("error", () => {}); // its end says it
+    reader.on("error", () => {}); // the exit of the process reports it
     reader.end(filter);
   }
   let said = "";
   child.stderr.setEncoding("utf8");
   child.stderr.on("data", (text: string) => (said = cutTextStart(said + text, KEPT_CHARS)));
-  child.stdin.on("error", () => {}); // its end says it
+  child.stdin.on("error", () => {}); // the exit of the process reports it
   const exited = once(child, "exit");
-  exited.catch(() => {}); // a program that cannot be started says it below
+  exited.catch(() => {}); // a program that cannot be started is reported below
   await once(child, "spawn").catch((error: unknown) => {
     confined?.outlet.close();
     throw new Error(

@@ -19,7 +19,7 @@ export async function driveCodex(options: DriverOptions): Promise<void> {
     },
     onEnd: (error) => over.reject(error),
   });
-  over.promise.catch(() => {}); // a request that is under way says it, too
+  over.promise.catch(() => {}); // a request that is under way rejects, too
   try {
     const clientInfo = { name: "switchyard", title: "Switchyard", version: "0.1.0" };
     await rpc.request("initialize", { clientInfo, capabilities: { experimentalApi: true } });
@@ -51,7 +51,7 @@ async function resume(
     await rpc.request("thread/resume", { threadId: session, cwd: work, ...modelOf(start.model) });
     return session;
   } catch (error) {
-    if (error instanceof RpcRefusal) return null; // it has not kept it: a new one gets all that was said
+    if (error instanceof RpcRefusal) return null; // Codex has not stored it: a new session gets the whole conversation
     throw error;
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 
-/** The programs that Switchyard knows how to start; `acp` is any that speaks the Agent Client Protocol. */
+/** The programs that Switchyard can start; `acp` is any agent of the Agent Client Protocol. */
 export const CLIS = ["claude", "codex", "gemini", "opencode", "acp"] as const;
 export type Cli = (typeof CLIS)[number];
 
@@ -12,7 +12,7 @@ export interface HostTool {
   readonly inputSchema: Readonly<Record<string, unknown>>;
 }
 
-/** A call that was made before the CLI was interrupted, and what came of it. */
+/** A call that was made before the CLI was interrupted, and its result. */
 export interface KnownResult {
   readonly tool: string;
   readonly input: unknown;

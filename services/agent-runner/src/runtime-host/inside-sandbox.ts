@@ -1,5 +1,5 @@
-// Runs inside of a CLI's sandbox, whose network is its own: it lets the CLI reach the sockets of the outlet (outlet.ts) as a proxy and as
-// ports of this machine, starts the CLI and ends as it ends. It may import nothing that the sandbox does not show.
+// Runs inside a CLI's sandbox, which has its own network: it lets the CLI reach the sockets of the outlet (outlet.ts) as a proxy
+// and as ports of this machine, starts the CLI and ends as it ends. It may import only files that the sandbox shows.
 import { spawn } from "node:child_process";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { constants } from "node:os";

@@ -11,7 +11,7 @@ export interface Launched {
 
 type Profile = (options: DriverOptions) => Promise<Launched>;
 
-/** How long a call may take that waits for a person and for its tool; the runner has limits of its own. */
+/** The limit for a call that waits for a person and for its tool; the runner has limits of its own. */
 const DAY_MS = 86_400_000;
 
 /** The launch of each CLI: its own tools switched off as far as it allows, and no file outside the run's directory. */

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 
 /**
- * The only way from a CLI's sandbox to the network: sockets in a directory that the sandbox shows. Behind one is an HTTP proxy
- * that connects to the hosts that the operator named and to no other; behind the rest are ports of this machine, for a model that
- * answers there. Names are resolved here, so the sandbox needs no resolver.
+ * The only way from a CLI's sandbox to the network: sockets in a directory that the sandbox shows. One leads to an HTTP proxy that
+ * connects only to the hosts that the operator configured; the others lead to ports of this machine, for a model that answers
+ * there. Names are resolved here, so the sandbox needs no resolver.
  */
 export interface Outlet {
   readonly proxy: string;
   readonly ports: readonly { readonly port: number; readonly socket: string }[];
-  /** Hosts that the CLI has asked for in vain. */
+  /** Hosts to which the CLI was refused a connection. */
   readonly refused: ReadonlySet<string>;
   close(): void;
 }
@@ -21,7 +21,7 @@ export interface OutletOptions {
   readonly directory: string;
   /** `host:port`, in lower case; a host that begins with `*.` matches all hosts below it. */
   readonly hosts: readonly string[];
-  /** A proxy of the company's, to which everything goes; null: straight to the hosts. */
+  /** The company's proxy, to which all connections go; null: directly to the hosts. */
   readonly upstream: URL | null;
 }
 

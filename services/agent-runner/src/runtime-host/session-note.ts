@@ -9,7 +9,7 @@ export async function readSession(directory: string): Promise<string | null> {
     const { id } = JSON.parse(await readFile(join(directory, FILE), "utf8")) as { id?: unknown };
     return typeof id === "string" ? id : null;
   } catch {
-    return null; // a new session is begun, with all that was said
+    return null; // a new session is begun, with the whole conversation
   }
 }
 

@@ -108,7 +108,7 @@ async function serveTo(socket: Socket, key: string, create: () => Server): Promi
   serveStdio(create, { transport, onerror: () => {} });
 }
 
-/** Reads the first line, byte by byte: what follows belongs to the protocol. */
+/** Reads the first line, byte by byte: the rest belongs to the protocol. */
 async function admit(socket: Socket, key: string): Promise<boolean> {
   const said: Buffer[] = [];
   const expected = Buffer.from(key);
@@ -135,7 +135,7 @@ function namesOf(tools: readonly HostTool[]): Map<string, HostTool> {
   return new Map(tools.map((tool) => [shortName(tool.name), tool]));
 }
 
-/** A name that is too long keeps its beginning and gets a digest, so that it stays the same and its own. */
+/** Shortens a name that is too long to its beginning and a digest, so that it stays stable and unique. */
 function shortName(name: string): string {
   if (name.length <= MAX_NAME) return name;
   const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
