@@ -22,7 +22,7 @@ export interface ChatServer {
   /** Bodies of the requests so far. */
   readonly requests: Record<string, unknown>[];
   readonly authorizations: (string | undefined)[];
-  /** Gives the answers of the next requests, in turn. */
+  /** Sets the answers to the next requests, in turn. */
   answer(...answers: ChatAnswer[]): void;
 }
 
@@ -76,7 +76,7 @@ export function textChunks(...deltas: string[]): unknown[] {
   ];
 }
 
-/** A stream that asks for tool calls; the arguments come in two pieces, as real servers send them. */
+/** A stream that requests tool calls; the arguments come in two pieces, as real servers send them. */
 export function toolCallChunks(...calls: { id: string; name: string; args: string }[]): unknown[] {
   return [
     ...calls.flatMap(({ id, name, args }, index) => {

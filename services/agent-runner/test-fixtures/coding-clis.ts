@@ -1,7 +1,7 @@
 import type { Cli } from "../src/runtime-host/host-protocol.ts";
 import { installedCli, type CliPackage, type FoundCli } from "./installed-cli.ts";
 
-/** A coding CLI as it is published. */
+/** A published coding CLI. */
 export interface CodingCli extends CliPackage {
   readonly cli: Exclude<Cli, "acp">;
   /** Where its model is, on a server that speaks the CLI's protocol. */
@@ -46,7 +46,10 @@ const CLIS: readonly CodingCli[] = [
   },
 ];
 
-/** All of them, each with its program or why there is none. Codex is always brought, the others when `YARD_TEST_CLIS` names them. */
+/**
+ * Returns all CLIs, each with its program or why there is none. Codex is always installed, the others when `YARD_TEST_CLIS` names
+ * them.
+ */
 export function findCodingClis(): Promise<
   { readonly tried: CodingCli; readonly program: FoundCli }[]
 > {

@@ -3,7 +3,7 @@ import { publishEvent } from "@switchyard/bus/publish";
 import { approvalDecided } from "@switchyard/contracts/approval-events";
 import { DIGEST, labTool } from "./peers.ts";
 
-/** Says, as the policy service, that a call of a run was approved. */
+/** Publishes, as the policy service, that a call of a run was approved. */
 export async function decideApproval(
   policy: Bus,
   {

@@ -22,8 +22,8 @@ export const INSPECTOR: CliPackage = {
 const INSTALL_MS = 240_000;
 
 /**
- * A coding CLI out of npm, in a cache outside the repository. Its package runs no script of its own. Instead of the program,
- * the reason why there is none.
+ * Installs a coding CLI from npm in a cache outside the repository. Its package runs no script of its own. Returns the reason when
+ * there is no program.
  */
 export async function installedCli({ name, version, file }: CliPackage): Promise<FoundCli> {
   const cache = process.env["YARD_TEST_CLI_DIR"] ?? join(homedir(), ".cache", "switchyard-clis");

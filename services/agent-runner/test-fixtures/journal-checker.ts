@@ -56,7 +56,7 @@ export function checkJournal(entries: readonly JournalEntry[]): void {
   for (const { contract, payload } of events) assertFits(contract, payload);
 }
 
-/** Runners do not look at their own events again: each must be what its contract says, and nothing more. */
+/** Runners do not validate their own events: each must match its contract, and have no other fields. */
 export function assertFits(contract: Event, payload: unknown): void {
   const json: unknown = JSON.parse(JSON.stringify(payload));
   assert.deepEqual(contract.payload.parse(json), json, contract.name);

@@ -8,7 +8,7 @@ type Chunk = Record<string, unknown>;
 const INPUT_TOKENS = 100;
 const OUTPUT_TOKENS = 20;
 
-/** The chunks of a stream that says the answer. */
+/** Returns the chunks of a stream with the answer. */
 export function chunksOf(protocol: Protocol, answer: ScriptedAnswer): Chunk[] {
   switch (protocol) {
     case "chat":
@@ -137,7 +137,7 @@ function responsesChunks({
   ];
 }
 
-/** A reasoning item whose content is encrypted, as it comes with `store: false`. */
+/** A reasoning item whose content is encrypted, as a request with `store: false` gets it. */
 function reasoningItem(text: string): Chunk[] {
   const item = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text }] };
   return ["added", "done"].map((kind) => ({

@@ -55,9 +55,9 @@ export interface ModelServer {
     readonly body: Record<string, unknown>;
     readonly authorization: string | undefined;
   }[];
-  /** Gives the answers of the next requests, in turn. */
+  /** Sets the answers to the next requests, in turn. */
   answer(...answers: (ScriptedAnswer | ScriptedRefusal | OtherBody)[]): void;
-  /** Answers what no answer was prepared for from the request itself. */
+  /** Derives the answers to requests without a prepared one from the request itself. */
   answerBy(think: Think): void;
 }
 

@@ -64,7 +64,7 @@ export interface MortalRunners {
 }
 
 export interface MortalOptions {
-  /** How long a runner that died keeps others from its run; 0: not at all. */
+  /** How long the claim of a dead runner keeps others from its run; 0: not at all. */
   readonly holdMs: number;
   readonly models?: ModelRegistry;
   /** Left out: so many that nothing is given up. */
@@ -73,7 +73,7 @@ export interface MortalOptions {
   readonly executions?: ExecutionAudit;
 }
 
-/** Opens what such runners need, for one test file. */
+/** Opens the parts that such runners need, for one test file. */
 export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<MortalRunners> {
   const log = createLog({ service: "test", level: "silent" });
   const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
@@ -164,7 +164,7 @@ function newWorker(
     behind: new PublishBehind({ parked, unwritten, log, now }),
     unwritten,
     letters: openDeadLetters(redis),
-    // A reservation that is lost is looked up later, so it is no boundary at which a runner may die.
+    // A lost reservation is looked up later, so it is no boundary at which a runner may die.
     storage: endlessStorage,
     files: noFiles,
     kept: dying(openKeptCommands(redis), pass),
@@ -266,7 +266,7 @@ function delivered({ streamSequence, deliveryCount = 1, signal, isEarly = false 
   };
 }
 
-/** Answers the first question of a run; gives what became of that. */
+/** Answers the first question of a run; returns the result of that. */
 export function answerFirst(controls: RunControls, runId: string) {
   const at = new Date().toISOString();
   const callId = `${runId}:1:0`;

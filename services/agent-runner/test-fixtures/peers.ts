@@ -22,7 +22,7 @@ export interface Peers {
   readonly tools: Map<string, TestTool>;
   /** Input schemas of tools, by raw name; without one a tool takes any object. */
   readonly schemas: Map<string, Record<string, unknown>>;
-  /** How often each call id was executed, which is once for a broker that keeps results. */
+  /** How often each call id was executed, which is once for a broker that stores results. */
   readonly executed: Map<string, number>;
   /** Every request that came for a call id. */
   readonly requested: Map<string, number>;
@@ -52,7 +52,7 @@ export interface Peers {
   readonly settled: string[];
   /** The skills that were rendered, with the requested version. */
   readonly rendered: { readonly name: string; readonly digest: string | undefined }[];
-  /** Takes one service away, as if its process had ended. */
+  /** Takes one service away; its callers see it as a process that ended. */
   pause(name: PeerName): Promise<void>;
   resume(name: PeerName): Promise<void>;
   stop(): Promise<void>;
@@ -114,7 +114,7 @@ export const DENIED: Decision = {
   policyDigest: DIGEST,
 };
 
-/** Name of a tool of the server `lab`, as agents know it. */
+/** Name of a tool of the server `lab`, as agents use it. */
 export function labTool(tool: string): string {
   return canonicalToolName("lab", tool);
 }
@@ -167,7 +167,7 @@ export function skill(name: string, fields: Partial<SkillSummary & TestSkill> = 
   };
 }
 
-/** Where a service connects, and its secret when the server asks for one. */
+/** The address that a service connects to, and its secret when the server requires one. */
 export interface PeerServer {
   readonly url: string;
   /** NKey seeds by user; without them the server must let everyone in. */

@@ -12,7 +12,7 @@ export async function assertRanOnce(
     readonly runId: string;
     readonly crashes: number;
     readonly output: string;
-    /** Step and place of each call. */
+    /** Step and index of each call. */
     readonly calls: readonly string[];
   },
 ): Promise<void> {

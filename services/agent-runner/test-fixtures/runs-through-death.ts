@@ -29,7 +29,7 @@ export async function runsThroughDeath(redis: { readonly url: string }) {
   return async (
     t: TestContext,
     death: {
-      /** How the runs are named, with a number behind. */
+      /** The prefix of the runs' names, to which a number is appended. */
       readonly runs: string;
       readonly primary: RedisNode;
       /** Returns the node that replaces it. */
