@@ -45,7 +45,7 @@ test("a run without an owner in its id stays its requester's, and is completed o
 
   for (const _ of [1, 2])
     await lab.publish("yard.cmd.team-a.run.start.plain", '{"runId":"old","input":"x"}');
-  // For other owners the same name is another run.
+  // The same name of another owner is another run.
   await lab.publish("yard.cmd.team-b.run.start.plain", '{"runId":"old","input":"x"}');
   const events = await lab.eventsUntil("team-a~old", "finished");
   assert.equal(events.at(-1)?.payload["output"], "of the old run");
