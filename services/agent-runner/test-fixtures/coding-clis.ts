@@ -4,7 +4,7 @@ import { installedCli, type CliPackage, type FoundCli } from "./installed-cli.ts
 /** A published coding CLI. */
 export interface CodingCli extends CliPackage {
   readonly cli: Exclude<Cli, "acp">;
-  /** Where its model is, on a server that speaks the CLI's protocol. */
+  /** The address of its model, on a server that speaks the CLI's protocol. */
   readonly baseURL: (url: string) => string;
   /** The name with which the model calls a tool of the MCP server `switchyard`. */
   readonly toolName: (tool: string) => { readonly name: string; readonly namespace?: string };

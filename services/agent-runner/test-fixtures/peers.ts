@@ -39,7 +39,7 @@ export interface Peers {
   readonly hooks: {
     getAgent?: (name: string) => Promise<void>;
     grant?: (runId: string) => Promise<void>;
-    /** Why a run gets no token; left out: it gets one. */
+    /** Returns why a run gets no token; left out: it gets one. */
     refuse?: (runId: string) => string | undefined;
     /** Returns the policy's decision about a call of the runner's own tool; left out: yes. */
     check?: (args: Record<string, unknown>) => Decision;
@@ -52,7 +52,7 @@ export interface Peers {
   readonly settled: string[];
   /** The skills that were rendered, with the requested version. */
   readonly rendered: { readonly name: string; readonly digest: string | undefined }[];
-  /** Takes one service away; its callers see it as a process that ended. */
+  /** Stops one service; its callers see it as a process that ended. */
   pause(name: PeerName): Promise<void>;
   resume(name: PeerName): Promise<void>;
   stop(): Promise<void>;

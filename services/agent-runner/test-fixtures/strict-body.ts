@@ -3,8 +3,8 @@ import type { Protocol } from "./model-protocols.ts";
 type Message = Readonly<Record<string, unknown>>;
 
 /**
- * The reason why a provider refuses the body of a request; null when it does not. The family is the one of the protocol, and within Chat Completions that of
- * the model's name (`mistral…`, `deepseek…`).
+ * Returns why a provider refuses the body of a request; null when it does not. The family is the one of the protocol, and within
+ * Chat Completions that of the model's name (`mistral…`, `deepseek…`).
  */
 export function refusalOf(
   body: Readonly<Record<string, unknown>>,
@@ -55,7 +55,7 @@ function anthropicRefusal(messages: readonly Message[]): string | null {
 
 /** "Invalid 'input[2].call_id': string too long. Expected a string with maximum length 64"; an item that was not stored has no reference. */
 function responsesRefusal({ input, store }: Readonly<Record<string, unknown>>): string | null {
-  const items = Array.isArray(input) ? (input as Message[]) : []; // of the fixture's own protocol
+  const items = Array.isArray(input) ? (input as Message[]) : []; // the fixture's own protocol
   if (items.some(({ call_id: id = "" }) => String(id).length > 64))
     return "Invalid 'input[].call_id': string too long. Expected a string with maximum length 64";
   const isStored = store !== false;

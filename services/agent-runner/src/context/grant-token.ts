@@ -46,7 +46,7 @@ export const TOKEN_TTL_SECONDS = 3_600;
 export async function grantToken(
   grantee: Grantee,
   options: {
-    /** The run that this process holds, when it is one that works for the grantee. */
+    /** The run that this process holds, when that run works for the grantee. */
     readonly heldRun?: string;
     readonly peers: Pick<Peers, "grantRun">;
     readonly load: (runId: string) => Promise<readonly JournalEntry[]>;
@@ -76,7 +76,7 @@ export async function grantToken(
   );
   return { token, expiresAt: Date.parse(expiresAt), policyDigest };
 
-  /** Mints a token that is used only to pass on the parent's permissions. */
+  /** Requests a token that is used only to pass on the parent's permissions. */
   async function tokenOfParent(parentId: string, same: typeof options): Promise<string> {
     const entries = await load(parentId);
     if (entries.length === 0)

@@ -48,6 +48,6 @@ export interface RunContext extends DriverParts {
   readonly tokens: RunTokenKeeper;
   /** Aborts when the run loses its hold, is to be cancelled, or its time is over. */
   readonly signal: AbortSignal;
-  /** Aborts also when this runner is to stop: ends pauses in which nothing is under way. */
+  /** Aborts also when this runner is to stop: it ends pauses in which no call is under way. */
   readonly waiting: AbortSignal;
 }

@@ -8,7 +8,7 @@ import type { ToolNarrowing } from "./tool-narrowing.ts";
 /** The maximum stored size of one result; a model sees a part of it at a time. */
 export const KEPT_BYTES = 1_024 * 1_024;
 
-/** How a call ended, as its journal entry without the time. */
+/** The end of a call, as its journal entry without the time. */
 export type CallOutcome = WithoutTime<
   EntryOf<"tool-completed"> | EntryOf<"tool-denied"> | EntryOf<"tool-failed">
 >;
@@ -35,7 +35,7 @@ export function answered(
     found?: string[];
     /** Digests of their descriptions in the model's request. */
     shown?: Readonly<Record<string, string>>;
-    /** Its images, sounds and other files. */
+    /** Images, sounds and other files of the result. */
     files?: FilePart[];
   },
 ): CallOutcome {

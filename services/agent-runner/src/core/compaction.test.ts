@@ -60,7 +60,7 @@ function compact(state: RunState, upTo: number): RunState {
   });
 }
 
-test("leaves a conversation alone that has room, and makes one smaller that has not", () => {
+test("leaves a conversation unchanged that has room, and compacts one that has not", () => {
   const state = runOf(20, 1_000);
   assert.equal(compactionPoint(state, { windowTokens: 100_000, toolChars: 0 }), null);
   const upTo = compactionPoint(state, { windowTokens: 8_000, toolChars: 0 });

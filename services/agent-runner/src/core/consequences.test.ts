@@ -45,7 +45,7 @@ test("a call that reads the run itself has its result at once, and does not end 
   assert.equal(end, null);
 });
 
-test("an accepted answer ends the run, unless a call beside it is open", () => {
+test("an accepted answer ends the run, unless another call of the answer is open", () => {
   const final = call(0, "final_answer", { value: "done" });
   assert.equal(after([final], [asked]).end?.output, '"done"');
   const beside = after([final, call(1, "mcp__files__read_file", {})], [asked]);

@@ -22,9 +22,10 @@ export interface Reader {
 }
 
 /**
- * The messages for the next model call. Every call of every answer must have its result. Without a reader they are as the journal has them: with
- * the providers' own ids of calls, and with everything that any provider requires to be sent back. Each request begins with the messages of
- * the one before, as long as nothing is summarised, because providers cache the beginning of requests.
+ * Builds the messages for the next model call. Every call of every answer must have its result. Without a reader they are
+ * unchanged from the journal: with the providers' own ids of calls, and with everything that any provider requires to be sent
+ * back. Each request begins with the messages of the one before, as long as nothing is summarised, because providers cache the
+ * beginning of requests.
  */
 export function conversationOf(state: RunState, reader?: Reader): ModelMessage[] {
   const { compaction } = state;

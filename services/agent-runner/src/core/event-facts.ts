@@ -45,7 +45,7 @@ export function shownText(text: string, limitBytes: number): string {
 
 function toldValue(field: string, value: unknown): unknown {
   if (typeof value === "string") return shownText(value, LIMITS[field] ?? OTHER_LIMIT);
-  // Their names are the sender's own.
+  // The sender chooses the names of labels, so they are redacted, too.
   if (field === "labels") return redactFields(value);
   return copyOf(value, { hasIdentifiers: field !== "schema" });
 }

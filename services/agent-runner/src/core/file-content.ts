@@ -27,7 +27,7 @@ function placeholderOf(file: FilePart): FileMessagePart {
 export function fileIn(part: UserPart): FilePart | null {
   if (part.type !== "file") return null;
   const file = part.providerOptions?.[FILE_OPTIONS]?.["file"];
-  // Placed there by `placeholderOf` alone.
+  // Only `placeholderOf` writes this option.
   return file === undefined ? null : (file as unknown as FilePart);
 }
 

@@ -82,7 +82,7 @@ export const MAX_REMINDERS = 2;
 /** The reminder sent to a model that answered in prose. */
 export const REMINDER = `Your answer was not taken: call the tool ${FINAL_ANSWER} with an answer in the required form.`;
 
-/** How often in a row the model's answer did not have its form, since the run began or was last retried. */
+/** Counts how often in a row the model's answer did not have its form, since the run began or was last retried. */
 export function missedAnswers({ turns, firstOwnTurn }: RunState): number {
   const own = turns.slice(firstOwnTurn);
   return own.length - 1 - own.findLastIndex((turn) => !isMissed(turn));

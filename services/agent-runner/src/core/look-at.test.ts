@@ -23,7 +23,7 @@ test("wakes a run whose last events were not published, whether it has ended or 
     assert.equal(lookAt({ ...run, status, published: 1 }, NOW).next, "wake");
 });
 
-test("leaves a run alone that waits on, and one that is in work", () => {
+test("skips a run that still waits, and one that a runner works on", () => {
   const later = { next: "later", atMs: NOW + RECHECK_MS };
   assert.deepEqual(lookAt(run, NOW), later);
   assert.deepEqual(lookAt({ ...run, wakeAt: NOW + 5 }, NOW), { next: "later", atMs: NOW + 5 });

@@ -5,7 +5,7 @@ export interface RunFacts {
   readonly wakeAt: number;
   /** A runner works on it until then, unless it renews its claim. */
   readonly heldUntil: number;
-  /** It was left in order, and until then it is left alone, or the queue delivers its message again. */
+  /** It was released in order; until then sweeps skip it, or the queue delivers its message again. */
   readonly restsUntil: number;
   /** How many events its journal yields, and up to which the stream surely has them. */
   readonly events: number;

@@ -36,7 +36,7 @@ function escaped(name: string): string {
     .replaceAll(">", "&gt;");
 }
 
-/** As in the results of tools: a space without width after the bracket, so that it is not a mark any more. */
+/** Adds a zero-width space after the bracket, as in the results of tools, so that it no longer is a mark. */
 function inside(text: string): string {
   return text.replaceAll(/<(\/?)(agent_memory|memory|tool_output)/gi, "<$1\u200b$2");
 }

@@ -50,7 +50,7 @@ export function addUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** To a billionth, so that sums do not collect the noise of binary fractions. */
+/** Rounds to a billionth, so that sums do not collect the noise of binary fractions. */
 function roundUsd(usd: number): number {
   return Math.round(usd * 1e9) / 1e9;
 }

@@ -25,7 +25,7 @@ export type NextAction =
   | { readonly action: "cancel" }
   | { readonly action: "stop" };
 
-/** Decides from the journal alone; `now` is milliseconds since the Unix epoch. */
+/** Decides only from the journal; `now` is milliseconds since the Unix epoch. */
 export function nextAction(state: RunState, now: number): NextAction {
   if (state.end !== null) return { action: "stop" };
   if (state.cancellation !== null) return { action: "cancel" };
@@ -65,7 +65,7 @@ export function nextAction(state: RunState, now: number): NextAction {
   return { action: "call-model", step: state.turns.length + 1 };
 }
 
-/** When the run's time is over, in milliseconds since the Unix epoch. Time that it waited does not count. */
+/** Returns when the run's time is over, in milliseconds since the Unix epoch. Time that it waited does not count. */
 export function deadlineOf(state: RunState): number {
   return Date.parse(state.clockFrom) + state.limits.timeoutMs + state.waitedMs;
 }
@@ -148,7 +148,7 @@ function endOf(state: RunState, turn: Turn): NextAction | null {
   }
 }
 
-/** The text of the last answer, and of the one before when the last one has none. */
+/** Returns the text of the last answer, and of the one before when the last one has none. */
 function answerText(state: RunState, turn: Turn): string {
   const text = textOf(turn.content);
   if (text.trim() !== "") return text;

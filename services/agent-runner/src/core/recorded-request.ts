@@ -3,7 +3,7 @@ import type { RecordedRequest } from "@switchyard/contracts/recording";
 import type { RunState } from "./run-state.ts";
 import { conversationOf } from "./conversation.ts";
 
-/** Digests of the next question to the model. Another run of the same agent has the same ones. */
+/** Digests the next request to the model. Another run of the same agent has the same digests. */
 export function recordedRequest(state: RunState): RecordedRequest {
   const { runId, instructions, session } = state.started;
   const messages = conversationOf(state);

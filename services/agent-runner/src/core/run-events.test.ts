@@ -21,7 +21,7 @@ test("numbers the events of a run from 1 without a gap", () => {
   );
 });
 
-test("makes the events of a journal's beginning the beginning of its events", () => {
+test("the events of a journal's beginning are the beginning of its events", () => {
   fc.assert(
     fc.property(journals, fc.nat(), (entries, cut) => {
       const length = 1 + (cut % entries.length);
@@ -32,7 +32,7 @@ test("makes the events of a journal's beginning the beginning of its events", ()
   );
 });
 
-test("makes payloads that fit their contracts, and one terminal event at the end", () => {
+test("builds payloads that fit their contracts, and one terminal event at the end", () => {
   fc.assert(
     fc.property(journals, (entries) => {
       const events = eventsOf(entries);

@@ -106,12 +106,12 @@ test("built-in tools match patterns of their own in the layers and go to the too
   );
   const all = select([]);
   assert.deepEqual(routeOf("read_file", all), { to: "server", server: null, isListed: true });
-  // Not listed, and still the policy's to deny.
+  // The policy decides about tools that are not listed, too.
   for (const name of ["execute_command", "list_directory"])
     assert.deepEqual(routeOf(name, all), { to: "server", server: null, isListed: false });
 });
 
-test("of too many tools, built-in ones come first, then those that fit, and a search changes nothing [A25]", () => {
+test("when there are too many tools, built-in ones come first, then those that fit, and a search changes nothing [A25]", () => {
   const many = Array.from({ length: 60 }, (_, index) => toolOf("big", `tool-${index}`));
   const builtIn = { ...toolOf("toolbox", "read_file"), name: "read_file", server: null };
   const request = {

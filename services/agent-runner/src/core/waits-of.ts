@@ -7,7 +7,7 @@ export function isParked({ wait, resolution }: CallState, now: number): boolean 
   return wait.until === null || now < Date.parse(wait.until);
 }
 
-/** When the first of the waits is over by itself; null when none ever is. */
+/** Returns when the first of the waits ends by itself; null when none does. */
 export function firstUntil(calls: readonly CallState[]): string | null {
   const times = calls.flatMap(({ wait }) => (wait?.until ? [wait.until] : []));
   return times.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;

@@ -79,7 +79,7 @@ test("starts over with each step, and when a step is restarted", () => {
   assert.deepEqual(heard, ["1:again", "2:next"]);
 });
 
-test("takes time in proportion to the text, however the text is made", () => {
+test("needs time in proportion to the text, whatever the text is", () => {
   for (const piece of ["x", " ", "-----BEGIN ", "eyJ-", "a ", "Bearer "]) {
     // Processor time is measured: on a busy machine the elapsed time proves nothing.
     const before = process.threadCpuUsage();

@@ -63,7 +63,7 @@ export class LiveText {
     this.#sentChars = 0;
   }
 
-  /** Where the held text has a private key that has not ended; its length when it has none. */
+  /** Finds a private key in the held text that has not ended; the text's length when there is none. */
   #openKey(): number {
     const at = this.#held.lastIndexOf("-----BEGIN ");
     return at < 0 || KEY_END.test(this.#held.slice(at)) ? this.#held.length : at;

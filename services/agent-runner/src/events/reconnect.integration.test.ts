@@ -23,7 +23,7 @@ test("a client that reconnects 20 times by the last event reads each event once,
   await lab.command("walker", { runId: "watched", input: "x" });
   for (let connection = 0; connection <= RECONNECTS; connection += 1) {
     const bus = await connectBus({ servers: lab.nats.url, user: "cli" });
-    // Another number each time, some of them none; the last one reads to the end.
+    // A different number of events each time, sometimes none; the last connection reads to the end.
     let left = connection === RECONNECTS ? Infinity : (connection * 7) % 6;
     const filters = ["yard.evt.run.cli.watched.*"];
     const from: ReadEventsOptions["from"] = last === null ? "beginning" : { after: last };

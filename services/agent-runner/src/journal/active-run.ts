@@ -35,9 +35,9 @@ interface Step {
 const MAX_TOGETHER = 50;
 
 /**
- * A run in this runner's hands: its state, and the one way to change it. Entries are written in the
- * order of the calls, those that wait for their turn in one piece, and their events follow. Once the hold is lost the
- * run's signal aborts, so that nothing more is sent on its behalf.
+ * A run that this runner holds: its state, and the only way to change it. Entries are written in the order of the calls, those
+ * that wait for their turn in one write, and their events follow. Once the hold is lost the run's signal aborts, so that nothing
+ * more is sent on its behalf.
  */
 export class ActiveRun {
   readonly hold: Hold;

@@ -120,7 +120,7 @@ local rests = redis.call('HGET', state, 'rests') or '0'
 return {'claimed', tostring(epoch), tostring(attempts), tostring(stalled), run[6], '', rests}
 `;
 
-/** The same for a run that exists: it is under way, and may be taken to be ended. */
+/** Does the same for a run that exists: it is under way, and may be claimed to be ended. */
 export const CLAIM = `${ESSENTIAL}${CREATE}`;
 
 /**

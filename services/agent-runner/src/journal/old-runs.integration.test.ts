@@ -66,7 +66,7 @@ async function storeOldRun(runId: string): Promise<void> {
   const store = openRunStore(redis, { holdMs: 0 });
   const asked = { input: "x" };
   const requester = "team-a";
-  const at = new Date().toISOString(); // its time limit counts from here
+  const at = new Date().toISOString(); // the run's time limit counts from here
   const started = {
     ...startedEntry({ runId, requester, at, agent: "plain" }),
     plan: Plan.parse({ steps: [], answer: "of the old run" }),

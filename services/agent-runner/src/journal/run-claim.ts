@@ -23,9 +23,9 @@ export type ClaimResult =
   | {
       readonly outcome: "claimed";
       readonly hold: Hold;
-      /** How often the run was picked up, this time included. */
+      /** How often the run was claimed, including this time. */
       readonly attempts: number;
-      /** How often it was picked up since it last got on, this time included. */
+      /** How often it was claimed since its last progress, including this time. */
       readonly stalled: number;
       /** How often it was released to rest since then. */
       readonly rests: number;
@@ -45,7 +45,7 @@ export interface ClaimRequest {
 
 const NO_ENTRY: EncodedEntry = { json: "", blobs: new Map() };
 
-/** As CLAIM wants them, without the last two. */
+/** Orders the arguments for CLAIM, without the last two. */
 export function claimArguments(
   { commandDigest, delivery, started }: ClaimRequest,
   holdMs: number,

@@ -47,7 +47,7 @@ export interface RunPage {
 
 export interface DeadRows {
   readonly rows: readonly { readonly cursor: string; readonly run: DeadRun }[];
-  /** Where the search ended; null: there are no more. */
+  /** The cursor at which the search ended; null: there are no more. */
   readonly next: string | null;
 }
 

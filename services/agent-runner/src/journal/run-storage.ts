@@ -35,7 +35,10 @@ export function holderOf(runId: string, requester: string): string {
   return ownerOfRun(runId) ?? requester;
 }
 
-/** The size of a run, or of a deferred command, in Redis now. Null: it is deleted, or it is a thing of another kind. Rejects with StoreError. */
+/**
+ * Returns the current size of a run, or of a deferred command, in Redis. Null: it is deleted, or it is another kind of object.
+ * Rejects with StoreError.
+ */
 export async function runHolding(
   redis: Redis,
   thing: string,

@@ -25,7 +25,7 @@ after(() => {
 });
 const store = openRunStore(redis, { holdMs: 60_000 });
 
-test("makes a run once, however many runners try at the same time", async () => {
+test("creates a run once, however many runners try at the same time", async () => {
   const claims = await Promise.all(
     Array.from({ length: 8 }, () => claim("many", "1", started("many"))),
   );
@@ -49,7 +49,7 @@ test("refuses an old epoch at every function that writes", async () => {
   assert.equal((await store.load("fenced")).length, 1);
 });
 
-test("lets the newest holder write, renew, mark and release", async () => {
+test("allows only the newest holder to write, renew, mark and release", async () => {
   await claim("newest", "1", started("newest"));
   const newest = hold(await claim("newest", "1"));
   const state = startOf(started("newest"));
@@ -73,7 +73,7 @@ test("accepts the same entry twice as one, and refuses another one at its positi
   assert.deepEqual(replay(await store.load("repeat")).end, { status: "succeeded", output: "one" });
 });
 
-test("keeps a run for its live holder when another message names it, and gives it to a redelivery", async () => {
+test("protects the claim of a live holder from another message, and returns the run to a redelivery", async () => {
   await claim("busy", "1", started("busy"));
   const other = await claim("busy", "2");
   assert.equal(other.outcome, "busy");
@@ -118,7 +118,7 @@ test("counts picks without progress, starts again at progress, and forgives a re
   assert.equal((await stalledAt()).stalled, 1);
 });
 
-test("counts how often a run was left to rest since it last got on", async () => {
+test("counts how often a run was released to rest since its last progress", async () => {
   const next = async () => {
     const result = await claim("resting", "1");
     assert.ok(result.outcome === "claimed");
@@ -228,7 +228,7 @@ test("removes expired runs from the list, and no others", async () => {
     await claim(runId, "1", started(runId, { at }));
     await index.add(runId, at);
   }
-  await redis.del("yard:run:{gone}:state"); // as Redis does when the time is over
+  await redis.del("yard:run:{gone}:state"); // Redis does the same at expiry
   await index.trim();
   assert.equal(await redis.zscore("yard:runs", "gone"), null);
   assert.notEqual(await redis.zscore("yard:runs", "kept"), null);
@@ -278,7 +278,7 @@ test("returns the request to cancel that came before its entry to the holder, an
   assert.deepEqual(await store.load("asked"), [first, ...requests]);
 });
 
-test("writes several entries all or none, and the same ones again without harm", async () => {
+test("writes several entries all or none, and accepts the same ones again", async () => {
   const controls = openRunControls(redis);
   const first = started("together");
   const held = hold(await claim("together", "1", first));

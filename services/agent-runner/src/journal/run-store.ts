@@ -222,7 +222,7 @@ const SCRIPTS = {
   yardRunRelease: RELEASE,
 } as const;
 
-/** As APPEND wants them, from the number of entries on. */
+/** Orders the arguments for APPEND, from the number of entries on. */
 function appendArguments(
   entries: readonly JournalEntry[],
   after: RunState,

@@ -23,7 +23,7 @@ export interface CompletionOptions {
   readonly idleTimeoutMs: number;
 }
 
-/** Completions in work at a time in this runner: they share its provider's limits with the runs. */
+/** Concurrent completions in this runner: they share its provider's limits with the runs. */
 const MAX_COMPLETIONS = 8;
 
 const fail = failuresOf(completeModel.errors);

@@ -88,7 +88,7 @@ test("reports tool calls with our ids and passes schemas unchanged [C9]", async 
   ]);
 });
 
-test("takes no more of a provider's figures and arguments than can be written down", async () => {
+test("limits a provider's figures and arguments to what the journal can store", async () => {
   const usage = { prompt_tokens: 1e300, completion_tokens: -3, total_tokens: 1 };
   const counted = [chunk({ delta: {}, finish_reason: "stop" }), { id: "x", choices: [], usage }];
   server.answer({ chunks: [chunk({ delta: { content: "a" } }), ...counted] });
@@ -177,7 +177,7 @@ test("schemas that providers refuse are adapted, and arguments come back under t
   assert.match(String(sent[0]?.function["description"]), /Required: a, or b\./);
 });
 
-test("a refusal that names tools costs these tools alone, and the next request does not send them", async () => {
+test("a refusal that names tools removes only these tools, and the next request does not send them", async () => {
   const tools = ["good", "bad_name", "by_position"].map((name) => toolOf(name, {}));
   const refusals = [
     { status: 400, error: "Invalid schema for function 'bad_name': nested too deeply" },
@@ -203,7 +203,7 @@ function toolOf(name: string, schema: object) {
   return { name, description: "A tool.", inputSchema: { type: "object", ...schema } };
 }
 
-test("takes only models of configured providers, and names the key that is missing", async () => {
+test("accepts only models of configured providers, and names the key that is missing", async () => {
   const cases: [string, ModelUnusable["code"], RegExp][] = [
     [
       "nowhere/gpt",

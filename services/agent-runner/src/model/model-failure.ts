@@ -198,7 +198,7 @@ function finalFailure(
 }
 
 /**
- * How long to wait before attempt `attempt` + 1, in milliseconds; null when there is no further one.
+ * Returns how long to wait before attempt `attempt` + 1, in milliseconds; null when there is no further one.
  * `random` is in [0, 1).
  */
 export function retryDelay(failure: ModelFailure, attempt: number, random: number): number | null {

@@ -17,7 +17,7 @@ export interface ModelRequest {
   /** Settings of the run, before the agent's own temperature. Missing: none. */
   readonly sampling?: Sampling | undefined;
   readonly limits?: { readonly maxOutputTokens: number; readonly stopSequences: string[] };
-  /** Makes the id of the n-th tool call of this answer. */
+  /** Mints the id of the n-th tool call of this answer. */
   readonly callIdOf: (index: number) => string;
   /** A provider that is silent for so long is given up, in milliseconds. */
   readonly idleTimeoutMs: number;

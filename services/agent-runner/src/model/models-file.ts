@@ -40,7 +40,9 @@ const runtime = z
     env: z.record(EnvName, z.string().max(8_192)).default({}),
     /** `off`: the CLI may read everything that the runner may read. */
     sandbox: z.enum(["bubblewrap", "off"]).default("bubblewrap"),
-    /** Where the CLI may connect to from its sandbox beside its model: `host`, `host:port`, `*.host`; 443 without a port. */
+    /**
+     * The hosts that the CLI may connect to from its sandbox beside its model: `host`, `host:port`, `*.host`; 443 without a port.
+     */
     hosts: z.array(Host).max(64).default([]),
     ...keySource,
     baseURL: baseUrl.optional(),
@@ -77,7 +79,7 @@ export const ModelSettings = z.strictObject({
   /** Tokens that its window holds. */
   contextWindow: z.int().min(1_024).max(100_000_000).optional(),
   price: ModelPrice.optional(),
-  /** True when its chat template writes the opening tag of its reasoning, so that its text has the closing tag alone. */
+  /** True when its chat template writes the opening tag of its reasoning, so that its text has only the closing tag. */
   startsInReasoning: z.boolean().optional(),
   /**
    * True when requests mark the parts that its provider is to cache, in Anthropic's form; missing: for Anthropic, and for Claude

@@ -86,7 +86,7 @@ function stringsAt(body: unknown, keys: readonly string[]): string[] {
   return valuesAt(body, keys).filter((value) => typeof value === "string");
 }
 
-/** The values of members of these names anywhere in a refusal; it is never deep. */
+/** Returns the values of members with these names anywhere in a refusal; it is never deep. */
 export function valuesAt(body: unknown, keys: readonly string[], depth = 0): unknown[] {
   if (typeof body !== "object" || body === null || depth > MAX_DEPTH) return [];
   return Object.entries(body).flatMap(([name, value]) => {

@@ -75,7 +75,7 @@ async function noStream({
     if (done) break;
     text += decoder.decode(value, { stream: true });
   }
-  await reader.cancel().catch(() => {}); // nothing of it is used
+  await reader.cancel().catch(() => {}); // the rest of the body is not used
   const what = isPage ? "a web page, such as a login page" : "JSON without a stream";
   const body = isPage ? undefined : jsonIn(text);
   const said = saidIn(body);

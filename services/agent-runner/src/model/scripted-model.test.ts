@@ -159,7 +159,7 @@ test("fails on purpose as often as the plan states, then answers", async () => {
   assert.ok(answered.some((part) => part.type === "tool-call" && part.toolName === "t"));
 });
 
-test("breaks an answer off in the middle, and falls silent until it is given up", async () => {
+test("breaks an answer off in the middle, and falls silent until the runner gives it up", async () => {
   const script = createScriptedModel(
     Plan.parse({
       steps: [

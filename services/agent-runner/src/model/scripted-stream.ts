@@ -117,7 +117,7 @@ function* partsOf(answer: PlayedAnswer, isCut: boolean): Generator<LanguageModel
   else yield { type: "finish", usage, finishReason };
 }
 
-/** By whole characters, so that no piece ends in half of one. */
+/** Splits by whole characters, so that no piece ends in half of one. */
 function piecesOf(text: string, size: number): string[] {
   const characters = Array.from(text);
   const pieces: string[] = [];

@@ -8,7 +8,7 @@ type Parts = Pick<RunnerParts, "letters" | "parked" | "now">;
 export interface DeliveryTurn {
   /** False before its turn: a refusal is left for the turn, since the run that it is about may come first. */
   readonly mayRefuse: boolean;
-  /** How many runners died of the message; null when it is not to be worked on now. */
+  /** Returns how many runners died of the message; null when it is not to be worked on now. */
   begin(): Promise<number | null>;
   /** Before its run is claimed. */
   claiming(runId: string): Promise<void>;
@@ -70,7 +70,7 @@ class OwnTurn implements DeliveryTurn {
       if (isFault) await letters.fail(this.#delivery, this.#delivery.deliveryCount);
       else await letters.leave(this.#delivery);
     } catch {
-      // Where Redis is away the mark stays: it is this runner's own, which counts for nothing while it lives.
+      // Where Redis is away the mark stays: it is this runner's own, which does not count as a death while the runner lives.
     }
   }
 }

@@ -12,7 +12,7 @@ const stopping = { ...calm, isStopping: true };
 const aborted = { ...calm, isDeliveryAborted: true };
 const abort = new DOMException("stop", "AbortError");
 
-test("never touches a run that is another runner's", () => {
+test("never touches a run that another runner holds", () => {
   for (const facts of [calm, stopping, aborted])
     assert.equal(departureOf(new FenceLost("x"), facts), "lost");
   for (const error of [abort, new Suspended("x")])

@@ -158,7 +158,7 @@ function publishDelayed(
   );
 }
 
-/** Why the run cannot continue, for people. */
+/** Describes to a person why the run cannot continue. */
 function reasonOf(error: unknown): string {
   const cause = error instanceof Suspended && error.cause instanceof Error ? error.cause : error;
   return shownText(cause instanceof Error ? cause.message : String(cause), MAX_REASON_BYTES);

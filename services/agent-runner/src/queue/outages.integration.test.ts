@@ -43,7 +43,7 @@ test("a runner is ready only while the policy service answers, and reports the m
 });
 
 for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
-  test(`no command is given up while the ${name} is away, and all runs end soon after it is back`, async () => {
+  test(`no command is given up while the ${name} is away, and all runs end soon after it returns`, async () => {
     await peers.pause(name);
     await startRuns(name);
     await suspensions(RUNS * DELIVERIES);

@@ -32,7 +32,7 @@ export async function reject(
   return { outcome: "drop", reason: code };
 }
 
-/** The same of a command that was to become a run: a parent that waits for it must not wait for ever, nor a session. */
+/** Does the same for a command that was to become a run: neither a parent nor a session that waits for it may wait for ever. */
 export async function refuse(
   refused: Refused & {
     readonly runId: string;

@@ -35,7 +35,7 @@ interface Claimable {
 }
 
 const DONE: Outcome = { outcome: "done" };
-/** Another runner prepares the run, or died of it. */
+/** Another runner prepares the run, or died while it worked on it. */
 const AGAIN: Outcome = { outcome: "retry", delayMs: 1_000 };
 
 /**
@@ -60,7 +60,7 @@ export class RunAttempt {
   #deaths = 0;
   /** A run that was found without a runner. */
   #found: Hold | null = null;
-  /** False when the run is in work already, or past that, and when the message is left for its turn. */
+  /** False when a runner already works on the run or has ended it, and when the message is left for its turn. */
   #isNews = true;
 
   constructor(options: RunnerParts, delivery: Delivery) {

@@ -61,7 +61,7 @@ test("two callers have a run each under one run id, and each sees its own only",
   assert.deepEqual((await listedFor(lab.bus)).toSorted(), ["team-a~same", "team-b~same"]);
 });
 
-test("another owner's run can be neither cancelled, answered, steered, retried nor copied, whether it exists or not", async () => {
+test("a run of another owner can be neither cancelled, answered, steered, retried nor copied, whether it exists or not", async () => {
   const said = new Set<string>();
   for (const name of ["same", "nothing"]) {
     const runId = `team-b~${name}`;

@@ -84,7 +84,7 @@ test("accepts a repeated command as the same run, and rejects another command un
 test("resumes a run that exists with its pinned definition, whatever its agent has become", async () => {
   const pinned = (runId: string, tool: string) => {
     const plan = { steps: [{ calls: [{ tool: labTool(tool), with: {} }] }], answer: "done" };
-    const at = new Date().toISOString(); // its time limit counts from here
+    const at = new Date().toISOString(); // the run's time limit counts from here
     const of = { runId, at, agent: "plain", toolLayers: [[labTool(tool)]] };
     return { ...startedEntry(of), plan: Plan.parse(plan) };
   };
@@ -109,7 +109,7 @@ test("resumes a run that exists with its pinned definition, whatever its agent h
   assert.equal(removed.at(-1)?.payload["output"], "done");
 });
 
-test("makes a run id when the command names none", async () => {
+test("mints a run id when the command names none", async () => {
   lab.peers.agents.set("nameless", answering("nameless", "{{/input}}"));
   await lab.command("nameless", { input: "who am I?" });
   const [run] = await until(async () => {

@@ -99,7 +99,7 @@ test("refuses the starts of an owner whose storage is used up, and no other owne
   await lab.eventsUntil("team-b~other", "finished");
 });
 
-test("refuses messages for sessions, too, when it is all that several services keep", async () => {
+test("refuses messages for sessions, too, when the storage that several services count together is used up", async () => {
   await redis.hset(OF_BROKER, "=", 1024 ** 2);
   // The storage counted by other services is read every five seconds.
   await until(async () => {
@@ -109,7 +109,7 @@ test("refuses messages for sessions, too, when it is all that several services k
   await assert.rejects(say(teamA), (refusal) => isStorageFull(refusal, "owner"));
 });
 
-test("lets a run of such an owner end, and cancels its other runs", async () => {
+test("lets a run of such an owner end, and accepts a cancel only for a run that exists", async () => {
   gates.get("first")?.();
   const failed = (await lab.eventsUntil("team-a~under-way", "failed")).at(-1);
   assert.match(JSON.stringify(failed?.payload), /"code":"storage_full"/);

@@ -29,7 +29,7 @@ export interface HostStart {
   readonly env: Readonly<Record<string, string>>;
   /** Null: the CLI's own choice. */
   readonly model: string | null;
-  /** How much its model thinks; null: the CLI's own choice. */
+  /** The thinking level of its model; null: the CLI's own choice. */
   readonly thinking: Exclude<ThinkingLevel, "off"> | null;
   readonly apiKey: string | null;
   readonly baseURL: string | null;
@@ -41,7 +41,7 @@ export interface HostStart {
     readonly program: string;
     /** The paths that the CLI must not see, even among the files of its program. */
     readonly secret: readonly string[];
-    /** Where it may connect to, as `host:port`. */
+    /** The hosts that it may connect to, as `host:port`. */
     readonly hosts: readonly string[];
   } | null;
   readonly tools: readonly HostTool[];

@@ -13,7 +13,7 @@ interface Plan {
 }
 
 const [text = "{}", program = "", ...args] = process.argv.slice(2);
-const plan = JSON.parse(text) as Plan; // of our own host
+const plan = JSON.parse(text) as Plan; // our own host wrote it
 const port = await carry(plan.proxy, 0);
 for (const each of plan.ports) await carry(each.socket, each.port);
 const proxy = `http://127.0.0.1:${port}`;
@@ -54,5 +54,5 @@ async function carry(socket: string, wanted: number): Promise<number> {
     // Both families: `localhost` may be either.
     server.listen({ host: "::", port: wanted }, resolve);
   }).catch(() => new Promise<void>((resolve) => server.listen(wanted, "127.0.0.1", resolve)));
-  return (server.address() as AddressInfo).port; // of a server that listens on a port
+  return (server.address() as AddressInfo).port; // the server listens on a port
 }

@@ -49,7 +49,7 @@ const launch = (cli: Cli, thinking: HostStart["thinking"] = null) => {
   return launchOf(options);
 };
 
-/** How the configuration of each CLI names our server, in one common form. */
+/** Reads how the configuration of each CLI names our server, in one common form. */
 const told: Readonly<Record<Cli, () => Promise<typeof door>>> = {
   async claude() {
     const { args } = await launch("claude");

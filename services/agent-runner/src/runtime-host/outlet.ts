@@ -120,7 +120,7 @@ function matches(allowed: string, host: string): boolean {
   return allowed.startsWith("*.") ? host.endsWith(allowed.slice(1)) : allowed === host;
 }
 
-/** With the port, also where the address leaves it out. */
+/** Returns the host with its port, also where the address omits it. */
 export function hostOf({ protocol, hostname, port }: URL): string {
   return `${hostname}:${port || (protocol === "http:" ? 80 : HTTPS)}`.toLowerCase();
 }

@@ -40,7 +40,7 @@ const OWN_FILES = [
   [".gemini/settings.json", '{ "mcpServers": { "mine": '],
   [".config/opencode/opencode.json", '{ // mine\n  "mcp": {} }\n'],
 ] as const;
-/** As an operator has it by default, where this machine can. */
+/** The operator's default, where this machine supports it. */
 const sandbox = await testSandbox();
 const found = await findCodingClis();
 

@@ -13,7 +13,7 @@ import { startLab } from "../../test-fixtures/runner-lab.ts";
 const AGENT = fileURLToPath(new URL("../../test-fixtures/spying-agent.ts", import.meta.url));
 const lab = await startLab();
 const sandbox = await testSandbox();
-// As a person has it: an installation below the home directory, with keys, data and other runs.
+// The layout of a person's machine: an installation below the home directory, with keys, data and other runs.
 const home = await mkdtemp(join(homedir(), ".switchyard-runtime-test-"));
 after(() => rm(home, { recursive: true, force: true }));
 const write = async (name: string): Promise<string> => {
@@ -90,7 +90,7 @@ test(
       "write /tmp/mine",
     ]);
     assert.equal((await stat(runtimes)).mode & 0o777, 0o700);
-    // bubblewrap's own, the one that carries its connections, and itself.
+    // The processes are bubblewrap's own, the one that carries its connections, and the agent itself.
     assert.ok(Number(processes) <= 4, processes);
     assert.deepEqual([seccomp, own, system, tmp], ["2", "done", "EROFS", "done"]);
   },

@@ -21,7 +21,7 @@ export interface RuntimeHosts {
 }
 
 export interface HostsOptions {
-  /** Where runs have directories of their own; it is made for this user alone. */
+  /** The directory of the runs' directories; it is accessible to this user alone. */
   readonly directory: string;
   /** How long the process of a CLI that waits for results stays, in milliseconds; after it, the session is resumed. */
   readonly lingerMs: number;

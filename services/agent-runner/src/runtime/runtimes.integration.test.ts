@@ -84,7 +84,7 @@ test("a CLI in a sandbox has its tools all the same", { skip: sandbox.skip }, as
   assert.match(String(events.at(-1)?.payload["output"]), gave("contents of inside"));
 });
 
-test("runs beside each other have files of their own, readable by this user alone", async () => {
+test("concurrent runs have separate files, readable by this user alone", async () => {
   const gates = { x: newGate(), y: newGate() };
   peers.tools.set("gate", async ({ name }) => gates[name === "x" ? "x" : "y"].pass());
   const ends = ["x", "y"].map((name) => runToEnd(`beside-${name}`, gateCall(name)));

@@ -50,7 +50,7 @@ export async function listProviderTools(
   };
 }
 
-/** Without an answer none: each call is decided about anyway. */
+/** Returns no tools without an answer: the policy decides about each call anyway. */
 async function deniedOf(
   { filterOwn }: Pick<Peers, "filterOwn">,
   { token, policed }: Pick<ListingRun, "token" | "policed">,
