@@ -1,5 +1,6 @@
 import { connect } from "@nats-io/transport-node";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { publishEvent } from "@switchyard/bus/publish";
 import { streamsFor } from "@switchyard/bus/streams";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
 import { submitChannelMessage } from "@switchyard/contracts/channels";

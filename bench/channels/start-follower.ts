@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
 import { runStarted } from "@switchyard/contracts/run-events";

@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest } from "node:http";
 import { text as textOf } from "node:stream/consumers";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import { freePort } from "../gateways/start-gateway.ts";
 import type { Stage } from "../lib/stage.ts";

@@ -1,4 +1,5 @@
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Stage } from "./stage.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { admitCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
 import { denyCall, listApprovals } from "@switchyard/contracts/approvals";

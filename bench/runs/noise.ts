@@ -1,6 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { call } from "@switchyard/bus/call";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { callTool } from "@switchyard/contracts/mcp";
 import { anonymousUser } from "@switchyard/contracts/topology";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
 import { runResumed } from "@switchyard/contracts/run-events";

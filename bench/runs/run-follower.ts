@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { filterOf, tokensOf } from "@switchyard/contracts/define";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { connectionOf } from "@switchyard/bus/connection";
 import { headersOf } from "@switchyard/bus/message-headers";
 import { serve } from "@switchyard/bus/serve";

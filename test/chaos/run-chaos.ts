@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { commandStream } from "@switchyard/contracts/streams";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import type { Redis } from "@switchyard/service/redis";

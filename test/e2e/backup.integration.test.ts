@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
 import { listRuns } from "@switchyard/contracts/runs";

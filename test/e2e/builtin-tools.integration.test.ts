@@ -11,11 +11,8 @@ import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
 import { anonymousUser } from "@switchyard/contracts/topology";
-import {
-  yard as yardCommand,
-  yardEnvironment,
-  type YardResult,
-} from "../../apps/cli/test-fixtures/yard-process.ts";
+import { yard as yardCommand, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import type { YardResult } from "../../apps/cli/test-fixtures/yard-result.ts";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { connectionOf } from "@switchyard/bus/connection";
 
 /** No user may publish it; its refusal comes after all that was published before. */

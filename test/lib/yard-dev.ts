@@ -4,7 +4,8 @@ import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { redisWords } from "./redis-words.ts";
 
 /** The root of the repository. */

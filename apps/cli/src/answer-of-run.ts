@@ -1,5 +1,6 @@
-import type { Bus } from "@switchyard/bus/connect";
-import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import { readEvents } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { filterOf } from "@switchyard/contracts/define";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import type {

@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { CallerName } from "@switchyard/contracts/ids";
 import { ANONYMOUS_USER, CLI_USER } from "@switchyard/contracts/user-names";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { listAgents } from "@switchyard/contracts/agents";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { listChannelAccounts } from "@switchyard/contracts/channels";

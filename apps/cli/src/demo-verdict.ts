@@ -1,4 +1,4 @@
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run-events";
 import type { RunEnd } from "./follow-run.ts";
 import { payloadOf } from "./run-timeline.ts";

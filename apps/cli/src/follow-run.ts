@@ -1,6 +1,7 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
-import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { readEvents } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { tokensOf } from "@switchyard/contracts/define";
 import { resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";

@@ -1,8 +1,9 @@
-import type { CallOptions } from "@switchyard/bus/call";
-import { carriedBus, type Carrier } from "@switchyard/bus/carrier";
-import type { Bus } from "@switchyard/bus/connect";
+import type { CallOptions } from "@switchyard/bus/call-options";
+import { carriedBus } from "@switchyard/bus/carried-bus";
+import type { Carrier } from "@switchyard/bus/carrier";
+import type { Bus } from "@switchyard/bus/bus";
 import { needsNats } from "@switchyard/bus/connection";
-import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/events";
+import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/stored-event";
 import { createClient, type Client, type Operation } from "@switchyard/client/client";
 import {
   CONTRACT_ROUTES,

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { ANSWERING_SERVICES, type ServiceName } from "@switchyard/contracts/user-names";
 

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { ApprovalId } from "@switchyard/contracts/approval-record";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { CliError } from "./cli-error.ts";

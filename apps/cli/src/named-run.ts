@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { RunId } from "@switchyard/contracts/ids";
 import { listRuns } from "@switchyard/contracts/runs";
 import { CliError } from "./cli-error.ts";

@@ -1,4 +1,4 @@
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import {
   modelResponded,
   runCancelled,

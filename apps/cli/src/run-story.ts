@@ -1,6 +1,7 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import { subscribeLive } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";

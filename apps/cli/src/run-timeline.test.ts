@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import type { Event } from "@switchyard/contracts/define";
 import { serverFailed } from "@switchyard/contracts/mcp-servers";
 import {

@@ -1,4 +1,4 @@
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import type { Event } from "@switchyard/contracts/define";
 import type { Decision } from "@switchyard/contracts/policy";
 import {

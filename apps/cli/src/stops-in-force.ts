@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { listStops, scopeText, type Stop } from "@switchyard/contracts/policy-budgets";
 import { printableLine } from "./printable.ts";
 import { count } from "./quantities.ts";

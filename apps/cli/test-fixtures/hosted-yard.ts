@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { join } from "node:path";
-import type { YardResult } from "./yard-process.ts";
+import type { YardResult } from "./yard-result.ts";
 
 export interface HostedCommand {
   readonly args: readonly string[];

@@ -1,4 +1,4 @@
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import type { Event } from "@switchyard/contracts/define";
 
 const RUN_ID = "01ARYZ6S410000000000000000";

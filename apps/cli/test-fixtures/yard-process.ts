@@ -7,18 +7,13 @@ import { after } from "node:test";
 import { cacheDir } from "@switchyard/local-servers/installed-binary";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import { until } from "@switchyard/local-servers/until";
+import type { YardResult } from "./yard-result.ts";
 import { runHosted, type HostedCommand } from "./hosted-yard.ts";
 
 const MAIN = join(import.meta.dirname, "..", "src", "main.ts");
 
 /** Longer than any command takes to end on a loaded machine. */
 const ENDS_MS = 180_000;
-
-export interface YardResult {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** The environment of a person at a terminal, without what the machine running the tests has set for Switchyard. */
 export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {

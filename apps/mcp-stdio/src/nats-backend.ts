@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { clientTool } from "@switchyard/contracts/client-tool";
 import { listAgents } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";

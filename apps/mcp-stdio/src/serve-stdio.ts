@@ -1,5 +1,5 @@
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Backend } from "./backend.ts";
 import { EnvironmentError, readEnvironment, type ServerEnvironment } from "./environment.ts";
 import { createStdioServer } from "./stdio-server.ts";

@@ -1,4 +1,4 @@
-import type { Arrival } from "./arrival.ts";
+import type { Arrival, CallTokens } from "./arrival.ts";
 import type { VerifiedCaller } from "./verified-caller.ts";
 import { isSubjectToken, type DeclaredErrors, type Rpc } from "@switchyard/contracts/define";
 import { ServiceError, type Fail } from "@switchyard/contracts/errors";
@@ -7,10 +7,8 @@ import { claimedBytes, ClaimError, type ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel, Expirable, Slot } from "./deadline-wheel.ts";
 import type { Work } from "./in-flight.ts";
 import { receivedCorrelationId } from "./message-headers.ts";
-import type { CallContext } from "./serve.ts";
+import type { CallContext } from "./handler.ts";
 import { childTraceparent } from "./trace-context.ts";
-
-export type CallTokens = Readonly<Record<string, string>>;
 
 interface ActiveCallOptions {
   readonly contract: Rpc;

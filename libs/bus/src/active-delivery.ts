@@ -3,7 +3,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import type { VerifiedCallers } from "./verified-caller.ts";
 import type { Connection } from "./connection.ts";
-import type { ConsumeOptions, Outcome } from "./consume.ts";
+import type { ConsumeOptions, Outcome } from "./delivery.ts";
 import {
   contentOf,
   factsOf,

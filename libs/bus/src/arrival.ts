@@ -1,6 +1,8 @@
 import type { Rpc } from "@switchyard/contracts/define";
-import type { CallTokens } from "./active-call.ts";
 import type { Failure } from "./wire.ts";
+
+/** The tokens of a subject, by their names in the contract. */
+export type CallTokens = Readonly<Record<string, string>>;
 
 /** The outcome of a call: the reply as {@link Arrival.prepare} made it, or a failure. */
 export type Outcome =

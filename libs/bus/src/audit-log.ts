@@ -1,7 +1,7 @@
 import { jetstreamManager, type StoredMsg } from "@nats-io/jetstream";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 import { parseJson } from "./wire.ts";

@@ -1,8 +1,7 @@
 import type { Command, Live, Rpc, Tokens } from "@switchyard/contracts/define";
 import type { z } from "zod";
-import type { CallOptions } from "./call.ts";
-import type { Bus } from "./connect.ts";
-import type { ReadEventsOptions, StoredEvent } from "./events.ts";
+import type { CallOptions } from "./call-options.ts";
+import type { ReadEventsOptions, StoredEvent } from "./stored-event.ts";
 import type { Published } from "./publish-ack.ts";
 
 /**
@@ -28,31 +27,4 @@ export interface Carrier {
   ): { stop(): void };
   /** Ends all readings. */
   close(): void;
-}
-
-/**
- * A bus without a connection of its own, for `call`, `client`, `publishCommand`, `readEvents` and `subscribeLive`. Every other function
- * rejects or throws a ServiceError `needs_nats`.
- */
-export function carriedBus(user: string, carrier: Carrier): Bus {
-  let isClosed = false;
-  const close = (): Promise<void> => {
-    isClosed = true;
-    carrier.close();
-    return Promise.resolve();
-  };
-  return {
-    user,
-    carrier,
-    get status() {
-      return isClosed ? "closed" : "connected";
-    },
-    serverVersion: "",
-    loneServer: null,
-    maxPayload: Infinity,
-    silentStreams: [],
-    flush: () => Promise.resolve(),
-    drain: close,
-    close,
-  };
 }

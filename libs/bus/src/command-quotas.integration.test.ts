@@ -10,11 +10,12 @@ import { commandStream, runCommands } from "@switchyard/contracts/streams";
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
-import { consume, type Delivery } from "./consume.ts";
+import { consume } from "./consume.ts";
+import type { Delivery } from "./delivery.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
 import { testUsers } from "./test-users.ts";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 
 const [BUSY, OTHER] = ["team-busy", "team-other"];
 const users = testUsers([BUSY, OTHER]);

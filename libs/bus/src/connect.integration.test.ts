@@ -13,7 +13,8 @@ import { testDirectory, testNats } from "@switchyard/local-servers/test-servers"
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call } from "./call.ts";
-import { connectBus, type BusStatus } from "./connect.ts";
+import type { BusStatus } from "./bus.ts";
+import { connectBus } from "./connect.ts";
 import { consume } from "./consume.ts";
 import { readEvents } from "./events.ts";
 import { createUserKey } from "./keys.ts";

@@ -1,3 +1,4 @@
+import type { Bus, BusStatus } from "./bus.ts";
 import { jetstreamManager } from "@nats-io/jetstream";
 import {
   AuthorizationError,
@@ -8,7 +9,6 @@ import {
   type Status,
 } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { Carrier } from "./carrier.ts";
 import { ClaimCheck } from "./claim-check.ts";
 import { connectClient } from "./client-transport.ts";
 import { registerConnection, type Connection } from "./connection.ts";
@@ -27,8 +27,6 @@ import { StoreWatch } from "./store-watch.ts";
 import { tracedCalls } from "./traced-calls.ts";
 import { TurnPacer } from "./turn-pacer.ts";
 
-export type BusStatus = "connected" | "reconnecting" | "closed";
-
 export interface BusOptions {
   /** `nats://127.0.0.1:4222`, several separated by commas. */
   readonly servers: string;
@@ -46,29 +44,6 @@ export interface BusOptions {
   readonly onStatus?: (status: BusStatus, detail: string) => void;
   /** Called when a stream stops storing messages, and when it stores them again. */
   readonly onStored?: (stream: string, isStored: boolean) => void;
-}
-
-export interface Bus {
-  readonly user: string;
-  /** Set for a bus that has no connection of its own. */
-  readonly carrier?: Carrier;
-  readonly status: BusStatus;
-  readonly serverVersion: string;
-  /** The server that the bus is connected to, under a name that is new each time it starts; null in a cluster, which outlives the start of one. */
-  readonly loneServer: string | null;
-  /** Largest message the server takes, in bytes. */
-  readonly maxPayload: number;
-  /** Streams that do not store messages although the connection is up, such as with a full disk. */
-  readonly silentStreams: readonly string[];
-  /** Resolves when the server has processed everything sent so far, subscriptions included. */
-  flush(): Promise<void>;
-  /**
-   * Stops every service and consumer made on this bus, waits for their work (at most `deadlineMs`,
-   * default 20,000; then it is aborted), flushes and closes.
-   */
-  drain(deadlineMs?: number): Promise<void>;
-  /** Closes at once; every call that waits for a reply rejects with `disconnected`, not retryable. */
-  close(): Promise<void>;
 }
 
 const OLDEST_SERVER = { major: 2, minor: 14 };

@@ -1,6 +1,6 @@
 import type { NatsConnection } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import type { Outcome } from "./arrival.ts";
 import type { ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel } from "./deadline-wheel.ts";

@@ -7,7 +7,8 @@ import { commandStream, runCommands, type ConsumerDefinition } from "@switchyard
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
-import { consume, type ConsumeOptions, type Consumption, type Delivery } from "./consume.ts";
+import { consume, type Consumption } from "./consume.ts";
+import type { ConsumeOptions, Delivery } from "./delivery.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
 import { signalled, testBus } from "./test-bus.ts";

@@ -1,45 +1,14 @@
-import type { Command } from "@switchyard/contracts/define";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import type { Msg } from "@nats-io/transport-node";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import { ActiveDelivery } from "./active-delivery.ts";
 import { verifiedCallersOf, type VerifiedCallers } from "./verified-caller.ts";
-import type { Delivery, QueueMessage } from "./delivery.ts";
+import type { ConsumeOptions, QueueMessage } from "./delivery.ts";
 import { InFlight } from "./in-flight.ts";
 import { PullLoop } from "./pull-loop.ts";
 import type { Lane } from "./lane-turns.ts";
 import { ReadAhead, type EarlyMessage } from "./read-ahead.ts";
 import { QueueReceipt, type Receipt } from "./receipt.ts";
-
-export type { Delivery } from "./delivery.ts";
-
-/** The outcome of a delivery. */
-export type Outcome =
-  | { readonly outcome: "done" }
-  /** No acknowledgement: the server redelivers after the ack wait, unless another replica holds the message. */
-  | { readonly outcome: "left" }
-  | { readonly outcome: "retry"; readonly delayMs: number }
-  | { readonly outcome: "drop"; readonly reason: string };
-
-export interface ConsumeOptions {
-  readonly consumer: ConsumerDefinition;
-  /** The contracts that the messages may fit; any other message arrives as a rejected delivery. */
-  readonly commands: readonly Command[];
-  /**
-   * Deliveries in progress at a time; a pull never requests more messages than there are free slots. A consumer with lanes has one more
-   * slot for a lane without work in progress.
-   */
-  readonly concurrency: number;
-  /** A throw means a later retry (capped exponential backoff), and `onFault` is called. */
-  readonly handle: (delivery: Delivery) => Promise<Outcome>;
-  /**
-   * Called every third of the ack wait while a delivery is in progress. After a throw it is retried soon. False, or no answer for the whole
-   * ack wait, aborts the delivery's signal, and its message is not acknowledged: another replica may hold it.
-   */
-  readonly renew?: (delivery: Delivery) => Promise<boolean>;
-  readonly onFault: (fault: { error: unknown; subject: string }) => void;
-}
 
 export interface Consumption {
   readonly inFlight: number;

@@ -1,5 +1,6 @@
 import type { Msg } from "@nats-io/transport-node";
 import { isSubjectToken, TOKEN_RULE, tokensOf, type Command } from "@switchyard/contracts/define";
+import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { checkCounted, JsonGauge } from "./bounded-json.ts";
 import { claimedBytes, ClaimError, type ClaimCheck } from "./claim-check.ts";
@@ -229,4 +230,31 @@ function rejected(
   problems: string[] = [],
 ): RejectedContent {
   return { kind: "rejected", code, message, problems, payload: undefined };
+}
+
+/** The outcome of a delivery. */
+export type Outcome =
+  | { readonly outcome: "done" }
+  /** No acknowledgement: the server redelivers after the ack wait, unless another replica holds the message. */
+  | { readonly outcome: "left" }
+  | { readonly outcome: "retry"; readonly delayMs: number }
+  | { readonly outcome: "drop"; readonly reason: string };
+
+export interface ConsumeOptions {
+  readonly consumer: ConsumerDefinition;
+  /** The contracts that the messages may fit; any other message arrives as a rejected delivery. */
+  readonly commands: readonly Command[];
+  /**
+   * Deliveries in progress at a time; a pull never requests more messages than there are free slots. A consumer with lanes has one more
+   * slot for a lane without work in progress.
+   */
+  readonly concurrency: number;
+  /** A throw means a later retry (capped exponential backoff), and `onFault` is called. */
+  readonly handle: (delivery: Delivery) => Promise<Outcome>;
+  /**
+   * Called every third of the ack wait while a delivery is in progress. After a throw it is retried soon. False, or no answer for the whole
+   * ack wait, aborts the delivery's signal, and its message is not acknowledged: another replica may hold it.
+   */
+  readonly renew?: (delivery: Delivery) => Promise<boolean>;
+  readonly onFault: (fault: { error: unknown; subject: string }) => void;
 }

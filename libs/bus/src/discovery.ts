@@ -1,6 +1,6 @@
 import { createInbox, type Msg } from "@nats-io/transport-node";
 import { z } from "zod";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { parseObject } from "./wire.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { subjectOf, type Event } from "@switchyard/contracts/define";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { FastIngest, type IngestListener } from "./fast-ingest.ts";
 import { readyMessage, type PublishOptions, type ReadyMessage } from "./publish.ts";

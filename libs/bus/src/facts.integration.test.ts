@@ -10,9 +10,10 @@ import { eventStream, eventSubjects, factStream } from "@switchyard/contracts/st
 import { testNatsCluster } from "@switchyard/local-servers/test-cluster";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
-import { readEvents, type StoredEvent } from "./events.ts";
+import { readEvents } from "./events.ts";
+import type { StoredEvent } from "./stored-event.ts";
 import { lastMessageId } from "./last-event.ts";
 import { publishEvent } from "./publish.ts";
 import type { Published } from "./publish-ack.ts";

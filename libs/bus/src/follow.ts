@@ -6,7 +6,7 @@ import {
   type Tokens,
 } from "@switchyard/contracts/define";
 import type { z } from "zod";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import { subscribe } from "./subscription.ts";
 import { parseJson } from "./wire.ts";

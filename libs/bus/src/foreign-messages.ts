@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { nanos, type Msg } from "@nats-io/transport-node";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf, type Connection, type Receiver } from "./connection.ts";
 import { isAckSubject, readAckSubject } from "./delivery.ts";
 import { forbidden, jetStreamError, type ApiError } from "./infrastructure-errors.ts";

@@ -1,7 +1,7 @@
 import type { Rpc } from "@switchyard/contracts/define";
 import type { z } from "zod";
-import type { CallOptions } from "./call.ts";
-import type { CallContext } from "./serve.ts";
+import type { CallOptions } from "./call-options.ts";
+import type { CallContext } from "./handler.ts";
 
 /** A request to a service before it is sent, with everything that decides how it is sent. */
 export interface ClientCall<R extends Rpc = Rpc> {

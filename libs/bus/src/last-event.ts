@@ -6,7 +6,7 @@ import {
   type StoredMsg,
 } from "@nats-io/jetstream";
 import { STREAM_NAMES, streamTaking } from "@switchyard/contracts/stream-names";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import type { EventPlace } from "./event-place.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";

@@ -1,5 +1,5 @@
 import type { Rpc } from "@switchyard/contracts/define";
-import type { CallTokens } from "./active-call.ts";
+import type { CallTokens } from "./arrival.ts";
 import type { Arrival, Outcome, RequestBody } from "./arrival.ts";
 import { copyJson, REPLY_LIMITS, type JsonCopy } from "./json-copy.ts";
 import { replyValue } from "./prepared-reply.ts";

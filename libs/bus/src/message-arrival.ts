@@ -4,7 +4,7 @@ import { tokensOf, type Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { isInboxOf } from "@switchyard/contracts/inboxes";
-import type { CallTokens } from "./active-call.ts";
+import type { CallTokens } from "./arrival.ts";
 import { invalidRequest, type Arrival, type Outcome, type RequestBody } from "./arrival.ts";
 import { JsonGauge } from "./bounded-json.ts";
 import { claimedBytes } from "./claim-check.ts";

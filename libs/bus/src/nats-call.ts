@@ -2,7 +2,7 @@ import type { Msg } from "@nats-io/transport-node";
 import type { Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import type { CallOptions } from "./call.ts";
+import type { CallOptions } from "./call-options.ts";
 import { ClaimError } from "./claim-check.ts";
 import type { Connection } from "./connection.ts";
 import { disconnected, timedOut } from "./infrastructure-errors.ts";

@@ -1,4 +1,4 @@
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { ClaimError } from "./claim-check.ts";
 import { connectionOf } from "./connection.ts";
 

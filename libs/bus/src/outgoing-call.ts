@@ -2,7 +2,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { subjectOf, type Rpc } from "@switchyard/contracts/define";
 import { isStandardCode, ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import type { CallOptions } from "./call.ts";
+import type { CallOptions } from "./call-options.ts";
 import type { Connection } from "./connection.ts";
 import { correlationHeaders } from "./message-headers.ts";
 import { problemsOf, type Failure } from "./wire.ts";

@@ -8,11 +8,14 @@ import { allStreams, auditStream, runCommands } from "@switchyard/contracts/stre
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { connect as connectOldClient } from "nats";
 import { call } from "./call.ts";
-import { connectBus, type Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
+import { connectBus } from "./connect.ts";
 import { connectionOf } from "./connection.ts";
-import { consume, type Delivery } from "./consume.ts";
+import { consume } from "./consume.ts";
+import type { Delivery } from "./delivery.ts";
 import { discoverServices } from "./discovery.ts";
-import { readEvents, subscribeLive, type StoredEvent } from "./events.ts";
+import { readEvents, subscribeLive } from "./events.ts";
+import type { StoredEvent } from "./stored-event.ts";
 import { createUserKey } from "./keys.ts";
 import { publishCommand, publishEvent, publishLive } from "./publish.ts";
 import { serve } from "./serve.ts";

@@ -12,7 +12,7 @@ import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { dueSubject, timerSubject } from "@switchyard/contracts/timer-subjects";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import type { z } from "zod";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf, type Connection } from "./connection.ts";
 import { disconnected, streamMissing } from "./infrastructure-errors.ts";
 import { correlationHeaders, headersOf, type Correlation } from "./message-headers.ts";

@@ -1,6 +1,6 @@
 import { JetStreamApiError, jetstreamManager } from "@nats-io/jetstream";
 import { allConsumers, allStreams } from "@switchyard/contracts/streams";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";
 

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { z } from "zod";
-import type { CallOptions } from "./call.ts";
+import type { CallOptions } from "./call-options.ts";
 import { retryOverloaded } from "./retry-overloaded.ts";
 
 const contract = rpc({

@@ -6,7 +6,8 @@ import { commandStream, runCommands, timerStream } from "@switchyard/contracts/s
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
-import { consume, type Delivery } from "./consume.ts";
+import { consume } from "./consume.ts";
+import type { Delivery } from "./delivery.ts";
 import { scheduleCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
 import { testBus } from "./test-bus.ts";

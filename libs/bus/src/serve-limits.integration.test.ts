@@ -5,7 +5,7 @@ import { testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call } from "./call.ts";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { serve, type Service, type ServeOptions } from "./serve.ts";
 import { signalled, testBus } from "./test-bus.ts";
 

@@ -9,7 +9,7 @@ import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call, client } from "./call.ts";
 import { connectionOf } from "./connection.ts";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { discoverServices } from "./discovery.ts";
 import { headersOf } from "./message-headers.ts";
 import { serve, type ServeOptions } from "./serve.ts";

@@ -39,7 +39,7 @@ import {
 } from "@switchyard/contracts/payload-stores";
 import { ownerOfCommands } from "@switchyard/contracts/stream-names";
 import { anonymousUser, installedUsers } from "@switchyard/contracts/topology";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import { CONSUMER_NOT_FOUND, labelOf, named, orNull, STREAM_NOT_FOUND } from "./stream-requests.ts";
 

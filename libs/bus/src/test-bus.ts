@@ -1,5 +1,6 @@
 import { after } from "node:test";
-import { connectBus, type Bus, type BusOptions } from "./connect.ts";
+import type { Bus } from "./bus.ts";
+import { connectBus, type BusOptions } from "./connect.ts";
 
 /** A bus for a test file or a test; closed when it ends. */
 export async function testBus(

@@ -6,7 +6,7 @@ import {
   operatorUser,
   type BusUser,
 } from "@switchyard/contracts/topology";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 import { createUserKey } from "./keys.ts";
 import { testBus } from "./test-bus.ts";
 

@@ -6,7 +6,7 @@ import { refusalOf, SPEAKERS, type UserRole } from "@switchyard/contracts/user-r
 import { verifyUserToken } from "@switchyard/contracts/user-tokens";
 import type { z } from "zod";
 import { call } from "./call.ts";
-import type { Bus } from "./connect.ts";
+import type { Bus } from "./bus.ts";
 
 /** The sender of a message, as far as it could be verified. */
 export interface VerifiedCaller {

@@ -1,5 +1,6 @@
-import { client, type CallOptions } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import { client } from "@switchyard/bus/call";
+import type { CallOptions } from "@switchyard/bus/call-options";
+import type { Bus } from "@switchyard/bus/bus";
 import { around, type ClientCall, type Send } from "@switchyard/bus/interceptor";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";

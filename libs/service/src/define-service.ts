@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { ConsumerDefinition } from "@switchyard/contracts/streams";
 import type { Registry } from "prom-client";
 import type { z } from "zod";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listStops } from "@switchyard/contracts/policy-budgets";
 import type { Check } from "./readiness.ts";

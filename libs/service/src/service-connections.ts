@@ -1,5 +1,6 @@
 import { isUserSeed } from "@switchyard/bus/keys";
-import { connectBus, type Bus, type BusStatus } from "@switchyard/bus/connect";
+import type { Bus, BusStatus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import type { LocalServices } from "@switchyard/bus/local-services";
 import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { ServiceError } from "@switchyard/contracts/errors";

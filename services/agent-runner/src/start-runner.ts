@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { consume } from "@switchyard/bus/consume";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { FairTurns } from "@switchyard/bus/fair-turns";

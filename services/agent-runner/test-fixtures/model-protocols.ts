@@ -1,4 +1,4 @@
-import type { ScriptedAnswer } from "./model-server.ts";
+import type { ScriptedAnswer } from "./scripted-answer.ts";
 
 /** The streaming protocols of model providers. */
 export type Protocol = "chat" | "responses" | "messages" | "gemini";

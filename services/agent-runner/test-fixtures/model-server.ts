@@ -1,33 +1,10 @@
+import type { ScriptedAnswer } from "./scripted-answer.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after } from "node:test";
 import { chunksOf, errorChunk, type Protocol } from "./model-protocols.ts";
 import { refusalOf } from "./strict-body.ts";
-
-/** The server's answer to one request, in any protocol. */
-export interface ScriptedAnswer {
-  /** Pieces of text. */
-  readonly text?: readonly string[];
-  /** `args` is the text that the model writes; a protocol without text arguments takes its JSON. */
-  readonly calls?: readonly {
-    readonly id: string;
-    readonly name: string;
-    readonly args: string;
-    /** The tool's group, for models that are offered tools in groups (Responses). */
-    readonly namespace?: string;
-  }[];
-  /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
-  readonly reasoning?: string;
-  /** The protocol's own reason for the answer's end; missing: derived from its parts. */
-  readonly finish?: string;
-  /** Tokens of the input that were cached. */
-  readonly cached?: number;
-  /** The connection breaks off before the answer's end. */
-  readonly isCut?: boolean;
-  /** The error with which the provider breaks off in mid-answer. */
-  readonly failsWith?: string;
-}
 
 export interface ScriptedRefusal {
   readonly status: number;

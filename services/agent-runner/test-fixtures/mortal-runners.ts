@@ -4,8 +4,9 @@ import { join } from "node:path";
 // Runners in the test's process that die at drawn points: before or after any request to Redis or to a service.
 
 import { after } from "node:test";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { FairTurns } from "@switchyard/bus/fair-turns";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { resumeRun } from "@switchyard/contracts/run-commands";

@@ -1,5 +1,7 @@
-import { connectBus, type Bus } from "@switchyard/bus/connect";
-import { serve, type CallContext } from "@switchyard/bus/serve";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
+import type { CallContext } from "@switchyard/bus/handler";
+import { serve } from "@switchyard/bus/serve";
 import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
 import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";

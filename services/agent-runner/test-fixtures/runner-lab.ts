@@ -1,4 +1,5 @@
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { startRun } from "@switchyard/contracts/runs";

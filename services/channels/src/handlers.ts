@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { CallContext } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
 import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";

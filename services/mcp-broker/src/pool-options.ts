@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Redis } from "@switchyard/service/redis";

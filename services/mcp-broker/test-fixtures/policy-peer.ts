@@ -1,6 +1,6 @@
 // A policy service as small as can be, for tests that need more of it than a yes or no.
 
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { serve } from "@switchyard/bus/serve";
 import {
   checkPolicy,

@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/no-useless-spread -- related arguments stay together on one line */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import type { Service } from "@switchyard/bus/serve";
 import {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import type { RunReservation } from "@switchyard/contracts/run-claims";
 import type { Redis } from "@switchyard/service/redis";

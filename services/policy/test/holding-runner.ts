@@ -1,5 +1,5 @@
 import { after } from "node:test";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { asRunner, type TestRunner } from "./as-runner.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdir } from "node:fs/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { FairSlots } from "@switchyard/bus/fair-slots";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";

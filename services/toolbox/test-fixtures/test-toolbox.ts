@@ -1,9 +1,11 @@
 // A toolbox in the test's process, on real NATS and Redis, beside a policy service that is controlled by the test.
 
 import { after } from "node:test";
-import { call, type CallOptions } from "@switchyard/bus/call";
+import { call } from "@switchyard/bus/call";
+import type { CallOptions } from "@switchyard/bus/call-options";
 import { admitCall } from "@switchyard/contracts/approval-admission";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import {

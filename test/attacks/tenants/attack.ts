@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import type { Bus } from "@switchyard/bus/connect";
-import { connectionOf } from "@switchyard/bus/connection";
-import { readEvents } from "@switchyard/bus/events";
-import { headersOf } from "@switchyard/bus/message-headers";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { TEAM_B } from "./reachable.ts";
+import { eventOf, send } from "./run-messages.ts";
 import type { World } from "./world.ts";
 
 /** One attempt of team-b on an object of team-a; it asserts the required answer. */
@@ -27,47 +24,6 @@ export async function refused(asked: Promise<unknown>, ...codes: string[]): Prom
     (error: unknown) => (error instanceof ServiceError ? error.code : String(error)),
   );
   assert.ok(codes.includes(found), `refused with ${found}, not ${codes.join(" or ")}`);
-}
-
-/** Publishes a command unchanged and resolves to whether the stream accepted it, or had its message id. */
-export async function send(
-  bus: Bus,
-  subject: string,
-  body: object,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<"stored" | "duplicate"> {
-  const { nc } = connectionOf(bus);
-  const answer = await nc.request(subject, JSON.stringify(body), {
-    headers: headersOf(headers),
-    timeout: 10_000,
-  });
-  return answer.json<{ duplicate?: boolean }>().duplicate === true ? "duplicate" : "stored";
-}
-
-type RunEvent = { readonly name: string; readonly payload: Record<string, unknown> };
-
-/** The first event of a run that fits. Rejects after 20 s, or when the run has ended without it. */
-export async function eventOf(
-  bus: Bus,
-  run: string,
-  fits: (event: RunEvent) => boolean,
-): Promise<RunEvent["payload"]> {
-  const signal = AbortSignal.timeout(20_000);
-  const filters = [`yard.evt.run.${run.replace("~", ".")}.*`];
-  const seen: string[] = [];
-  for await (const { subject, payload } of readEvents(bus, {
-    filters,
-    from: "beginning",
-    signal,
-  })) {
-    const event = {
-      name: subject.split(".").at(-1) ?? "",
-      payload: payload as RunEvent["payload"],
-    }; // every run event is an object
-    if (fits(event)) return event.payload;
-    seen.push(`${event.name} ${JSON.stringify(payload).slice(0, 300)}`);
-  }
-  throw new Error(`${run} had not the event that was waited for, but: ${seen.join("\n")}`);
 }
 
 /** Sends a command as team-b and resolves to the code of its rejection, which is published to team-b alone. */

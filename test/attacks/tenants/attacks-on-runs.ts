@@ -14,7 +14,8 @@ import {
   startRun,
 } from "@switchyard/contracts/runs";
 import { until } from "@switchyard/local-servers/until";
-import { eventOf, refused, rejectionOf, send, type Attack, type Rows } from "./attack.ts";
+import { refused, rejectionOf, type Attack, type Rows } from "./attack.ts";
+import { eventOf, send } from "./run-messages.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { connectionOf } from "@switchyard/bus/connection";
 import { commandsOf } from "@switchyard/contracts/command-streams";
 import { callTool } from "@switchyard/contracts/mcp";
 import { listQuestions } from "@switchyard/contracts/mcp-questions";
 import { getRun } from "@switchyard/contracts/runs";
 import { until } from "@switchyard/local-servers/until";
-import { eventOf, send } from "./attack.ts";
+import { eventOf, send } from "./run-messages.ts";
 import { startInstallation } from "./installation.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 

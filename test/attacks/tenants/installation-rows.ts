@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import {
   removeAgent,
   rollbackAgent,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { approveCall } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
@@ -9,7 +9,7 @@ import { getRun } from "@switchyard/contracts/runs";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { until } from "@switchyard/local-servers/until";
-import { eventOf, send } from "./attack.ts";
+import { eventOf, send } from "./run-messages.ts";
 import { startInstallation, type Installation } from "./installation.ts";
 import { TEAM_A } from "./reachable.ts";
 

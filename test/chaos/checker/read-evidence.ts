@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Approval } from "@switchyard/contracts/approval-record";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { auditDecision } from "@switchyard/contracts/audit";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readChannelMessages, submitChannelMessage } from "@switchyard/contracts/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { addSchedule, ScheduleJobInput, scheduleRuns } from "@switchyard/contracts/schedules";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import { approveCall, denyCall, listApprovals } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";

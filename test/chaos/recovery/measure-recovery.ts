@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import { startRun } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";

@@ -1,7 +1,7 @@
 import { methods, type AgentContext, type PermissionOption } from "@agentclientprotocol/sdk";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { questionRequested, runWaiting } from "@switchyard/contracts/run-events";

@@ -7,8 +7,9 @@ import {
   type StopReason,
 } from "@agentclientprotocol/sdk";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import { subscribeLive, type StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import { subscribeLive } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { putFile } from "@switchyard/contracts/files";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";

@@ -12,7 +12,7 @@ import {
   type SessionModeState,
 } from "@agentclientprotocol/sdk";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { patchSession, sessionHistory } from "@switchyard/contracts/sessions";

@@ -1,5 +1,5 @@
 import type { SessionUpdate, ToolKind } from "@agentclientprotocol/sdk";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import {
   toolCompleted,
   toolDenied,

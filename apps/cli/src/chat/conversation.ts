@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
 import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -14,12 +14,19 @@ import { CliError, describeFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
 import type { RunEnd } from "../follow-run.ts";
 import { modelLabel } from "../model-label.ts";
-import { printable } from "../printable.ts";
+import { printable, printableLine } from "../printable.ts";
 import { runIdOf } from "../run-id.ts";
 import { followToEnd } from "../run-story.ts";
 import { Decider, type Person } from "./decide.ts";
-import { SLASH_COMMANDS, switchSkill } from "./slash-commands.ts";
 import { Transcript, type Screen } from "./transcript.ts";
+
+/** A line of the chat that begins with a slash. */
+export interface SlashCommand {
+  readonly name: string;
+  readonly arguments: string;
+  readonly meaning: string;
+  readonly run: (chat: Conversation, rest: string) => Promise<void> | void;
+}
 
 export interface Names {
   readonly skills: readonly {
@@ -48,6 +55,7 @@ export class Conversation {
   readonly bus: Bus;
   readonly key: string;
   readonly #io: ConversationIo;
+  readonly #commands: readonly SlashCommand[];
   agent: string;
   model: string | null;
   /** Skills that this conversation does without. */
@@ -71,6 +79,7 @@ export class Conversation {
       readonly model: string | null;
       readonly skillsOff: readonly string[];
       readonly hasBegun: boolean;
+      readonly commands: readonly SlashCommand[];
     },
     io: ConversationIo,
   ) {
@@ -81,6 +90,7 @@ export class Conversation {
     this.skillsOff = about.skillsOff;
     this.model = about.model;
     this.hasBegun = about.hasBegun;
+    this.#commands = about.commands;
   }
 
   say(text: string): void {
@@ -125,7 +135,7 @@ export class Conversation {
 
   /** Completions for the line that is being typed. */
   candidates(line: string): string[] {
-    const commands = SLASH_COMMANDS.map(({ name }) => `/${name}`);
+    const commands = this.#commands.map(({ name }) => `/${name}`);
     return [...commands, ...namingLines(this.#known, this.skillsOff)].filter((candidate) =>
       candidate.startsWith(line),
     );
@@ -244,9 +254,30 @@ export class Conversation {
     );
   }
 
+  /** Turns a skill off or on for the conversation. A run that is under way keeps the skills that it began with. */
+  async #switchSkill({
+    isOn,
+    name,
+  }: {
+    readonly isOn: boolean;
+    readonly name: string;
+  }): Promise<void> {
+    const { skillsOff } = this;
+    if (skillsOff.includes(name) !== isOn)
+      return this.say(`Skill ${printableLine(name)} is ${isOn ? "on" : "off"} already.`);
+    const changed = isOn ? skillsOff.filter((off) => off !== name) : [...skillsOff, name];
+    if (this.hasBegun)
+      await client(this.bus, { patchSession }).patchSession({
+        session: this.key,
+        skillsOff: changed,
+      });
+    this.skillsOff = changed;
+    this.say(`Skill ${name} is ${isOn ? "on again" : "off in this conversation"}.`);
+  }
+
   async #command(line: string): Promise<void> {
     const [, name = "", rest = ""] = /^\/([^\s/]+)(?:\s+([^]*))?$/.exec(line) ?? [];
-    const own = SLASH_COMMANDS.find((command) => command.name === name.toLowerCase());
+    const own = this.#commands.find((command) => command.name === name.toLowerCase());
     if (own !== undefined && !NAMING.has(own.name)) return own.run(this, rest);
     const known = await this.names();
     const typed = readTypedLine(line, known);
@@ -261,7 +292,7 @@ export class Conversation {
           skill: typed.skill,
         });
       case "skill-switch":
-        return switchSkill(this, { name: typed.skill, isOn: typed.isOn });
+        return this.#switchSkill({ name: typed.skill, isOn: typed.isOn });
       case "agent":
         return this.#switchAgent(typed.agent, known);
       case "agents":

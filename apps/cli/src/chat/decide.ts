@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";

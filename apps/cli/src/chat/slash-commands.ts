@@ -20,15 +20,7 @@ import { modelLabel } from "../model-label.ts";
 import { printableLine } from "../printable.ts";
 import { formatUsd } from "../quantities.ts";
 import { contexts, currentContext, setting, SETTINGS, type SettingName } from "../settings.ts";
-import type { Conversation } from "./conversation.ts";
-
-/** A line of the chat that begins with a slash. */
-export interface SlashCommand {
-  readonly name: string;
-  readonly arguments: string;
-  readonly meaning: string;
-  readonly run: (chat: Conversation, rest: string) => Promise<void> | void;
-}
+import type { Conversation, SlashCommand } from "./conversation.ts";
 
 /** Commands that are the same for all users; skills and agents are looked up when one is typed. */
 export const SLASH_COMMANDS: readonly SlashCommand[] = [
@@ -152,24 +144,6 @@ async function showSkills(chat: Conversation, rest: string): Promise<void> {
     );
   if (skillsOff.includes(name))
     chat.say(`Off in this conversation. On again with: /skill on ${name}`);
-}
-
-/** Changes what the conversation does without. A run that is under way keeps what it began with. */
-export async function switchSkill(
-  chat: Conversation,
-  { isOn, name }: { readonly isOn: boolean; readonly name: string },
-): Promise<void> {
-  const { skillsOff } = chat;
-  if (skillsOff.includes(name) !== isOn)
-    return chat.say(`Skill ${printableLine(name)} is ${isOn ? "on" : "off"} already.`);
-  const changed = isOn ? skillsOff.filter((off) => off !== name) : [...skillsOff, name];
-  if (chat.hasBegun)
-    await client(chat.bus, { patchSession }).patchSession({
-      session: chat.key,
-      skillsOff: changed,
-    });
-  chat.skillsOff = changed;
-  chat.say(`Skill ${name} is ${isOn ? "on again" : "off in this conversation"}.`);
 }
 
 async function model(chat: Conversation, rest: string): Promise<void> {

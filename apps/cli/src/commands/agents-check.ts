@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { checkAgents, type AgentDefinition } from "@switchyard/contracts/agents";
 import { listModels } from "@switchyard/contracts/models";
 import type { Diagnostic } from "@switchyard/contracts/skills";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { open, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { call, client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { agentPaths } from "@switchyard/contracts/agent-paths";
 import {
   unpackAgents,

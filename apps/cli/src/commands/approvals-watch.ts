@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { approvalRequested } from "@switchyard/contracts/approval-events";
 import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";

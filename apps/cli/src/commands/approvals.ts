@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { type Approval } from "@switchyard/contracts/approval-record";
 import {
   approveCall,

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { exportAudit } from "@switchyard/contracts/audit-queries";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listTokenKeys } from "@switchyard/contracts/policy-grants";

@@ -1,5 +1,5 @@
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { AuditFact } from "@switchyard/contracts/audit";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import { cutForReader } from "@switchyard/contracts/cut-text";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
 import { callProgress, type CallProgress } from "@switchyard/contracts/mcp-calls";
 import { printableLine } from "../printable.ts";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { listAgents } from "@switchyard/contracts/agents";
 import { listSessions, sessionHistory } from "@switchyard/contracts/sessions";
 import { findBus, withBus } from "../bus-session.ts";
@@ -7,6 +7,7 @@ import { Conversation, sessionOf, type ConversationIo } from "../chat/conversati
 import { readHistory, writeHistory } from "../chat/history-file.ts";
 import { LineInput } from "../chat/line-input.ts";
 import { runShellCommand } from "../chat/shell-words.ts";
+import { SLASH_COMMANDS } from "../chat/slash-commands.ts";
 import { CliError } from "../cli-error.ts";
 import { agentToTry } from "../dev/ready-block.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -44,7 +45,11 @@ export async function chat(terminal: Terminal, options: ChatOptions): Promise<Ex
   return withBus(await findBus(process.env), async (bus) => {
     const about = await begin(bus, options);
     if (message !== null)
-      return once(terminal, new Conversation(bus, about, aside(terminal, json)), { message, json });
+      return once(
+        terminal,
+        new Conversation(bus, { ...about, commands: SLASH_COMMANDS }, aside(terminal, json)),
+        { message, json },
+      );
     return converse(terminal, bus, about);
   });
 }
@@ -167,7 +172,7 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
       runShellCommand({ ...terminal, note: terminal.out, error: terminal.out }, words),
     readLine: (prompt) => input.next(prompt),
   };
-  const conversation = new Conversation(bus, about, io);
+  const conversation = new Conversation(bus, { ...about, commands: SLASH_COMMANDS }, io);
   held = conversation;
   if (input.isTerminal) await greet(terminal, bus, about);
   await conversation.names();

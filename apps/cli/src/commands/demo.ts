@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
-import type { Bus } from "@switchyard/bus/connect";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { CLI_USER } from "@switchyard/contracts/user-names";
 import { withBus, type BusTarget } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

@@ -12,9 +12,9 @@ import {
   yardDev,
   yardEnvironment,
   yardStarted,
-  type YardResult,
   type YardStarted,
 } from "../../test-fixtures/yard-process.ts";
+import type { YardResult } from "../../test-fixtures/yard-result.ts";
 import { HOME } from "../locations.ts";
 
 // Every command once with --json, on one instance. `yard` holds what each prints against its schema.

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { listPins, type ToolPin } from "@switchyard/contracts/mcp-pins";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { isError } from "@switchyard/contracts/errors";
 import { canonicalToolName } from "@switchyard/contracts/tool-names";
 import { ServerId } from "@switchyard/contracts/ids";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { stopCalls, resumeCalls, StopScope } from "@switchyard/contracts/policy-budgets";
 import { listTokenKeys } from "@switchyard/contracts/policy-grants";
 import { findBus, withBus } from "../bus-session.ts";

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { RunId } from "@switchyard/contracts/ids";
 import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings";
 import { findBus, withBus } from "../bus-session.ts";

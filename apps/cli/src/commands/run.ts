@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { Bus } from "@switchyard/bus/bus";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { AgentName, fullRunId } from "@switchyard/contracts/ids";
 import { inputOf } from "@switchyard/contracts/content-parts";
 import type { RunInput } from "@switchyard/contracts/runs";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { consume, type Delivery } from "@switchyard/bus/consume";
+import { consume } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";

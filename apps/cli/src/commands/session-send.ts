@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";

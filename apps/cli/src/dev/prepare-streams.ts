@@ -1,4 +1,5 @@
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { ensureAudit, ensureStreams } from "@switchyard/bus/streams";
 import { ADMIN_USER, OPERATOR_USER } from "@switchyard/contracts/user-names";
 import { readSeed, seedFile } from "../nkey-seed.ts";

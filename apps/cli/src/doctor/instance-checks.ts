@@ -1,4 +1,5 @@
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";

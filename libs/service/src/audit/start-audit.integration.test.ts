@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { auditBounds, auditFill, readAudit } from "@switchyard/bus/audit-log";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testUsers } from "@switchyard/bus/test-users";

@@ -1,5 +1,5 @@
 import { auditFill } from "@switchyard/bus/audit-log";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { isStreamFull } from "@switchyard/bus/infrastructure-errors";
 import { publishEventJson } from "@switchyard/bus/publish";
 import { AUDIT_EVENT_OF } from "@switchyard/contracts/audit";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
 import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
 import { bindingDigest } from "@switchyard/contracts/approval-record";

@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
-import type { CallContext } from "@switchyard/bus/serve";
+import type { Bus } from "@switchyard/bus/bus";
+import type { CallContext } from "@switchyard/bus/handler";
 import type { Rpc } from "@switchyard/contracts/define";
 import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";

@@ -1,4 +1,4 @@
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { beginRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";

@@ -1,4 +1,4 @@
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { tokensOf } from "@switchyard/contracts/define";
 import { CallerName, RunId } from "@switchyard/contracts/ids";
 import {

@@ -1,4 +1,4 @@
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";
 import type { RunNames } from "../journal/run-names.ts";

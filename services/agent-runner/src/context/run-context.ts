@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { FairTurns } from "@switchyard/bus/fair-turns";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";

@@ -1,5 +1,5 @@
 import { lastMessageId } from "@switchyard/bus/last-event";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { runTokens } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";
 

@@ -1,6 +1,7 @@
 import { connectBus } from "@switchyard/bus/connect";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
-import { readEvents, type ReadEventsOptions } from "@switchyard/bus/events";
+import { readEvents } from "@switchyard/bus/events";
+import type { ReadEventsOptions } from "@switchyard/bus/stored-event";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/peers.ts";

@@ -1,4 +1,5 @@
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { CallContext } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { getFile, putFile } from "@switchyard/contracts/files";
 import { inputFiles } from "@switchyard/contracts/payload-stores";

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { getObject, putObject } from "@switchyard/bus/objects";
 import { FilePart } from "@switchyard/contracts/content-parts";
 import { CallerName } from "@switchyard/contracts/ids";

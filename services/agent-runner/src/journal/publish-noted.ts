@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf, tokensOf, type Event } from "@switchyard/contracts/define";
 import { eventOfSubject } from "@switchyard/contracts/registry";

@@ -1,5 +1,5 @@
 import { client, type Client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { around, type ClientInterceptor } from "@switchyard/bus/interceptor";
 import { recallMemory } from "@switchyard/contracts/agent-memory";
 import { getAgent } from "@switchyard/contracts/agents";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import type { Log } from "@switchyard/service/log";

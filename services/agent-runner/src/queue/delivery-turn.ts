@@ -1,4 +1,4 @@
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { firstLook } from "../core/look-at.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 

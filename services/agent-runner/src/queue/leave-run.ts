@@ -1,4 +1,4 @@
-import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runDelayed } from "@switchyard/contracts/run-events";

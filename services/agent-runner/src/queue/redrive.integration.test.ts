@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import {
   Crash,

@@ -1,4 +1,4 @@
-import type { Outcome } from "@switchyard/bus/consume";
+import type { Outcome } from "@switchyard/bus/delivery";
 import { tellParent } from "../children/after-end.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
 import { publishRejection } from "../commands/rejection.ts";

@@ -1,4 +1,4 @@
-import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { runIdOfMessage } from "../commands/control-command.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";

@@ -1,4 +1,4 @@
-import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { asOwnersStart } from "../commands/begun-for-owner.ts";
 import { RunAttempt } from "./run-attempt.ts";

@@ -1,5 +1,6 @@
 import { call } from "@switchyard/bus/call";
-import { connectBus, type Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
+import { connectBus } from "@switchyard/bus/connect";
 import { connectionOf } from "@switchyard/bus/connection";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { getFile, putFile } from "@switchyard/contracts/files";

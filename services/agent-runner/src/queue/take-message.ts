@@ -1,4 +1,4 @@
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { forkRun } from "@switchyard/contracts/run-commands";
 import { startRun } from "@switchyard/contracts/runs";

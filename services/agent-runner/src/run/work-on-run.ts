@@ -1,4 +1,4 @@
-import type { Delivery, Outcome } from "@switchyard/bus/consume";
+import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishLive } from "@switchyard/bus/publish";
 import { inSpan } from "@switchyard/bus/tracing";
 import { runTokens } from "@switchyard/contracts/ids";

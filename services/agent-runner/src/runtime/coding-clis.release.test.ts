@@ -8,11 +8,8 @@ import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { findCodingClis, type CodingCli } from "../../test-fixtures/coding-clis.ts";
 import type { FoundCli } from "../../test-fixtures/installed-cli.ts";
-import {
-  startModelServer,
-  type ModelServer,
-  type ScriptedAnswer,
-} from "../../test-fixtures/model-server.ts";
+import { startModelServer, type ModelServer } from "../../test-fixtures/model-server.ts";
+import type { ScriptedAnswer } from "../../test-fixtures/scripted-answer.ts";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/peers.ts";
 import { startLab, type Lab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";

@@ -1,6 +1,7 @@
 import { inputOf } from "@switchyard/contracts/content-parts";
 import { randomBytes } from "node:crypto";
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { CallContext } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { sendToSession } from "@switchyard/contracts/sessions";

@@ -1,6 +1,6 @@
 import { until } from "@switchyard/local-servers/until";
 import { readEvents } from "@switchyard/bus/events";
-import type { Delivery } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { resumeRun } from "@switchyard/contracts/run-commands";
 import { proceedSession } from "@switchyard/contracts/sessions";
 import fc from "fast-check";

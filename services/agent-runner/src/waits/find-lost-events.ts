@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { lastMessageId, newestEventTime } from "@switchyard/bus/last-event";
 import type { Log } from "@switchyard/service/log";
 import { lastSeqOf } from "../events/last-seq.ts";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
 import { approvalDecided, approvalExpired } from "@switchyard/contracts/approval-events";
 import type { RunControls } from "../journal/run-controls.ts";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ParkedApproval } from "../journal/parked-runs.ts";

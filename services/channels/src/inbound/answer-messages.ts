@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { MAX_EVENT_TEXT, messageReceived } from "@switchyard/contracts/channel-events";

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { MAX_MESSAGE_TEXT } from "@switchyard/contracts/channels";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { noteInSession } from "@switchyard/contracts/session-delivery";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
 import type { Account, AccountBook } from "../accounts/account-book.ts";
 import { carryOut, claimMs, TakenOver, type CarryOutParts } from "./carry-out.ts";

@@ -1,5 +1,5 @@
 import { Role, type Message, type Part } from "@a2a-js/sdk";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { ContentParts } from "@switchyard/contracts/content-parts";
 import { runTokens } from "@switchyard/contracts/ids";

@@ -1,5 +1,5 @@
 import { inputText } from "@switchyard/contracts/input-text";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { RunInput, type RunDetail } from "@switchyard/contracts/runs";

@@ -1,5 +1,6 @@
-import { call, type CallOptions } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import { call } from "@switchyard/bus/call";
+import type { CallOptions } from "@switchyard/bus/call-options";
+import type { Bus } from "@switchyard/bus/bus";
 import { isError } from "@switchyard/contracts/errors";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { getRun } from "@switchyard/contracts/runs";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { subjectOf } from "@switchyard/contracts/define";
 import { ownerOfRun } from "@switchyard/contracts/ids";

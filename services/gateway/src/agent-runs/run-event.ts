@@ -1,4 +1,4 @@
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import * as events from "@switchyard/contracts/run-events";
 import type { Usage } from "@switchyard/contracts/runs";
 import type { z } from "zod";

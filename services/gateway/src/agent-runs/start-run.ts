@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getAgent } from "@switchyard/contracts/agents";
 import { fullRunId } from "@switchyard/contracts/ids";

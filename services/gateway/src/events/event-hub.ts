@@ -1,7 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
-import { readEvents, type StoredEvent } from "@switchyard/bus/events";
+import { readEvents } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { follow } from "@switchyard/bus/follow";
 import { runLive } from "@switchyard/contracts/run-events";
 import { eventSubjects } from "@switchyard/contracts/streams";

@@ -1,7 +1,8 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
-import { readEvents, type ReadEventsOptions, type StoredEvent } from "@switchyard/bus/events";
+import { readEvents } from "@switchyard/bus/events";
+import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/stored-event";
 import { approvalStates, listApprovals } from "@switchyard/contracts/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
 import { allContracts, isEvent } from "@switchyard/contracts/registry";

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { listChannelHooks } from "@switchyard/contracts/channels";
 
 /**

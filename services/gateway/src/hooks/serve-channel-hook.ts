@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { AccountId, ChannelName } from "@switchyard/contracts/channel-address";
 import { MAX_PROVIDER_REQUEST, receiveChannelRequest } from "@switchyard/contracts/channels";
 import { isError } from "@switchyard/contracts/errors";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fillTemplate, fillValue, TemplateError } from "@switchyard/contracts/pointer-template";

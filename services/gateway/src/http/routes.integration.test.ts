@@ -5,7 +5,8 @@ import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
-import { consume, type Delivery } from "@switchyard/bus/consume";
+import { consume } from "@switchyard/bus/consume";
+import type { Delivery } from "@switchyard/bus/delivery";
 import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {

@@ -1,5 +1,6 @@
-import { call, type CallOptions } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import { call } from "@switchyard/bus/call";
+import type { CallOptions } from "@switchyard/bus/call-options";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { refusalOf } from "@switchyard/contracts/user-roles";

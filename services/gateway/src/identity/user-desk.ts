@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
 import {
   closeUserSession,

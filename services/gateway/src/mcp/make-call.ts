@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { clientStructuredContent } from "@switchyard/contracts/client-tool";

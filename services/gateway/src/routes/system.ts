@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { discoverServices } from "@switchyard/bus/discovery";
 import { queueLags } from "@switchyard/bus/queue-lag";
 import { z } from "zod";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
-import type { StoredEvent } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { tokensOf } from "@switchyard/contracts/define";
 import { deliveryIdOf, type Subscription, type WebhookDelivery } from "./subscription-store.ts";

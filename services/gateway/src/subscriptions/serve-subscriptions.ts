@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { lastEventPlace } from "@switchyard/bus/last-event";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { changedMessage } from "@switchyard/contracts/if-version";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
 import { createEgressGuard, type PrivateHosts } from "@switchyard/service/network/egress-guard";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
 import { publishLive } from "@switchyard/bus/publish";
 import { callProgress } from "@switchyard/contracts/mcp-calls";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { cancelCallAt } from "@switchyard/contracts/mcp-calls";
 import { askHolder, type CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
 

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import {
   featuresChanged,

@@ -1,5 +1,6 @@
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
-import type { Handler, Service } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { failuresOf } from "@switchyard/contracts/errors";
 import * as contracts from "@switchyard/contracts/mcp-features";

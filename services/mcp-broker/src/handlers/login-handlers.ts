@@ -1,5 +1,6 @@
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { CallContext } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import type { ServerInfo } from "@switchyard/contracts/mcp-servers";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Service } from "@switchyard/bus/serve";
 import { askOwner, ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { unknownServer, type ServerPool } from "../connection/server-pool.ts";

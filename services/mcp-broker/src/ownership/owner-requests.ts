@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { serverLogs } from "@switchyard/contracts/mcp-servers";
 import { askOwner, ensureServer, type OwnerRequest } from "@switchyard/contracts/mcp-ownership";

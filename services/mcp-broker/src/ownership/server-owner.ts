@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { follow } from "@switchyard/bus/follow";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishLive } from "@switchyard/bus/publish";
 import type { Service } from "@switchyard/bus/serve";
 import { isSubjectToken } from "@switchyard/contracts/define";

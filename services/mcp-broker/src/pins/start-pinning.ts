@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprotocol/client";
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { completeModel } from "@switchyard/contracts/model-completion";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";

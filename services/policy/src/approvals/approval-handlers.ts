@@ -1,4 +1,5 @@
-import type { CallContext, Service } from "@switchyard/bus/serve";
+import type { CallContext } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import { admitCall as admitContract, settleCall } from "@switchyard/contracts/approval-admission";
 import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
 import type { CallContext as RunPart } from "@switchyard/contracts/call-context";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent, scheduleCommand } from "@switchyard/bus/publish";
 import {
   approvalConsumed,

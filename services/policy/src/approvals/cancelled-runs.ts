@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
 import { runCancelled } from "@switchyard/contracts/run-events";
 import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";

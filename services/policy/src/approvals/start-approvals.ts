@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { consume } from "@switchyard/bus/consume";
 import { follow } from "@switchyard/bus/follow";
 import type { Service } from "@switchyard/bus/serve";

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Service } from "@switchyard/bus/serve";
 import type { AuditedRecord } from "@switchyard/contracts/audit-queries";
 import { exportAudit, listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";

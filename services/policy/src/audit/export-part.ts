@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
 import type { AuditedRecord, AuditExportPart } from "@switchyard/contracts/audit-queries";
 import { exportAudit } from "@switchyard/contracts/audit-queries";

@@ -1,4 +1,4 @@
-import type { Handler } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
 import type { RecordedDecision, replayDecisions } from "@switchyard/contracts/policy-replay";
 import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-import type { Handler } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
 import type { explainPolicy } from "@switchyard/contracts/policy-explain";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { ServerFactsMemory } from "./server-facts-memory.ts";

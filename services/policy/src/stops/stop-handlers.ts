@@ -1,5 +1,5 @@
 import { isAdmin } from "@switchyard/contracts/user-roles";
-import type { Handler } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
   type listStops,

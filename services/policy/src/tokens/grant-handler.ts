@@ -1,4 +1,4 @@
-import type { Handler } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
 import type { grantRun } from "@switchyard/contracts/policy-grants";
 import {
   RUN_TOKEN_AUDIENCE,

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
 import type { StopList } from "../stops/stop-list.ts";
 import { createIdentify, type Identify, type RefusedToken } from "./identify.ts";

@@ -1,4 +1,5 @@
-import type { Handler, Service } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
+import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
 import {

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy-bundles";
 import type { Log } from "@switchyard/service/log";

@@ -1,4 +1,4 @@
-import type { Handler } from "@switchyard/bus/serve";
+import type { Handler } from "@switchyard/bus/handler";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { changedMessage } from "@switchyard/contracts/if-version";
 import { failuresOf } from "@switchyard/contracts/errors";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { hearSubject, readStream, type ForeignMessage } from "@switchyard/bus/foreign-messages";
 import type { Log } from "@switchyard/service/log";
 import { receiveMessage, skipMessages, type ReceiveParts } from "./receive-message.ts";

@@ -1,4 +1,4 @@
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import { beginRun } from "@switchyard/contracts/run-commands";
 import type { ScheduleJob } from "@switchyard/contracts/schedules";

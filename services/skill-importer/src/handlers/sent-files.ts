@@ -1,4 +1,4 @@
-import type { CallContext } from "@switchyard/bus/serve";
+import type { CallContext } from "@switchyard/bus/handler";
 import type {
   SentFile,
   sentArchive,

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { actForUser } from "@switchyard/contracts/user-tokens";

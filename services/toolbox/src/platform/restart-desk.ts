@@ -6,7 +6,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { sendToSession } from "@switchyard/contracts/sessions";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import type { Restartable } from "@switchyard/contracts/restarts";
 import type { Log } from "@switchyard/service/log";
 import type { ToolContext } from "../tool.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
-import type { Bus } from "@switchyard/bus/connect";
+import type { Bus } from "@switchyard/bus/bus";
 import { discoverReplicas } from "@switchyard/bus/discovery";
 import { tokensOf } from "@switchyard/contracts/define";
 import { isError, ServiceError } from "@switchyard/contracts/errors";

@@ -1,0 +1,6 @@
+/** How a command ended, and its output. */
+export interface YardResult {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}

@@ -1,0 +1,23 @@
+/** What the server says to one request, whichever protocol it came in. */
+export interface ScriptedAnswer {
+  /** Pieces of text. */
+  readonly text?: readonly string[];
+  /** `args` is the text that the model writes; a protocol without text arguments takes its JSON. */
+  readonly calls?: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly args: string;
+    /** Where the tool stands, for models that are offered tools in groups (Responses). */
+    readonly namespace?: string;
+  }[];
+  /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
+  readonly reasoning?: string;
+  /** The protocol's own reason for the answer's end; missing: derived from its parts. */
+  readonly finish?: string;
+  /** Tokens of the input that were cached. */
+  readonly cached?: number;
+  /** The connection breaks off before the answer's end. */
+  readonly isCut?: boolean;
+  /** The provider says in mid-answer that it cannot go on. */
+  readonly failsWith?: string;
+}
