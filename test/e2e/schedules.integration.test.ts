@@ -32,10 +32,7 @@ const [teamA, teamB] = await Promise.all([connect("team-a"), connect("team-b")])
 await lab.runner({ YARD_RUNNER_SLOTS: "32" });
 let scheduler = await startScheduler();
 
-interface SchedulerProcess {
-  readonly child: ChildProcess;
-  readonly exited: Promise<unknown>;
-}
+type SchedulerProcess = { readonly child: ChildProcess; readonly exited: Promise<unknown> };
 
 const job = (fields: Record<string, unknown> = {}) =>
   schedules.ScheduleJobInput.parse({

@@ -495,7 +495,6 @@ test("a missing consumer is reported once, and the work begins when it is there"
 
 test("a concurrency that cannot work is refused", async () => {
   const consumer = await queue("zero");
-  for (const concurrency of [0, -1, 1.5, Number.NaN]) {
+  for (const concurrency of [0, -1, 1.5, Number.NaN])
     await assert.rejects(worker(consumer, { concurrency }), RangeError);
-  }
 });
