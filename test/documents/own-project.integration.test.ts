@@ -45,7 +45,10 @@ const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
   [/^context|^log(?:in|out)|--server /, "changes what later ones talk to, or is elsewhere"],
   [/…|<id>/, "an id of another installation"],
   [/anthropic|^skills run/, "a model that answers without a plan"],
-  [/policies\/demo\.yaml|--from openclaw|--file a\.ndjson/, "a file of somebody else"],
+  [
+    /policies\/demo\.yaml|--from openclaw|--file (?:a\.ndjson|chart\.png)/,
+    "a file of somebody else",
+  ],
   [/^tools call memory_/, "what this project's policy denies"],
 ];
 

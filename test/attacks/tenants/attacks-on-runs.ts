@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
+import { getFile, putFile } from "@switchyard/contracts/files";
 import { resumeRun, forkRun, steerRun } from "@switchyard/contracts/run-commands";
 import { getRecording } from "@switchyard/contracts/run-recordings";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
@@ -18,6 +19,8 @@ import { refused, rejectionOf, type Attack, type Rows } from "./attack.ts";
 import { eventOf, send } from "./run-messages.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";
+
+const SECRET_FILE = { name: "secret.txt", base64: btoa("secret of team-a") };
 
 /** Starts a run as team-b and resolves to its final event. */
 async function startAsB(
@@ -99,6 +102,36 @@ export const attacksOnRuns: Rows = {
       run: async ({ teamB, victim }) => {
         for (const runId of [victim.done, nameIn(victim.done)])
           await refused(call(teamB, getRecording, { runId }), "unknown_run");
+      },
+    },
+  ],
+  [getFile.name]: [
+    {
+      title: "by the reference of team-a's file",
+      run: async ({ teamA, teamB }) => {
+        const { file } = await call(teamA, putFile, SECRET_FILE);
+        await refused(call(teamB, getFile, { ref: file.ref }), "unknown_file");
+      },
+    },
+    {
+      title: "as a part of the input of its own run",
+      run: async (world) => {
+        const { file } = await call(world.teamA, putFile, SECRET_FILE);
+        const body = { runId: `${TEAM_B}~reader`, input: [file] };
+        const { code } = await startAsB(world, "echo", body);
+        assert.equal(code, "unknown_file");
+      },
+    },
+  ],
+  [putFile.name]: [
+    {
+      title: "with team-a's name and bytes, which gives a file of its own",
+      run: async ({ teamA, teamB }) => {
+        const [theirs, own] = await Promise.all([
+          call(teamA, putFile, SECRET_FILE),
+          call(teamB, putFile, SECRET_FILE),
+        ]);
+        assert.notEqual(own.file.ref, theirs.file.ref);
       },
     },
   ],

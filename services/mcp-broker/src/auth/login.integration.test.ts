@@ -350,7 +350,7 @@ test("a login that fails names the document that was wrong, and no path of a val
     [{ client: { client_id: null } }, /registration endpoint .* has no client_id/],
     [
       { metadata: { token_endpoint: null } },
-      /oauth-authorization-server: it has no token_endpoint/,
+      /oauth-authorization-server: it has no "token_endpoint"/,
     ],
   ];
   for (const [way, named] of ways) {
