@@ -32,6 +32,7 @@ const TEXTS = [
   `ses-${"0".repeat(16)}`,
   `snd-${"0".repeat(32)}`,
   `in-${"0".repeat(32)}`,
+  `file-${"0".repeat(32)}`,
   `q-${"0".repeat(16)}`,
   `ses-${"0".repeat(26)}-0`,
   "text/plain",

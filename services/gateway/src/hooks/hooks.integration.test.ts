@@ -243,7 +243,7 @@ test("what is not signed, changed, too old or from the future starts nothing", a
 test("what is no hook, no JSON or larger than 1 MiB is refused with its reason", async () => {
   for (const name of ["nothing", "constructor", "plain%2f..", "..%2fplain"])
     assertProblem(await send(name, {}), [404, "unknown_hook"]);
-  assert.equal((await fetch(`${url}/hooks/plain`)).status, 404);
+  assert.equal((await fetch(`${url}/hooks/plain`)).status, 405);
   assertProblem(await send("plain", "{"), [400, "malformed_json"]);
   assertProblem(await send("plain", ""), [400, "malformed_json"]);
   assertProblem(await send("plain", "[".repeat(100)), [400, "json_too_complex"]);
