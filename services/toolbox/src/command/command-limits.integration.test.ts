@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { until } from "@switchyard/local-servers/until";
 import { testLimits } from "../../test-fixtures/test-limits.ts";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { createExecuteCommand } from "../tools/execute-command.ts";
@@ -162,3 +164,32 @@ test(
     assert.equal(works.structured["stdout"], "from a child\n", works.text);
   },
 );
+
+test(
+  "a command that is cancelled while its sandbox is set up does not begin and leaves no process behind",
+  { skip },
+  async () => {
+    const tool = await toolWith({});
+    const mark = `27182.${process.pid}`;
+    const marked = (): string[] =>
+      readdirSync("/proc").filter(
+        (entry) => /^\d+$/.test(entry) && commandLine(entry).includes(mark),
+      );
+    for (let delayMs = 0; delayMs < 30; delayMs += 2) {
+      const signal = AbortSignal.timeout(delayMs);
+      const ended = await tool
+        .run(tool.input.parse({ command: `sleep ${mark}` }), { ...context, signal })
+        .catch((error: unknown) => error);
+      assert.ok(ended !== undefined);
+    }
+    await until(marked, (pids) => pids.length === 0);
+  },
+);
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    return ""; // It has ended.
+  }
+}

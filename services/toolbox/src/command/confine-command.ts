@@ -2,6 +2,7 @@ import type { ChildProcess, StdioOptions } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { CommandLimits } from "./command-limits.ts";
 import type { ProcessCgroups } from "./process-cgroups.ts";
 import { sandboxUsage } from "./sandbox-usage.ts";
@@ -24,6 +25,8 @@ export const INFO_FD = 4;
 export const BLOCK_FD = 5;
 
 const LOOK_EVERY_MS = 200;
+/** The time in which a sandbox that has just been started reports its first process. */
+const SETUP_MS = 2_000;
 /** Commands go behind the services of the machine, for the processor and when memory ends. */
 const NICE = 10;
 const FIRST_TO_BE_KILLED = "1000";
@@ -58,6 +61,11 @@ export function putBehind(pid: number | undefined): void {
 export interface Confined {
   /** Returns the limit for which the kernel ended a process of the command; null when it did not. */
   exceeded(): "memory" | null;
+  /**
+   * Kills the first process of the sandbox, and with it all others. bwrap binds that process to its own life only when the sandbox is set up, so
+   * one that is killed earlier would leave it behind, and it would begin the command.
+   */
+  kill(): Promise<void>;
   release(): void;
 }
 
@@ -78,6 +86,9 @@ export function confine(
   for (const stream of [input, block]) stream?.on("error", () => undefined);
   if (filter !== null && input instanceof Writable) input.end(filter);
   let initPid: number | null = null;
+  let isEnding = false;
+  const reported = Promise.withResolvers<void>();
+  child.once("exit", () => reported.resolve());
   let group: ReturnType<ProcessCgroups["enter"]> | null = null;
   let text = "";
   info?.on("data", (chunk: Buffer) => {
@@ -85,6 +96,8 @@ export function confine(
     const found = /"child-pid":\s*(\d+)/.exec(text)?.[1];
     if (found === undefined || initPid !== null) return;
     initPid = Number(found);
+    reported.resolve();
+    if (isEnding) return;
     try {
       group = cgroups?.enter(initPid) ?? null;
     } catch (cause) {
@@ -100,9 +113,25 @@ export function confine(
   }, LOOK_EVERY_MS);
   return {
     exceeded: () => (group?.ranOutOfMemory() === true ? "memory" : null),
+    async kill() {
+      isEnding = true;
+      if (initPid === null)
+        await Promise.race([reported.promise, delay(SETUP_MS, undefined, { ref: false })]);
+      // Its parent is still there, so the id is not another process's.
+      if (initPid !== null && child.exitCode === null && child.signalCode === null)
+        killIfThere(initPid);
+    },
     release() {
       clearInterval(timer);
       void group?.leave();
     },
   };
+}
+
+function killIfThere(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }

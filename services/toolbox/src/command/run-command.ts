@@ -113,6 +113,7 @@ async function waitForEnd(
       });
     if (room !== null) leaveRoom = watchRoom(room, () => stopped.resolve("disk"));
     const ended = await Promise.race([exited.promise, stopped.promise]);
+    if (ended !== "itself") await confined?.kill();
     // SIGKILL without SIGTERM: the command would use the grace period to continue.
     if (isExceeded(ended)) child.kill("SIGKILL");
     // Processes that a command leaves in the background would outlive the call.
