@@ -32,7 +32,9 @@ test("everything is created once, and a second time changes nothing", async () =
   const made = await ensureStreams(bus);
   const expected = [
     ...allStreams.map((stream) => stream.name).filter((name) => name !== commandStream.name),
-    ...["", "_SERVICES", "_cli", "_auditor", "_me"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
+    ...["", "_SERVICES"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
+    "OBJ_YARD_FILES",
+    ...["_cli", "_auditor", "_me"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
     commandStream.name,
     ...allConsumers.map((consumer) => `${consumer.stream}/${consumer.name}`),
   ];
@@ -129,7 +131,7 @@ test("without a number of replicas, each stream keeps its own and a new one gets
   for (const name of [...allStreams.map((stream) => stream.name), "OBJ_YARD_PAYLOADS"])
     assert.equal((await streams.info(name)).config.num_replicas, 2, name);
   const fewer = await ensureStreams(admin, { replicas: 1 });
-  assert.deepEqual([fewer.updated.length, fewer.left], [9, [auditStream.name]]);
+  assert.deepEqual([fewer.updated.length, fewer.left], [10, [auditStream.name]]);
   assert.deepEqual((await ensureAudit(admin, { replicas: 1 })).updated, [auditStream.name]);
 });
 

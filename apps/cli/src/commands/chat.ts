@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { listAgents } from "@switchyard/contracts/agents";
@@ -99,7 +100,8 @@ function newKey(): string {
     .toISOString()
     .replaceAll(/[-:]|\..*$/g, "")
     .replace("T", "-");
-  return `${PREFIX}${at}-${process.pid.toString(36)}`;
+  // Not the id of the process: in containers all have the same.
+  return `${PREFIX}${at}-${randomBytes(3).toString("hex")}`;
 }
 
 /** One message: cards and questions go to stderr, the answer to stdout. */

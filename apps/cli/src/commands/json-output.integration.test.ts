@@ -77,7 +77,7 @@ write(
   JSON.stringify({ accounts: { telegram: { away: { caller: "cli", agent: "quick", config } } } }),
 );
 
-const dev = yardDev(["--json", "--project", project], env);
+const dev = yardDev(["--json", "--project", project, "--workspace", HOME], env);
 before(() => dev.printed("switchyard ready"));
 
 const tried = new Set<string>();

@@ -25,8 +25,8 @@ test("a run is not offered the tool agent when the policy denies all its calls, 
   const events = await lab.eventsUntil("alone", "finished");
   const denied = events.find(({ name }) => name === "tool-denied");
   assert.deepEqual(denied?.payload["decision"], DENIED);
-  assert.deepEqual(shownIn(0), ["ask_user", "wait"]);
-  assert.deepEqual(shownIn(1), ["ask_user", "wait"]);
+  assert.deepEqual(shownIn(0), ["read_result", "ask_user", "wait"]);
+  assert.deepEqual(shownIn(1), ["read_result", "ask_user", "wait"]);
 });
 
 test("a run is offered it when some of its calls may pass", async () => {
@@ -34,7 +34,7 @@ test("a run is offered it when some of its calls may pass", async () => {
   model.answer({ text: ["done"] });
   await lab.command("boss", { runId: "leading", input: "x" });
   await lab.eventsUntil("leading", "finished");
-  assert.deepEqual(shownIn(2), ["ask_user", "wait", "agent", "subagents"]);
+  assert.deepEqual(shownIn(2), ["read_result", "ask_user", "wait", "agent", "subagents"]);
 });
 
 /** The names of the tools that the n-th request to the model offered. */
