@@ -20,7 +20,7 @@ const GOAL = 0.97;
 const NARROW_WINDOW = 24_000;
 
 /**
- * How much of each request to a model is the unchanged beginning of the request before it, which providers read from their cache: the tools, then the
+ * Measures how much of each request to a model is the unchanged beginning of the request before it, which providers read from their cache: the tools, then the
  * messages with the system prompt. Everything is real but the provider, which records.
  */
 export async function benchCache({ stage }: Bench): Promise<Report> {

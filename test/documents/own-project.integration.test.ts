@@ -47,7 +47,7 @@ const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
   [/anthropic|^skills run/, "a model that answers without a plan"],
   [
     /policies\/demo\.yaml|--from openclaw|--file (?:a\.ndjson|chart\.png)/,
-    "a file of somebody else",
+    "a file of another project",
   ],
   [/^tools call memory_/, "what this project's policy denies"],
 ];

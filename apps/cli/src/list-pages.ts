@@ -1,3 +1,4 @@
+import { shellWord } from "./shell-word.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The options of a command that lists, a page at a time. */
@@ -21,11 +22,6 @@ export function isWhole({ cursor }: PageOptions, next: string | null): boolean {
 export function noteMore(terminal: Terminal, next: string | null): void {
   if (next !== null)
     terminal.note(
-      `there are more; the next page has the same options and --cursor ${quoted(next)}`,
+      `there are more; the next page has the same options and --cursor ${shellWord(next)}`,
     );
-}
-
-/** Quotes a cursor for a shell where it needs it. */
-function quoted(cursor: string): string {
-  return /^[\w:./~-]+$/.test(cursor) ? cursor : `'${cursor.replaceAll("'", "'\\''")}'`;
 }

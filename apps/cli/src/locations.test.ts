@@ -21,9 +21,9 @@ test("a chosen state directory holds everything", () => {
 
 test("each project has its own state, and its keys are not below it", () => {
   const env = { XDG_STATE_HOME: "/var/state" };
-  const [one, other] = ["/work/one/app", "/work/two/app"].map((path) => stateDirectory(env, path));
-  assert.equal(one?.path, "/work/one/app/.switchyard");
-  assert.equal(other?.path, "/work/two/app/.switchyard");
+  const [one, other] = ["/srv/one/app", "/srv/two/app"].map((path) => stateDirectory(env, path));
+  assert.equal(one?.path, "/srv/one/app/.switchyard");
+  assert.equal(other?.path, "/srv/two/app/.switchyard");
   assert.notEqual(one?.keys, other?.keys);
   assert.match(one?.keys ?? "", /^\/var\/state\/switchyard\/app-/);
 });
@@ -47,7 +47,7 @@ test("neither a home directory nor what only Git has is a project, and a variabl
   mkdirSync(join(home, ".switchyard"));
   mkdirSync(join(home, "code", ".git"), { recursive: true });
   assert.equal(projectAt(join(home, "code"), { HOME: home }), null);
-  assert.equal(projectAt(home, { HOME: home, YARD_PROJECT: "/work/app" }), "/work/app");
+  assert.equal(projectAt(home, { HOME: home, YARD_PROJECT: "/srv/app" }), "/srv/app");
 });
 
 test("the repository is no project, so that only the demo runs there", () => {

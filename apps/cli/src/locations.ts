@@ -82,7 +82,7 @@ export function stateDirectory(
   };
 }
 
-/** How a person calls `yard` from a directory: by its path, since nothing puts it on PATH. */
+/** The command by which a person calls `yard` from a directory: its path, since nothing puts it on PATH. */
 export function yardFrom(directory: string): string {
   const program = join(HOME, "yard");
   const path = relative(directory, program);

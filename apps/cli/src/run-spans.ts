@@ -23,7 +23,7 @@ export interface RunSpan {
   readonly kind: "step" | "call" | "wait";
   readonly step: number | null;
   readonly text: string;
-  /** How it ended; `open` when the events have no end. */
+  /** Its outcome; `open` when the events have no end. */
   readonly outcome: "done" | "error" | "denied" | "failed" | "open";
   /** From the start of the run, in milliseconds. */
   readonly offsetMs: number;

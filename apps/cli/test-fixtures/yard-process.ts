@@ -31,7 +31,7 @@ export function yardEnvironment(stateDir: string): NodeJS.ProcessEnv {
 
 /**
  * Runs one command to its end, without input in a process that has run others; with YARD_TEST_PROCESSES=1 each has its own.
- * What it prints with --json has to fit the command's schema.
+ * Its output with --json has to fit the command's schema.
  */
 export async function yard(
   args: readonly string[],

@@ -1,4 +1,4 @@
-/** How a command ended, and its output. */
+/** The exit code of a command, and its output. */
 export interface YardResult {
   readonly code: number | null;
   readonly stdout: string;

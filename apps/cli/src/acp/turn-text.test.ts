@@ -40,7 +40,7 @@ test("discards a text when the model request is retried", () => {
     text.live({ runId, step: 1, delta: "right" });
     text.complete(1, "right");
   });
-  assert.match(said, /^wrong\n\n\(The model is asked again[^)]*\)\n\nright$/);
+  assert.match(said, /^wrong\n\n\(The model is called again[^)]*\)\n\nright$/);
 });
 
 test("no chunk is white space alone, and texts are paragraphs", () => {

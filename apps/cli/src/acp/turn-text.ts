@@ -32,7 +32,7 @@ export class TurnText {
     }
     if (kind !== "reset-step") return this.#add(delta);
     if (this.#shown !== "")
-      this.paragraph("(The model is asked again; the text above does not count.)");
+      this.paragraph("(The model is called again; the text above does not count.)");
     this.#shown = "";
   }
 

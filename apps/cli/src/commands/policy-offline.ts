@@ -52,7 +52,7 @@ function coverageOf(
   };
 }
 
-/** How the rules of files would decide about a call, without budgets and stops, which only the service stores. */
+/** Explains how the rules of files would decide about a call, without budgets and stops, which only the service stores. */
 export async function explainFiles(path: string, question: Question): Promise<Explanation> {
   const { bundle, problems } = validate(splitTexts(await readPolicyFiles(path)));
   if (bundle === null) {

@@ -12,9 +12,9 @@ import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
+import { shellWord } from "../shell-word.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { run } from "./run.ts";
-import { quoted } from "./skills.ts";
 
 const DESCRIPTION_WIDTH = 70;
 
@@ -111,7 +111,7 @@ export async function runSkill(
 ): Promise<ExitCode> {
   const { words, agent, ...how } = options;
   // A run's input is never empty; a space is not an argument.
-  const line = words.map(quoted).join(" ") || " ";
+  const line = words.map(shellWord).join(" ") || " ";
   return run(terminal, agent, line, { ...how, skill: name, label: {} });
 }
 

@@ -14,6 +14,7 @@ import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printable, printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
+import { shellWord } from "../shell-word.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /** The importer's refusal of a directory outside its roots has no details; a mistyped one is the likelier reason. */
@@ -137,18 +138,14 @@ export async function render(
   { words, json }: { words: readonly string[]; json?: true },
 ): Promise<void> {
   const rendered = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { renderSkill }).renderSkill({ name, arguments: words.map(quoted).join(" ") }),
+    // The shell took the quotes away; the importer splits the line again and must find the same words.
+    client(bus, { renderSkill }).renderSkill({ name, arguments: words.map(shellWord).join(" ") }),
   );
   if (json) return writeJson(terminal, rendered);
   for (const warning of rendered.warnings) {
     terminal.note(`${terminal.paintNote("yellow", "warning:")} ${printableLine(warning)}`);
   }
   terminal.out(printable(rendered.text));
-}
-
-/** The shell took the quotes away; the importer splits the line again and must find the same words. */
-export function quoted(word: string): string {
-  return /^[\w./:@%+=,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A finding as one line, with its position. */

@@ -23,7 +23,7 @@ export function readyBlock(facts: {
   /** The agent to try, or null when there is none. */
   agent: string | null;
   http: HttpAccess | null;
-  /** Where the person is: commands find the project that they are in. */
+  /** The working directory of the person: commands find the project that they are in. */
   cwd: string;
 }): string[] {
   const { record, servers, defaultModel, agent, http, cwd } = facts;

@@ -20,7 +20,7 @@ const ModelsFile = z.looseObject({
 });
 type Provider = NonNullable<z.infer<typeof ModelsFile>["providers"]>[string];
 
-/** Where a provider's key is searched for when its entry does not name it. The runner's README has the list. */
+/** The variables that hold a provider's key when its entry names none. The runner's README has the list. */
 const USUAL_VARIABLES = new Map([
   ["anthropic", "ANTHROPIC_API_KEY"],
   ["openai", "OPENAI_API_KEY"],
