@@ -17,6 +17,8 @@ export interface Seals {
 }
 
 const LOOK_MS = 5_000;
+/** Until there is a seal: an audit without one proves nothing, so a new installation has one as soon as the first heads are written. */
+const FIRST_LOOK_MS = 200;
 const SEAL_EVERY_MS = 60_000;
 /** A chain that grew by so many records is sealed before the minute is over. */
 const SEAL_AFTER_RECORDS = 10_000;
@@ -73,13 +75,21 @@ export function startSeals(parts: {
     }
   };
 
-  looking = lookSafely();
-  const timer = setInterval(() => {
-    looking = looking.then(() => lookSafely());
-  }, LOOK_MS).unref();
+  let timer: NodeJS.Timeout | undefined;
+  let isStopping = false;
+  const lookAgain = async (): Promise<void> => {
+    await lookSafely();
+    if (isStopping) return;
+    const waitMs = sealedAt === Number.NEGATIVE_INFINITY ? FIRST_LOOK_MS : LOOK_MS;
+    timer = setTimeout(() => {
+      looking = lookAgain();
+    }, waitMs).unref();
+  };
+  looking = lookAgain();
   return {
     async stop() {
-      clearInterval(timer);
+      isStopping = true;
+      clearTimeout(timer);
       await looking;
       await lookSafely(true);
     },
