@@ -339,7 +339,8 @@ test(
     await page.locator("main:focus").waitFor();
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill(runId.slice("cli~".length));
-    await page.getByRole("option").filter({ hasText: "run" }).first().waitFor();
+    // The list of before the typing has the view "Runs".
+    await page.getByRole("option", { selected: true }).filter({ hasText: /^run / }).waitFor();
     await page.keyboard.press("Enter");
     await page.waitForURL(new RegExp(`/runs/${runId}$`));
     await page.locator("h1:focus").waitFor();
