@@ -18,8 +18,7 @@ const Input = z.strictObject({
   offset: z.int().nonnegative().default(0).describe("Byte of the page's text to begin at"),
 });
 
-export function createWebFetch(guard: EgressGuard): Tool<typeof Input> {
-  const html = createHtmlTexts();
+export function createWebFetch(guard: EgressGuard, html = createHtmlTexts()): Tool<typeof Input> {
   return defineTool({
     name: "web_fetch",
     description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there. A redirect to another host is told, not followed.`,

@@ -33,7 +33,7 @@ interface Job {
  * Converts in threads: a few bytes of HTML (`<td colspan=100000>`) can take minutes, which would block this process. Each caller
  * has one page in progress, and callers take turns, so many slow pages of one caller delay others no longer than one.
  */
-export function createHtmlTexts(): HtmlTexts {
+export function createHtmlTexts({ deadlineMs = DEADLINE_MS } = {}): HtmlTexts {
   /** The jobs by caller, in the order of their turns. */
   const waiting = new Map<string, Job[]>();
   const inWork = new Set<string>();
@@ -49,7 +49,7 @@ export function createHtmlTexts(): HtmlTexts {
 
   async function work(caller: string, job: Job): Promise<void> {
     inWork.add(caller);
-    await convert(job).then(job.done.resolve, job.done.reject);
+    await convert(job, deadlineMs).then(job.done.resolve, job.done.reject);
     inWork.delete(caller);
     const left = waiting.get(caller) ?? [];
     // Queued behind callers that came meanwhile.
@@ -70,17 +70,17 @@ export function createHtmlTexts(): HtmlTexts {
   };
 }
 
-async function convert({ html, signal }: Job): Promise<string> {
+async function convert({ html, signal }: Job, limitMs: number): Promise<string> {
   const answer = await doInThread<HtmlAnswer>({
     file: WORKER,
     data: html,
-    limitMs: DEADLINE_MS,
+    limitMs,
     maxHeapMb: MAX_HEAP_MB,
     signal,
   });
   if (answer === null)
     throw new ToolError(
-      `The page cannot be turned into text within ${DEADLINE_MS} ms and ${MAX_HEAP_MB} MB of memory.`,
+      `The page cannot be turned into text within ${limitMs} ms and ${MAX_HEAP_MB} MB of memory.`,
     );
   if (answer.text === null)
     throw new ToolError("The page cannot be turned into text: its layout is too large.");
