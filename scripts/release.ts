@@ -4,26 +4,26 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { stringify } from "yaml";
 import { billOfMaterials } from "./release/bill-of-materials.ts";
-import { clientPackage } from "./release/client-package.ts";
+import { npmPackages } from "./release/npm-packages.ts";
 import { pushImages } from "./release/push-images.ts";
 
 /**
  * Builds and pushes the images, and writes what an installation needs of them into a folder: `values.yaml` of the chart with their digests,
  * `sbom.cdx.json` (CycloneDX), and `images.json`, which lists what they were built from. With `--sbom` only the bill of materials, on standard output;
- * with `--client` only the package of `libs/client`, in the folder `client`, for `npm publish`.
+ * with `--packages` only the packages for `npm publish`, as tarballs with their checksums. See `docs/release.md`.
  *
  *   node scripts/release.ts REPOSITORY VERSION [--platforms linux/amd64,linux/arm64] [--dir FOLDER]
  *   node scripts/release.ts --sbom
- *   node scripts/release.ts --client [--dir FOLDER]
+ *   node scripts/release.ts --packages [--dir FOLDER]
  */
 const USAGE =
-  "usage: node scripts/release.ts REPOSITORY VERSION [--platforms linux/amd64,linux/arm64] [--dir FOLDER] | --sbom | --client";
+  "usage: node scripts/release.ts REPOSITORY VERSION [--platforms linux/amd64,linux/arm64] [--dir FOLDER] | --sbom | --packages";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
     sbom: { type: "boolean", default: false },
-    client: { type: "boolean", default: false },
+    packages: { type: "boolean", default: false },
     platforms: { type: "string", default: "linux/amd64,linux/arm64" },
     dir: { type: "string", default: "release" },
   },
@@ -31,7 +31,7 @@ const { values, positionals } = parseArgs({
 const [repository, version] = positionals;
 
 if (values.sbom) console.log(JSON.stringify(await billOfMaterials(root), null, 2));
-else if (values.client) await clientPackage(root, join(values.dir, "client"));
+else if (values.packages) for (const file of await npmPackages(root, values.dir)) console.log(file);
 else if (repository === undefined || version === undefined || positionals.length > 2) {
   console.error(USAGE);
   process.exitCode = 2;

@@ -20,9 +20,10 @@ const SOURCES = [
 
 /**
  * Returns the folder of a build of the current sources. Builds, in about a second, unless the build exists. Any number of processes
- * may call it at once. Rejects with Vite's messages about the sources.
+ * may call it at once. A package of npm has a build and no sources. Rejects with Vite's messages about the sources.
  */
 export async function builtConsole(onBuild: () => void = () => {}): Promise<string> {
+  if (existsSync(join(BUILDS, "index.html"))) return BUILDS;
   const directory = join(BUILDS, await digestOfSources());
   if (existsSync(join(directory, "index.html"))) return directory;
   onBuild();

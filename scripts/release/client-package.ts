@@ -8,7 +8,7 @@ const PLATFORM = ["--target", "es2022", "--lib", "es2024,dom,dom.asynciterable",
 
 /**
  * Writes `libs/client` into a folder as `npm publish` takes it: JavaScript and types, as Node.js reads no TypeScript of a package, and with the exports
- * that go with them. Rejects with what the compiler says.
+ * that go with them, of which the first is the client itself. Rejects with what the compiler says.
  */
 export async function clientPackage(root: string, folder: string): Promise<void> {
   const source = join(root, "libs/client");
@@ -33,7 +33,11 @@ export async function clientPackage(root: string, folder: string): Promise<void>
     throw new Error(`libs/client does not compile: ${error.stdout ?? error.message}`);
   });
   const own = JSON.parse(await readFile(join(source, "package.json"), "utf8")) as object;
-  const published = { ...own, exports: { "./*": "./*.js" }, engines: { node: ">=20" } };
+  const published = {
+    ...own,
+    exports: { ".": "./client.js", "./*": "./*.js" },
+    engines: { node: ">=20" },
+  };
   await writeFile(join(folder, "package.json"), `${JSON.stringify(published, null, 2)}\n`);
   await copyFile(join(source, "README.md"), join(folder, "README.md"));
   await copyFile(join(root, "LICENSE"), join(folder, "LICENSE"));

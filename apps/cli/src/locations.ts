@@ -1,12 +1,15 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "./shell-word.ts";
 
-/** The directory of the repository, where services, examples and node_modules are. */
+/** The directory of the repository, or of the package of npm, where services and examples are. */
 export const HOME = fileURLToPath(new URL("../../..", import.meta.url)).replace(/\/$/, "");
+
+/** True where npm has installed it. Nothing is written there: another person may own it, and an update removes it. */
+export const IS_INSTALLED = HOME.includes(`${sep}node_modules${sep}`);
 
 /** The files that `yard dev` keeps: data, keys, chosen ports, and the record of the running instance. */
 export interface StateDirectory {
@@ -55,7 +58,7 @@ function isProject(directory: string): boolean {
 
 /**
  * The state of a project: by default of the one that the working directory is in, outside of every project that of the demo. It is `.switchyard`
- * in the project, `.yard` of the repository for the demo, or what YARD_STATE_DIR names. Only there are the keys with the rest: a
+ * in the project, for the demo `.yard` of the repository or `demo` in the person's own state directory, or what YARD_STATE_DIR names. Only there are the keys with the rest: a
  * project may be the workspace that agents read, so its keys are in the person's own state directory (decision 007).
  */
 export function stateDirectory(
@@ -65,7 +68,11 @@ export function stateDirectory(
   const chosen = env["YARD_STATE_DIR"];
   const isChosen = chosen !== undefined && chosen !== "";
   const root = project === null || project === DEMO_PROJECT ? HOME : project;
-  const path = isChosen ? resolve(chosen) : join(root, root === HOME ? ".yard" : STATE_FOLDER);
+  const path = isChosen
+    ? resolve(chosen)
+    : root === HOME
+      ? demoState(env)
+      : join(root, STATE_FOLDER);
   const own = isChosen ? path : join(privateDirectory(env), privateName(root));
   const keys = join(own, "keys");
   return {
@@ -82,8 +89,14 @@ export function stateDirectory(
   };
 }
 
-/** The command by which a person calls `yard` from a directory: its path, since nothing puts it on PATH. */
+function demoState(env: NodeJS.ProcessEnv): string {
+  return IS_INSTALLED ? join(privateDirectory(env), "demo") : join(HOME, ".yard");
+}
+
+/** The command by which a person calls `yard` from a directory: its path in a clone, since nothing puts it on PATH. */
 export function yardFrom(directory: string): string {
+  // Without the scope npx would run a stranger's package where ours is not installed.
+  if (IS_INSTALLED) return "npx @switchyard/yard";
   const program = join(HOME, "yard");
   const path = relative(directory, program);
   const isNear = !/^(?:\.\.\/){3}/.test(path);

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
 import { seedFile } from "../nkey-seed.ts";
 import { HOME } from "../locations.ts";
@@ -21,6 +22,8 @@ export interface ServicePlanOptions extends PlannedOptions {
 const DRAIN_MS = 10_000;
 /** Name of the process with all services. */
 export const TOGETHER = "switchyard";
+/** Compiled where npm has installed it. */
+const MAIN = `main${extname(fileURLToPath(import.meta.url))}`;
 /** Placeholder for the user of each service: see `forUser` of libs/service. */
 const EACH_USER = "{user}";
 
@@ -51,7 +54,7 @@ function isRunner({ user }: Planned): boolean {
 function processOf(options: ServicePlanOptions, one: Planned): ServiceSpec {
   return {
     name: one.name,
-    entry: join(HOME, "services", one.directory, "src", "main.ts"),
+    entry: join(HOME, "services", one.directory, "src", MAIN),
     cwd: options.workspace,
     env: { ...basics(options.env), ...one.passed, ...one.own, ...everyProcess(options, one.user) },
   };
@@ -61,7 +64,7 @@ function processOf(options: ServicePlanOptions, one: Planned): ServiceSpec {
 function together(options: ServicePlanOptions, services: readonly Planned[]): ServiceSpec {
   return {
     name: TOGETHER,
-    entry: join(HOME, "apps", "switchyard", "src", "main.ts"),
+    entry: join(HOME, "apps", "switchyard", "src", MAIN),
     cwd: options.workspace,
     env: Object.assign(
       basics(options.env),

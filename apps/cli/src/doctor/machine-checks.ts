@@ -4,7 +4,7 @@ import { resolveServer } from "@switchyard/local-servers/resolve";
 import { resolveBubblewrap } from "@switchyard/local-servers/resolve-bubblewrap";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { findRunningInstance } from "../instance-record.ts";
-import { HOME, type StateDirectory } from "../locations.ts";
+import { HOME, IS_INSTALLED, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 import { checkMcpFile } from "./mcp-file-check.ts";
 import { checkTriggers } from "./triggers-check.ts";
@@ -54,6 +54,7 @@ export function checkNode(version: string): Check {
 }
 
 async function checkDependencies(): Promise<Check> {
+  if (IS_INSTALLED) return ok("dependencies", "npm installed them with the package");
   const fix = "install them: npm ci";
   return checked("dependencies", fix, async () => {
     const lock = await stat(join(HOME, "package-lock.json"));

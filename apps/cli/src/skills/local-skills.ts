@@ -16,7 +16,7 @@ export interface LocalSkill {
 const SKILL_FILES = new Set(["SKILL.md", "skill.md", "skills.md"]);
 /** The former format: a skill only where no other is, and outside of every skill. */
 const LEGACY_FILES = new Set(["skill.json", "prompt.md"]);
-const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
+const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard", ".switchyard"]);
 /** The same limits as the importer's, which checks again. */
 const LIMITS = { files: 200, fileBytes: 1024 * 1024, bytes: 8 * 1024 * 1024, levels: 32 };
 

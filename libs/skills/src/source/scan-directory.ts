@@ -35,7 +35,7 @@ const MAX_DIRECTORIES = 10_000;
 const AT_ONCE = 16;
 /** How many of the items left out are named. */
 const NAMED = 5;
-const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard"]);
+const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard", ".switchyard"]);
 const SPELT_LIKE_A_SKILL = /^skills?\.md$/i;
 /** Directories whose entries are skills and agents, or links to some. */
 const LISTS = new Set(["skills", "agents"]);

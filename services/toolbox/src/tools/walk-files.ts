@@ -10,8 +10,8 @@ export interface FoundEntry {
   readonly kind: "file" | "directory" | "link" | "other" | "unread";
 }
 
-/** Directories that a walk does not enter, since they are rarely wanted and often huge. */
-const NOT_ENTERED = new Set([".git", "node_modules"]);
+/** Directories that a walk does not enter, since they are rarely wanted and often huge; the last two hold the state of `yard dev`. */
+const NOT_ENTERED = new Set([".git", "node_modules", ".yard", ".switchyard"]);
 const MAX_DEPTH = 32;
 
 /**
