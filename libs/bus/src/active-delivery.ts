@@ -19,7 +19,7 @@ import type { Receipt } from "./receipt.ts";
 import { retryDelayMs } from "./retry-delay.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
 
-/** How often a failed renewal is retried between two regular ones. */
+/** The number of retries of a failed renewal between two regular ones. */
 const RETRIES = 4;
 
 /** One message in progress: renews it while the handler runs, then reports the outcome to the queue. */
@@ -36,7 +36,7 @@ export class ActiveDelivery implements Work {
   /** True when the message is no longer renewed. */
   #isEnded = false;
   #renewals: NodeJS.Timeout | null = null;
-  /** When the last successful renewal was requested, by a monotonic clock. */
+  /** The time of the request for the last successful renewal, by a monotonic clock. */
   #keptAt = performance.now();
   #hasFailed = false;
 

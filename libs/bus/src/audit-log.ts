@@ -38,8 +38,8 @@ const BATCH_BYTES = 8 * 1024 * 1024;
 const NOTHING_THERE = 404;
 
 /**
- * Where the audit begins and ends now. Rejects with a ServiceError when the stream is missing or
- * may not be read: only the users `auditor` and `admin` may.
+ * Returns the first and the last sequence of the audit. Rejects with a ServiceError when the stream is missing or may not be read:
+ * only the users `auditor` and `admin` may.
  */
 export async function auditBounds(bus: Bus): Promise<AuditBounds> {
   return orUnavailable(connectionOf(bus), async ({ nc }) => {
@@ -51,7 +51,7 @@ export async function auditBounds(bus: Bus): Promise<AuditBounds> {
   });
 }
 
-/** How full the stream is, from 0 to 1. Rejects with a ServiceError; every user that may write to the audit may call it. */
+/** Returns the used share of the stream, from 0 to 1. Rejects with a ServiceError; every user that may write to the audit may call it. */
 export async function auditFill(bus: Bus): Promise<number> {
   return orUnavailable(connectionOf(bus), async ({ nc }) => {
     const manager = await jetstreamManager(nc, { checkAPI: false });

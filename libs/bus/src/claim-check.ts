@@ -23,7 +23,7 @@ import type { ReplyInbox } from "./reply-inbox.ts";
 import type { StoreWatch } from "./store-watch.ts";
 import { isLargerThan, parseObject } from "./wire.ts";
 
-/** Where a payload is stored that was too large for its message. */
+/** The location of a payload that was too large for its message. */
 export interface ClaimReference {
   readonly bucket: string;
   readonly name: string;

@@ -36,7 +36,7 @@ export interface DeliveryFacts {
   /** 1 at the first delivery. */
   readonly deliveryCount: number;
   readonly messageId: string | null;
-  /** When the stream stored it. */
+  /** The time at which the stream stored the message. */
   readonly publishedAt: Date;
   /**
    * Taken before its turn, because its lane has less in progress than others. The queue delivers the message in its turn, too, to any

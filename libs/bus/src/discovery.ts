@@ -52,7 +52,7 @@ const QUIET_MS = 300;
 const QUIET_AFTER_ALL_MS = 40;
 const NANOS_PER_MS = 1_000_000;
 
-/** How long a discovery waits, and for which services. */
+/** The duration of a discovery, and the services that it waits for. */
 export interface Discovery {
   /** The whole time, in milliseconds. Default 1,000. */
   readonly timeoutMs?: number;

@@ -9,7 +9,7 @@ import { jetStreamError, type ApiError } from "./infrastructure-errors.ts";
 import { randomHex } from "./random-hex.ts";
 import { parseObject } from "./wire.ts";
 
-/** Where a consumer begins: at a sequence of the stream, at a time by the server's clock, or behind what is stored now. */
+/** The start of a consumer: a sequence of the stream, a time by the server's clock, or the end of what is stored now. */
 export type EventStart = { readonly sequence: number } | { readonly timeMs: number } | "now";
 
 /** A consumer of events that the server made for one reader. */

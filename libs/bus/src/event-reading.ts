@@ -8,7 +8,7 @@ import { deleteEventConsumer, makeEventConsumer, type EventConsumer } from "./ev
 import { hasPassed, type EventPlace } from "./event-place.ts";
 import { PullLoop } from "./pull-loop.ts";
 
-/** Where a reading begins: behind what is stored now, at a sequence, or behind an event that its reader received. */
+/** The start of a reading: the end of what is stored now, a sequence, or the position behind an event that its reader received. */
 export type ReadingStart = "now" | { readonly sequence: number } | { readonly after: EventPlace };
 
 export interface Reading {

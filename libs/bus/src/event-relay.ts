@@ -63,7 +63,7 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
   #sent: Relayed<E>[] = [];
   #isBusy = false;
   #attempt = 0;
-  /** How long nothing is sent, in milliseconds. */
+  /** The pause during which nothing is sent, in milliseconds. */
   #restMs = 0;
 
   constructor(bus: Bus, options: EventRelayOptions) {

@@ -17,7 +17,7 @@ interface Lane {
 const COMPETES_MS = 100;
 /** Work in progress for longer waits for something else than a processor, and no longer counts. */
 const COUNTED_MS = 25;
-/** How often the counted work is rechecked, while other work waits. */
+/** The interval at which the counted work is rechecked while other work waits. */
 const LOOK_MS = 5;
 
 /**

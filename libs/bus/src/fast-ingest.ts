@@ -69,7 +69,10 @@ export class FastIngest implements Expirable {
   #batch: Batch | null = null;
   #isSubscribed = false;
   #isTimed = false;
-  /** When a message was last sent to a server that had answered all before, or was stored; in milliseconds of a monotonic clock. */
+  /**
+   * The last time at which a message was stored, or was sent to a server that had answered all before; in milliseconds of a monotonic
+   * clock.
+   */
   #progressAt = 0;
 
   constructor(connection: Connection, listener: IngestListener) {

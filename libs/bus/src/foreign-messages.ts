@@ -54,7 +54,7 @@ export interface ReadStreamOptions {
   /** The durable consumer, which all replicas share; it is made here, and the server removes it after 30 days without a reader. */
   readonly consumer: string;
   readonly subject: string;
-  /** Where a new consumer begins: behind what is stored, or at the beginning. */
+  /** The start of a new consumer: behind what is stored, or at the beginning. */
   readonly from: "new" | "all";
   /** Messages that are delivered and not done, of all replicas together. */
   readonly atOnce: number;
@@ -66,7 +66,7 @@ export interface ReadStreamOptions {
 
 const CREATE_TIMEOUT_MS = 5_000;
 const CREATE_RETRY_MS = 5_000;
-/** How long messages of a process that died wait: longer than it takes to record one. */
+/** Messages of a process that died are redelivered after this time, which is longer than it takes to record one. */
 const ACK_WAIT_MS = 10_000;
 const ACK_TIMEOUT_MS = 5_000;
 const FAILED_RETRY_MS = 2_000;

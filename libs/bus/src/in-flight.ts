@@ -6,7 +6,7 @@ export interface Work {
   abort(): void;
 }
 
-/** How long aborted work may take to end, in milliseconds. */
+/** The time within which aborted work has to end, in milliseconds. */
 const ABORT_GRACE_MS = 500;
 
 /** The set of running work that a drain has to wait for. */

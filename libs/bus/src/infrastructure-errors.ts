@@ -160,7 +160,7 @@ export function isStreamFull(error: unknown): boolean {
   return data.errCode === STORE_FAILED || data.errCode === INSUFFICIENT_RESOURCES;
 }
 
-/** The one mapping from the errors of the NATS client to the standard codes. Any other error is a fault and stays unchanged. */
+/** Maps the errors of the NATS client to the standard codes; no other function does. Any other error is a fault and stays unchanged. */
 export function infrastructureError(error: unknown, user: string, subject: string): unknown {
   if (error instanceof ServiceError) return error;
   if (error instanceof RequestError && error.cause !== undefined) {

@@ -7,13 +7,13 @@ export interface Lane {
   readonly filter: string;
   /** Messages before this position were delivered or looked at. */
   from: number;
-  /** How many of its messages this process has in progress. */
+  /** The number of its messages that this process has in progress. */
   inWork: number;
   /** Grows with each message that was taken. */
   servedAt: number;
   /** False when nothing more was found in it. */
   mayWait: boolean;
-  /** When a message of it was last announced, in milliseconds, if none was taken since; else -Infinity. */
+  /** The time at which a message of it was last announced, in milliseconds, if none was taken since; else -Infinity. */
   heardAt: number;
 }
 

@@ -34,13 +34,16 @@ export async function lastEventPlace(bus: Bus): Promise<EventPlace> {
   }
 }
 
-/** When the oldest event in the stream was stored; null when there is none. Rejects with a ServiceError. */
+/** Returns the time at which the oldest event in the stream was stored; null when there is none. Rejects with a ServiceError. */
 export async function oldestEventTime(bus: Bus): Promise<Date | null> {
   const found = await storedMessage(bus, STREAM_NAMES.events, { seq: 1, next_by_subj: ">" });
   return found === null ? null : new Date(found.timestamp);
 }
 
-/** When the newest event in the stream was stored, by the server's clock; null when there is none. Rejects with a ServiceError. */
+/**
+ * Returns the time at which the newest event in the stream was stored, by the server's clock; null when there is none. Rejects with a
+ * ServiceError.
+ */
 export async function newestEventTime(bus: Bus): Promise<Date | null> {
   const found = await lastMessage(bus, STREAM_NAMES.events, ">");
   return found === null ? null : new Date(found.timestamp);

@@ -161,7 +161,7 @@ test("a reading behind the last event ends at once, and continues with one reque
   const { nc } = connectionOf(await testBus(nats, "watcher"));
   const watch = nc.subscribe("$JS.API.CONSUMER.CREATE.>", {
     callback: (_error, message) => {
-      // When a name is in use, the same request is repeated with another one.
+      // The client repeats a request whose name is in use with another name.
       const { config } = message.json<{ config: { description: string } }>();
       made.add(config.description);
     },

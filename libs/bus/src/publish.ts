@@ -28,7 +28,7 @@ export interface PublishOptions extends Correlation {
 
 /** Exported for this package only. */
 export const PUBLISH_TIMEOUT_MS = 5_000;
-/** How long a due message waits for the work queue to fetch it. */
+/** A due message waits this long for the work queue to fetch it. */
 const DUE_TTL = "24h";
 
 /**

@@ -26,7 +26,7 @@ export interface StreamLag {
 
 const NOT_FOUND = new Set([10_014, 10_059]);
 
-/** How long each stream and its work queues are; missing ones are left out. Rejects with a ServiceError. */
+/** Returns the length of each stream and of its work queues; missing ones are left out. Rejects with a ServiceError. */
 export async function queueLags(bus: Bus): Promise<StreamLag[]> {
   const { nc, user } = connectionOf(bus);
   try {

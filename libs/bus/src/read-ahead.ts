@@ -34,12 +34,12 @@ export type InTurn =
 
 const NOTHING_TO_DO = (): void => {};
 
-/** How old the list of waiting messages may be. */
+/** The maximum age of the list of waiting messages. */
 const FRESH_MS = 100;
 /** With more subjects than these, only those of callers are listed: there may be many ids of runs. */
 const MAX_LISTED = 500;
 const TROUBLE_PAUSE_MS = 5_000;
-/** How many early messages are remembered. One that is forgotten is handled once more. */
+/** The number of early messages that are remembered. A forgotten one is handled once more. */
 const MAX_REMEMBERED = 10_000;
 const HOLDER_DIGITS = 16;
 /** A command is received when it is sent, and reaches the queue after it came through its sender's stream. */
@@ -61,7 +61,7 @@ export class ReadAhead implements ConnectionListener {
   #hasBacklog = false;
   #lastDelivered = 0;
   #refreshedAt = -Infinity;
-  /** How many subjects the stream had at the last query. */
+  /** The number of subjects in the stream at the last query. */
   #storedSubjects = 0;
   #pausedUntil = -Infinity;
   #isTroubled = false;

@@ -1,7 +1,7 @@
 /** The position of a value in a {@link Roster}. */
 export interface Seat<T> {
   readonly value: T;
-  /** How many came before it. */
+  /** The number of those that came before it. */
   readonly arrival: number;
   /** Changes when others leave. */
   at: number;

@@ -10,7 +10,7 @@ const ATTEMPT_MS = 10_000;
 const FORGET_MS = 60_000;
 
 interface Silence {
-  /** When an attempt is due; while one is under way, when the next one is due if that one never ends. */
+  /** The time of the next attempt; while one is under way, the time of the next if that one never ends. */
   nextAt: number;
   triedAt: number;
 }

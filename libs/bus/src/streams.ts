@@ -218,7 +218,7 @@ async function resumeSources(manager: JetStreamManager, config: StreamConfig): P
   await manager.streams.update(config.name, config);
 }
 
-/** How a new stream writes. Streams are not compared by it: an existing one keeps its mode. */
+/** Returns the write mode of a new stream. Streams are not compared by it: an existing one keeps its mode. */
 function persistenceOf({ name, num_replicas = 1 }: WantedStream): Partial<StreamConfig> {
   const isBehind = allStreams.some(
     (stream) => stream.name === name && stream.writesBehind === true,

@@ -10,7 +10,7 @@ const MOST_WAITING = 1_024;
  */
 export class TurnPacer {
   readonly #waiting: (() => void)[] = [];
-  /** How many of this turn have begun. */
+  /** The number of operations of this turn that have begun. */
   #begun = 0;
   #isTurning = false;
 

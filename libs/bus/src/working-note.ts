@@ -9,8 +9,8 @@ export const WORKING = ".working";
 export const NOTE_EVERY_MS = 2_000;
 
 /**
- * How often a caller checks, in milliseconds. Checks are counted and not timed: a caller that was frozen itself has received nothing
- * either.
+ * The interval at which a caller checks, in milliseconds. Checks are counted and not timed: a caller that was frozen itself has
+ * received nothing either.
  */
 export const LOOK_EVERY_MS = 1_000;
 
