@@ -8,7 +8,7 @@ import { RunToken } from "./run-token.ts";
 /** Room for memories in a system prompt, in bytes: the least that is of use, and the most that is sensible. */
 export const MEMORY_ROOM = { least: 256, most: 32_768 } as const;
 
-/** How many memories are read, the first by name. */
+/** The number of memories that are read, the first by name. */
 export const MAX_RECALLED = 64;
 
 export const RecalledMemory = z.object({
@@ -35,7 +35,7 @@ export const recallMemory = rpc({
   reply: z.object({
     /** Sorted by name. */
     memories: z.array(RecalledMemory).max(MAX_RECALLED),
-    /** How many names there are, those that are not in the list included. */
+    /** The number of all names, those that are not in the list included. */
     kept: z.int().nonnegative(),
     /** The reason why the run may not even read the names; null when it may. */
     refused: z.string().nullable(),

@@ -25,7 +25,7 @@ export const AgentLimits = z.object({
   maxCostUsd: z.number().positive().max(100_000).nullable().default(null),
   /** Wall-clock time, in milliseconds. */
   timeoutMs: z.int().min(1_000).max(86_400_000).nullable().default(null),
-  /** How deep child runs may nest; 0 is none. */
+  /** The maximum depth of child runs; 0 allows none. */
   maxDepth: z.int().min(0).max(16).nullable().default(null),
 });
 export type AgentLimits = z.infer<typeof AgentLimits>;

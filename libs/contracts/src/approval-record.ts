@@ -33,8 +33,8 @@ export const AskedTier = ApprovalTier.exclude(["auto"]);
 export type AskedTier = z.infer<typeof AskedTier>;
 
 /**
- * How much harm the call could do, so that an approver can look at the riskiest first. It decides nothing. A record of an earlier version
- * has none; its call counts as one of unknown risk.
+ * The harm that the call could do, so that an approver can look at the riskiest first. It decides nothing. A record of an earlier
+ * version has none; its call counts as one of unknown risk.
  */
 export const Risk = z.enum(["low", "medium", "high"]).default("medium");
 export type Risk = z.infer<typeof Risk>;
@@ -49,7 +49,7 @@ export const ApprovalRequired = z.object({
 export type ApprovalRequired = z.infer<typeof ApprovalRequired>;
 
 /**
- * How the approver's identity was established: `nats-user` is the server's permission to publish as that user, `user-token` is the policy
+ * The proof of the approver's identity: `nats-user` is the server's permission to publish as that user, `user-token` is the policy
  * service's verification for the gateway.
  */
 export const Authentication = z.enum(["nats-user", "user-token", "policy-service"]);
@@ -82,11 +82,11 @@ export const Approval = z.object({
   pin: Digest.nullable(),
   argsDigest: Digest,
   rule: z.string().nullable(),
-  /** Why the policy asks. */
+  /** The reason why the policy requests approval. */
   why: z.string(),
   policyDigest: Digest,
   callId: CallId.nullable(),
-  /** How long a session grant may last by the rule, in milliseconds; null when the rule does not limit it. */
+  /** The longest session grant that the rule allows, in milliseconds; null when the rule does not limit it. */
   grantTtlMs: z.int().positive().nullable(),
   requestedAt: Timestamp,
   /** The end of the time to decide; for an approved one, of the time to consume it. `now == expiresAt` is too late. */

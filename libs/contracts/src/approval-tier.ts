@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * How much a person has to do with a call, from nothing to each time: `auto` needs no person, `session` needs an approval that may be valid
- * for a while, `always` needs one for this very call.
+ * The part of a person in a call, from none to each time: `auto` needs no person, `session` needs an approval that may be valid for a
+ * while, `always` needs one for this very call.
  */
 export const ApprovalTier = z.enum(["auto", "session", "always"]);
 export type ApprovalTier = z.infer<typeof ApprovalTier>;

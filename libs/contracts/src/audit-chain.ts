@@ -69,7 +69,7 @@ export function recordsOf({ v, service, writer, prev, records }: AuditBlock): Ch
   return chained;
 }
 
-/** How one record is named by others. */
+/** Returns the reference by which other records name a record. */
 export function auditRef({ writer, seq }: Pick<ChainedRecord, "writer" | "seq">): string {
   return `${writer}:${seq}`;
 }

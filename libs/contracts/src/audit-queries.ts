@@ -110,7 +110,7 @@ export const exportAudit = rpc({
   reply: z.object({
     records: z.array(AuditedRecord),
     part: AuditExportPart,
-    /** Where the next part begins; null when this was the last. */
+    /** The start of the next part; null when this was the last. */
     next: z.int().positive().nullable(),
     upTo: z.int().nonnegative(),
   }),

@@ -15,7 +15,7 @@ export const MAX_PATH = 8;
  * `signed-texts.ts`.
  */
 export const DecisionSignature = z.object({
-  /** When it was decided, in milliseconds since the Unix epoch. */
+  /** The time of the decision, in milliseconds since the Unix epoch. */
   at: z.int().positive(),
   /** The decision was given for any arguments, and for so long. */
   keptForMs: z.int().positive().optional(),

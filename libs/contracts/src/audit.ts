@@ -115,7 +115,7 @@ export const ApprovalRecord = z.object({
   provider: CallerName.optional(),
 });
 
-/** How an execution ended: an error code of the provider's contract, or one of the others. */
+/** The end of an execution: an error code of the provider's contract, or one of the others. */
 const Outcome = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
 const ending = { outcome: Outcome, durationMs: z.number().nonnegative() };

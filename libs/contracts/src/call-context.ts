@@ -4,7 +4,7 @@ import { AgentName, CallerName, RunId } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
-/** How many of the calls right before the waiting one are included; the number of earlier ones is in `earlierCalls`. */
+/** The number of calls right before the waiting one that are included; the number of earlier ones is in `earlierCalls`. */
 export const MAX_PRECEDING_CALLS = 10;
 
 /** A call that the run made before, or that the model wants beside the waiting one. */
@@ -32,7 +32,7 @@ export const CallContext = z.object({
   modelText: z.string(),
   /** The oldest first. */
   calls: z.array(PrecedingCall).max(MAX_PRECEDING_CALLS),
-  /** How many calls came before those in `calls`. */
+  /** The number of calls before those in `calls`. */
   earlierCalls: z.int().nonnegative(),
 });
 export type CallContext = z.infer<typeof CallContext>;

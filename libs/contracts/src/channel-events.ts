@@ -41,7 +41,7 @@ export const messageReceived = event({
     replyToMessageId: z.string().optional(),
     /** It was sent in private, or it addresses the account: names it, or answers one of its messages. */
     mentionsAccount: z.boolean(),
-    /** When it was written, by the provider's clock. */
+    /** The time at which it was written, by the provider's clock. */
     writtenAt: Timestamp,
     sessionKey: SessionKey,
     runId: RunId,

@@ -50,7 +50,7 @@ const Content = z.strictObject({
   attachments: z.array(Attachment).max(10).default([]),
   /** One of the account's `effects`. */
   effectId: z.string().min(1).max(64).optional(),
-  /** Where the account has no such effect: refuse, or send it without. */
+  /** The action for an account without such an effect: refuse the message, or send it without. */
   effectFallback: z.enum(["refuse", "plain"]).default("refuse"),
   /** Without a sound on the other side, where the provider can. */
   silent: z.boolean().default(false),

@@ -49,7 +49,7 @@ export interface Rpc<
   readonly request: Req;
   readonly reply: Rep;
   readonly errors: Errs;
-  /** How long a caller waits when it sets no deadline of its own, in milliseconds. */
+  /** The time a caller waits when it sets no deadline of its own, in milliseconds. */
   readonly timeoutMs: number;
   /** The limits of the request's JSON. */
   readonly limits: JsonLimits;

@@ -29,7 +29,7 @@ export type Provenance = z.infer<typeof Provenance>;
  */
 export const KeepForMs = z.int().positive().max(60_000);
 
-/** Why a version is stored and not listed. */
+/** The reason why a version is stored and not listed. */
 export const WithheldReason = z.enum(["untrusted", "changed", "blocked"]);
 export type WithheldReason = z.infer<typeof WithheldReason>;
 

@@ -22,8 +22,8 @@ export const STANDARD_CODES = [
 export type StandardCode = (typeof STANDARD_CODES)[number];
 
 /**
- * The one error class that crosses the bus. `code` is a standard code or one that the contract
- * declares; `data` is what the contract's schema for that code describes.
+ * The only error class that crosses the bus. `code` is a standard code or one that the contract declares; `data` is what the
+ * contract's schema for that code describes.
  */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";

@@ -7,7 +7,7 @@ import { storeUnavailable } from "./store-errors.ts";
 const StoredFile = z.object({
   /** A part of the input of a run, as it is. */
   file: FilePart,
-  /** When the bytes are deleted. A run that reads the file later continues with a text that states this. */
+  /** The time at which the bytes are deleted. A run that reads the file later continues with a text that states this. */
   endsAt: Timestamp,
 });
 

@@ -16,7 +16,7 @@ export const HEADERS = {
   traceparent: "traceparent",
   /** JetStream's deduplication id. */
   messageId: "Nats-Msg-Id",
-  /** How long a stored message lasts, such as `10m`. */
+  /** The lifetime of a stored message, such as `10m`. */
   ttl: "Nats-TTL",
   /** ADR-51: when a message is due, under which subject of its stream, and how long it then lasts. */
   schedule: "Nats-Schedule",

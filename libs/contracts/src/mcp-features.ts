@@ -131,7 +131,7 @@ export const readResource = rpc({
   timeoutMs: TIMEOUT_MS,
 });
 
-/** How long a subscription lasts unless it is renewed, in seconds. */
+/** The lifetime of a subscription unless it is renewed, in seconds. */
 export const SUBSCRIPTION_SECONDS = { default: 3_600, max: 86_400 } as const;
 
 export const subscribeResource = rpc({

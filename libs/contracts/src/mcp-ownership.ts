@@ -58,7 +58,7 @@ export const OwnerRequest = z.discriminatedUnion("do", [
   }),
   z.strictObject({ do: z.literal("reset"), by: CallerName }),
   z.strictObject({ do: z.literal("logs") }),
-  /** How the server is declared, for a broker whose own file does not name it. */
+  /** Requests the server's declaration, for a broker whose own file does not name it. */
   z.strictObject({ do: z.literal("get") }),
 ]);
 export type OwnerRequest = z.infer<typeof OwnerRequest>;

@@ -50,7 +50,7 @@ export const ToolPin = z.object({
   approvedDigest: Digest.nullable(),
   findings: z.array(ToolFinding),
   firstSeenAt: Timestamp,
-  /** When the definition of `digest` was seen first. */
+  /** The time at which the definition of `digest` was seen first. */
   seenAt: Timestamp,
   /** A NATS user, or `first-use` for a tool that was approved because it was seen for the first time. */
   approvedBy: z.string().nullable(),

@@ -42,7 +42,7 @@ export const inputFiles: ObjectStoreDefinition = {
   maxBytes: 2 * 1024 * MIB,
 };
 
-/** Where requests of a user, the answers to them and events about what it owns are kept. */
+/** Returns the store for requests of a user, the replies to them and events about what it owns. */
 export function payloadsOf(user: string): ObjectStoreDefinition {
   if (isService(user)) return servicePayloads;
   return {

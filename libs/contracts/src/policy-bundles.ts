@@ -21,7 +21,7 @@ export const PolicyVersion = z.object({
 });
 export type PolicyVersion = z.infer<typeof PolicyVersion>;
 
-/** How many versions are stored. */
+/** The number of versions that are stored. */
 export const MAX_POLICY_VERSIONS = 50;
 /** The most lines about refused files, listed beside the versions. */
 export const MAX_REFUSED_LINES = 20;
@@ -102,7 +102,10 @@ export const listPolicyVersions = rpc({
     policyDigest: Digest,
     /** True while the files on disk are followed. */
     followsFiles: z.boolean(),
-    /** Where and why the files on disk cannot come into force; null when they can. At most the first lines, from this replica. */
+    /**
+     * The positions and reasons for which the files on disk cannot come into force; null when they can. At most the first lines, from
+     * this replica.
+     */
     filesRefused: z.array(z.string().max(2_000)).max(MAX_REFUSED_LINES).nullable().optional(),
     versions: z.array(PolicyVersion).max(MAX_POLICY_VERSIONS),
   }),
@@ -197,7 +200,7 @@ export const whoCanCall = rpc({
     reach: z.array(ToolReach).max(1_000),
     /** Deny rules that no principal and no arguments escape. */
     deniedBy: z.array(z.string()).max(100),
-    /** How many are not listed. */
+    /** The number of those that are not listed. */
     omitted: z.int().nonnegative(),
   }),
   timeoutMs: 5_000,

@@ -24,7 +24,7 @@ export const ConsideredRule = z.object({
   match: z.boolean(),
   /** The first part that does not fit; null when the rule matches. */
   failed: RuleMismatch.nullable(),
-  /** How much a person has to do with a call that this rule allows; absent for deny rules. */
+  /** The part of a person in a call that this rule allows; absent for deny rules. */
   tier: ApprovalTier.optional(),
 });
 export type ConsideredRule = z.infer<typeof ConsideredRule>;

@@ -39,7 +39,7 @@ export const grantRun = rpc({
      * one level deeper. So a sub-agent never exceeds its parent.
      */
     parentToken: RunToken.optional(),
-    /** How long the token is valid, in seconds. */
+    /** The lifetime of the token, in seconds. */
     ttlSeconds: z.int().min(1).max(86_400),
   }),
   reply: z.object({ token: z.string(), expiresAt: Timestamp, policyDigest: Digest }),

@@ -8,7 +8,7 @@ const Digest16 = z.string().regex(/^[0-9a-f]{16}$/, "must be 16 hexadecimal digi
  */
 export const RecordedRequest = z.strictObject({
   instructions: Digest16,
-  /** How many messages there were. */
+  /** The number of messages. */
   messages: z.int().nonnegative(),
   /** The digest of the messages before the previous answer and of that answer itself. */
   earlier: Digest16,
@@ -44,7 +44,7 @@ export const RecordedAnswer = z.strictObject({
 export type RecordedAnswer = z.infer<typeof RecordedAnswer>;
 
 export const RecordedSummary = z.strictObject({
-  /** How many answers it replaces. */
+  /** The number of answers that it replaces. */
   upTo: z.int().positive(),
   text: z.string(),
   usage,

@@ -260,7 +260,7 @@ export const runWaiting = event({
   summary: "A run waits and no runner holds it.",
   payload: RunEvent.extend({
     waits: z.array(RunWait),
-    /** When it continues without a command; null: never. */
+    /** The time at which it continues without a command; null: never. */
     until: Timestamp.nullable(),
   }),
 });

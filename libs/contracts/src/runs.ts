@@ -63,7 +63,7 @@ export const RunLimits = z.strictObject({
   maxTokens: z.int().min(1).max(1_000_000_000).optional(),
   /** The limit on the cost of all model calls together; a call of unknown price counts as nothing. */
   maxCostUsd: z.number().positive().max(100_000).optional(),
-  /** How often the same call (tool and arguments) may have the same result. */
+  /** The number of times that the same call (tool and arguments) may have the same result. */
   maxRepeatedCalls: z.int().min(1).max(10_000).optional(),
   /** Wall-clock time from the first start, in milliseconds. */
   timeoutMs: z.int().min(1_000).max(86_400_000).optional(),
@@ -180,7 +180,7 @@ export const RunSummary = z.object({
   toolCalls: z.int().nonnegative(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  /** How often a runner picked the run up. */
+  /** The number of times that a runner picked the run up. */
   attempts: z.int().positive(),
   labels: z.record(z.string(), z.string()),
   /** The usage of all model calls so far; missing for runs of versions that did not list it. */
@@ -254,7 +254,7 @@ export const RunDetail = RunSummary.extend({
   skills: z.array(z.object({ name: SkillName, digest: Digest })),
   /** The skills that are cut or missing in the model's list, for want of room; missing when there are none. */
   skillsCut: z.object({ shortened: z.array(SkillName), dropped: z.array(SkillName) }).optional(),
-  /** How many of the agent's memories are in its system prompt; missing when the agent requests none. */
+  /** The number of the agent's memories in its system prompt; missing when the agent requests none. */
   memory: MemoryInPrompt.optional(),
   /** Servers whose tools the run may use and lacked at its last listing; missing when there are none. */
   toolsUnavailable: z.array(UnavailableServer).optional(),

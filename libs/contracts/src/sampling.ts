@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * How a model chooses the words of each answer of a run. What a setting comes to is the provider's: a model that has no such setting ignores it. Ranges are
- * those of https://platform.openai.com/docs/api-reference/chat/create.
+ * Settings for how a model chooses the words of each answer of a run. The provider decides the effect of a setting: a model that has
+ * no such setting ignores it. Ranges are those of https://platform.openai.com/docs/api-reference/chat/create.
  */
 export const Sampling = z.strictObject({
   temperature: z.number().min(0).max(2).exactOptional(),

@@ -142,7 +142,7 @@ export type ScheduleJob = z.infer<typeof ScheduleJob>;
 
 /** The outcome of one due time, or of several that were skipped together. */
 export const ScheduleRun = z.object({
-  /** When it ended. */
+  /** The time of the end. */
   ts: Millis,
   jobId: ScheduleId,
   jobName: z.string(),
@@ -150,7 +150,7 @@ export const ScheduleRun = z.object({
   status: JobRunStatus,
   /** The due time; for a forced run the time of the request. */
   dueAtMs: Millis,
-  /** How many further due times this entry represents. */
+  /** The number of further due times that this entry represents. */
   missed: z.int().nonnegative().optional(),
   error: z.string().optional(),
   /** First part of the answer. */

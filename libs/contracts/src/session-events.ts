@@ -43,7 +43,7 @@ export const sessionMessageAdded = event({
   payload: SessionEvent.extend({
     runId: RunId,
     status: z.enum(["succeeded", "failed", "cancelled", "dead"]),
-    /** How many lines the history got. */
+    /** The number of lines that were added to the history. */
     added: z.int().nonnegative(),
     /** First part of the answer or of the reason why there is none, cut to 1 KiB, without credentials. */
     preview: z.string(),

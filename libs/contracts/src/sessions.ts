@@ -40,7 +40,7 @@ export const Session = z.object({
   version: z.string().optional(),
   createdAt: Timestamp,
   updatedAt: Timestamp,
-  /** When it ends unless it is used before. */
+  /** The time at which it ends unless it is used before. */
   endsAt: Timestamp,
   /** Messages in the history, and those that it has no room for any more. */
   messages: z.int().nonnegative(),
@@ -110,7 +110,7 @@ export const listSessions = rpc({
     /** Returns only sessions that were used within so many minutes. */
     activeMinutes: z.int().min(1).optional(),
     limit: z.int().min(1).max(200).default(50),
-    /** How many of the last messages each session has in the reply, without those of tools. */
+    /** The number of the last messages of each session in the reply, without those of tools. */
     messageLimit: z.int().min(0).max(20).default(0),
     cursor: ListCursor.optional(),
     owner: Owner,

@@ -75,7 +75,7 @@ export const matchSkills = rpc({
         terms: z.array(z.string()),
       }),
     ),
-    /** How many skills were searched. */
+    /** The number of skills that were searched. */
     searched: z.int().nonnegative(),
   }),
   errors: { store_unavailable: storeUnavailable },
@@ -151,7 +151,7 @@ export const skillManifests = rpc({
   reply: z.object({
     skills: z.array(RegisteredSkill),
     total: z.int().nonnegative(),
-    /** Where the next page begins; null at the end. */
+    /** The start of the next page; null at the end. */
     nextOffset: z.int().nullable(),
   }),
   errors: {

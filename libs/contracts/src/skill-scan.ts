@@ -21,7 +21,7 @@ export type OwaspAst = z.infer<typeof OwaspAst>;
 export const ScanSeverity = z.enum(["info", "low", "medium", "high", "critical"]);
 export type ScanSeverity = z.infer<typeof ScanSeverity>;
 
-/** How likely the finding is right. */
+/** The likelihood that the finding is right. */
 export const ScanConfidence = z.enum(["low", "medium", "high"]);
 export type ScanConfidence = z.infer<typeof ScanConfidence>;
 

@@ -152,7 +152,7 @@ export const rollbackSkill = rpc({
     name: SkillName,
     /** The version before the current one when it is missing. */
     version: Digest.optional(),
-    /** The one that is listed. */
+    /** The version that is listed. */
     ifVersion: IfVersion,
   }),
   reply: z.object({ name: SkillName, version: Digest, before: Digest.nullable() }),
@@ -274,7 +274,7 @@ export const readSkillFile = rpc({
     sizeBytes: z.int().nonnegative(),
     digest: Digest,
     base64: z.base64(),
-    /** Where the next part begins; null at the end. */
+    /** The start of the next part; null at the end. */
     nextOffset: z.int().nullable(),
   }),
   errors: {

@@ -188,7 +188,7 @@ export const checkSkills = rpc({
     total: z.int().nonnegative(),
     /** Remarks of the search itself, such as a limit that it reached. */
     diagnostics: z.array(Diagnostic),
-    /** Where the next page begins; null at the end. */
+    /** The start of the next page; null at the end. */
     nextOffset: z.int().nullable(),
   }),
   errors: {

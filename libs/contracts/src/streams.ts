@@ -56,7 +56,7 @@ export interface ConsumerDefinition {
   readonly name: string;
   readonly description: string;
   readonly filterSubject: string;
-  /** How long a silent worker keeps a message: the time to detect a crash, not the length of the work. */
+  /** A silent worker keeps a message this long: the time to detect a crash, not the length of the work. */
   readonly ackWaitMs: number;
   /** True when clients send what it delivers. */
   readonly takesFromClients?: boolean;
@@ -127,7 +127,7 @@ export const eventSubjects: readonly string[] = eventNouns().map((noun) => `yard
 
 /** Runners can publish these again: they store a copy of the events outside the journals for as long as nats-server may lose them. */
 const OF_RUNS = "yard.evt.run.>";
-/** How long a publish of an event may be repeated. */
+/** The time within which a publish of an event may be repeated. */
 const EVENT_WINDOW_MS = 2 * MINUTE;
 const EVENT_BYTES = 1 * MIB;
 

@@ -3,8 +3,8 @@ import { z } from "zod";
 const LEVELS = ["off", "none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
 /**
- * How much a model thinks before it answers. `off` is another word for `none`. The effect of a level is the provider's: a model without the
- * level takes the nearest, and one without such a setting ignores it.
+ * The effort with which a model thinks before it answers. `off` is another word for `none`. The provider decides the effect of a
+ * level: a model without the level takes the nearest, and one without such a setting ignores it.
  */
 export const ThinkingLevel = z.enum(LEVELS, { error: `must be one of ${LEVELS.join(", ")}` });
 export type ThinkingLevel = z.infer<typeof ThinkingLevel>;

@@ -137,7 +137,7 @@ export const DEFAULT_COMMAND_MS = 30_000;
 /** Extra time for the transport, and for ending a command that takes too long. */
 const AROUND_MS = 5_000;
 
-/** How long a caller waits for a built-in tool, in milliseconds: for a command the time that it requests. */
+/** Returns the time a caller waits for a built-in tool, in milliseconds: for a command the time that it requests. */
 export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unknown>>): number {
   if (builtinNamed(tool) === "sessions_send") return sendTimeoutMs(args["timeoutSeconds"]);
   if (builtinNamed(tool) !== "execute_command") return callBuiltin.timeoutMs;
@@ -152,7 +152,7 @@ function sendTimeoutMs(wanted: unknown): number {
   return Math.min(seconds, MAX_SEND_SECONDS) * 1_000 + AROUND_MS;
 }
 
-/** How long `sessions_send` waits for an answer, in seconds: at most, and by default. */
+/** The time for which `sessions_send` waits for an answer, in seconds: at most, and by default. */
 export const MAX_SEND_SECONDS = 300;
 export const DEFAULT_SEND_SECONDS = 30;
 

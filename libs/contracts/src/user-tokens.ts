@@ -10,7 +10,7 @@ export const USER_TOKEN_AUDIENCE = "switchyard/callers";
 /** Characters that a user token may have: it travels in a header. */
 export const USER_TOKEN_MAX_LENGTH = 8_192;
 
-/** How long a user token is valid, in seconds. */
+/** The lifetime of a user token, in seconds. */
 export const USER_TOKEN_SECONDS = 60;
 
 export const UserRoles = z.array(UserRole).min(1).max(4);
@@ -105,7 +105,7 @@ export const verifyUserToken = rpc({
   summary: "Tells for whom the gateway sent a message, when its user token was good then.",
   request: z.strictObject({
     token: z.string().min(1).max(USER_TOKEN_MAX_LENGTH),
-    /** When a stream stored the message with it, in milliseconds since the Unix epoch; missing: now. */
+    /** The time at which a stream stored the message with it, in milliseconds since the Unix epoch; missing: now. */
     storedAt: z.int().positive().optional(),
   }),
   reply: UserIdentity.extend({ expiresAt: Timestamp }),
@@ -177,7 +177,7 @@ export const rotateUserKey = rpc({
   role: "admin",
   request: z.strictObject({
     id: UserKeyId,
-    /** How long the old key is still valid, in seconds. */
+    /** The time for which the old key remains valid, in seconds. */
     overlapSeconds: z
       .int()
       .min(0)
