@@ -17,7 +17,7 @@ export interface PackageOptions {
   env: NodeJS.ProcessEnv;
   log: (line: string) => void;
   run: RunCommand;
-  /** Where the system keeps `os-release` and `apt/`. Default `/etc`. */
+  /** The directory of `os-release` and `apt/`. Default `/etc`. */
   etcDir?: string;
   platform?: NodeJS.Platform;
 }

@@ -19,12 +19,12 @@ export interface ResolveOptions {
   kind: ServerKindName;
   env: NodeJS.ProcessEnv;
   log: (line: string) => void;
-  /** Which steps to take, in this order. Default: {@link defaultSteps}. */
+  /** The steps to take, in this order. Default: {@link defaultSteps}. */
   steps?: readonly ResolveStep[];
   run?: RunCommand;
   /** Searched after PATH. */
   systemDirs?: readonly string[];
-  /** Where the system keeps `os-release` and `apt/`. */
+  /** The directory of `os-release` and `apt/`. */
   etcDir?: string;
   platform?: NodeJS.Platform;
 }

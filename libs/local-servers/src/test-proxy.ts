@@ -6,7 +6,7 @@ export interface CuttingProxy {
   readonly port: number;
   /** Cuts the next connections at the moment at which their client sends text that fits. */
   cutAt(text: RegExp, times: number): void;
-  /** How many of these cuts are still to come. */
+  /** The number of these cuts that are still to come. */
   cutsLeft(): number;
   cutAll(): void;
   close(): void;

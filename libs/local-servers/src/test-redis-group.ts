@@ -334,7 +334,7 @@ async function askRedis(
   return lines.filter((line) => line !== "" && !/^[*$]-?\d+$/.test(line));
 }
 
-/** How many replicas have confirmed that they have all that the primary has written, as its `INFO replication` shows. */
+/** Counts the replicas that have confirmed all writes of the primary, as its `INFO replication` shows. */
 function replicasUpToDate(info: string): number {
   const own = Number(/^master_repl_offset:(\d+)$/m.exec(info)?.[1] ?? NaN);
   const replicas = info.matchAll(/state=online,offset=(\d+),lag=[01]$/gm);
