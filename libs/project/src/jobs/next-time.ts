@@ -42,7 +42,7 @@ export function nextTime({ id, schedule, createdAtMs }: Timed, afterMs: number):
   }
 }
 
-/** How many due times lie behind `dueMs` and not behind `nowMs`, up to 10,000. Throws as {@link nextTime}. */
+/** Counts the due times behind `dueMs` and not behind `nowMs`, up to 10,000. Throws as {@link nextTime}. */
 export function missedTimes(timed: Timed, dueMs: number, nowMs: number): number {
   const { kind } = timed.schedule;
   if (kind === "at") return 0;

@@ -26,7 +26,7 @@ export interface MessageTrigger {
   readonly source: ForeignSource;
   /** False when the file disables the trigger. */
   readonly enabled: boolean;
-  /** Where a stream consumer starts: at messages stored from now on, or at the first one of the stream. */
+  /** The start of a stream consumer: at messages stored from now on, or at the first one of the stream. */
   readonly from: "new" | "all";
   readonly when: readonly MessageCondition[];
   readonly dedupe: string | null;
