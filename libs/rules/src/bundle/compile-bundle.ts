@@ -23,7 +23,7 @@ export interface CompiledBundle {
   readonly narrowings: readonly Narrowing[];
   readonly labels: readonly LabelRule[];
   readonly budgets: readonly CompiledBudget[];
-  /** Which NATS users may start which agents, and whose statements about a run's origin are trusted. */
+  /** The NATS users that may start each agent, and those whose statements about a run's origin are trusted. */
   readonly starts: StartRules;
   readonly rights: Bundle["rights"];
   readonly approvers: Bundle["approvers"];
@@ -49,7 +49,7 @@ export interface CompiledRule {
   readonly notLabels: readonly string[];
   /** Set by an allow rule that states an approval; null otherwise. */
   readonly tier: ApprovalTier | null;
-  /** How long an approval for a session is valid, in milliseconds. */
+  /** The lifetime of an approval for a session, in milliseconds. */
   readonly ttlMs: number;
   /** The tools as written in the file; null matches every tool, an empty list none. */
   readonly tools: readonly string[] | null;
@@ -90,7 +90,7 @@ export interface RuleIndex {
   readonly anywhere: readonly RuleEntry[];
 }
 
-/** How long an approval for a session is valid when neither rule nor bundle sets it. */
+/** The lifetime of an approval for a session when neither rule nor bundle sets it. */
 const DEFAULT_TTL_MS = 30 * 60_000;
 
 export function compileBundle(bundle: Bundle): CompiledBundle {
