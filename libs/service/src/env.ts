@@ -64,9 +64,9 @@ export const processEnv = {
     .string()
     .regex(/^[A-Za-z0-9._-]{1,128}$/, "must be 1-128 characters of A-Z a-z 0-9 . _ -")
     .default(() => `${hostname()}-${process.pid}`),
-  /** How long the first connection to NATS, and the one to Redis, may take. */
+  /** The time limit of the first connection to NATS, and of the one to Redis. */
   YARD_CONNECT_MS: envInteger(1, 3_600_000).default(10_000),
-  /** How long a stopping process may take to finish what it began. */
+  /** The time within which a stopping process has to finish what it began. */
   YARD_DRAIN_MS: envInteger(0, 3_600_000).default(25_000),
   /** The process may be ended for a restart, by the toolbox's `gateway_restart`: the supervisor starts it again after exit code 75. */
   YARD_RESTARTS: envFlag().default(false),
@@ -89,7 +89,7 @@ export const tracingEnv = {
     .regex(/^(?:0(?:\.\d+)?|1(?:\.0+)?)$/, "must be a number from 0 to 1")
     .transform(Number)
     .default(1),
-  /** How often spans are sent, in milliseconds. */
+  /** The interval at which spans are sent, in milliseconds. */
   OTEL_BSP_SCHEDULE_DELAY: envInteger(1, 3_600_000).default(5_000),
 };
 

@@ -49,7 +49,7 @@ const EXPECTED: Readonly<Record<Wanted, string>> = {
   end: "nothing more",
 };
 
-/** Where the text stops being JSON. */
+/** Finds the position at which the text stops being JSON. */
 function firstFault(text: string): { offset: number; expected: string } {
   const open: string[] = [];
   let wanted: Wanted = "value";

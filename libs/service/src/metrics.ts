@@ -49,7 +49,7 @@ export function createMetrics(
   };
 }
 
-/** How long work took. */
+/** The durations of work. */
 export interface Durations<L extends string = never> {
   /** `seconds` of work that ends now. While traces are collected, its trace is the example of the bucket that it falls into. */
   observe(labels: Readonly<Record<L, string>>, seconds: number): void;

@@ -5,7 +5,7 @@ import { fromRedis } from "./store-error.ts";
 /** The size of a thing in Redis now. */
 export interface Holding {
   readonly bytes: number;
-  /** When Redis expires it, in milliseconds since the Unix epoch; null: it lasts. */
+  /** The time at which Redis expires it, in milliseconds since the Unix epoch; null: it lasts. */
   readonly ends: number | null;
 }
 

@@ -8,7 +8,7 @@ export function storageKey(owner: string, service: string): string {
   return `yard:storage:{${owner}}:${service}`;
 }
 
-/** How many fields each exchange examines, and how many expired ones it returns. */
+/** The number of fields that each exchange examines, and of the expired ones that it returns. */
 const LOOKED_AT = 50;
 const RETURNED = 20;
 /** An owner without changes for so long has nothing left that lasts. */

@@ -9,7 +9,7 @@ export interface ReadinessReport {
   readonly checks: Readonly<Record<string, "ok" | "failing" | "timeout">>;
   /** Reasons of failed checks, by name; absent when there are none. */
   readonly reasons?: Readonly<Record<string, string>>;
-  /** How the process does its work here; absent when there is nothing to say. */
+  /** The way in which the process does its work here; absent when there is nothing to report. */
   readonly details?: Readonly<Record<string, string>>;
 }
 

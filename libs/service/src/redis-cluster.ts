@@ -2,8 +2,8 @@ import { Cluster, Redis, type ClusterOptions } from "ioredis";
 import type { RedisTarget } from "./redis-url.ts";
 
 /**
- * How often the map of slots is queried. Errors announce most changes at once; a primary that hung and was replaced is detected by this
- * alone.
+ * The interval at which the map of slots is queried. Errors announce most changes at once; a primary that hung and was replaced is
+ * detected by this alone.
  */
 const SLOTS_REFRESH_MS = 10_000;
 

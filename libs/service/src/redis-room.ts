@@ -2,7 +2,7 @@ import type { Redis } from "./redis.ts";
 import { primariesOf } from "./redis-cluster.ts";
 import { fromRedis } from "./store-error.ts";
 
-/** How full Redis is, as this process last read it. */
+/** The used memory of Redis, as this process last read it. */
 export interface RedisRoom {
   /** The used share of `maxmemory`, of the fullest primary; 0 where there is no limit. Above 1 Redis refuses what may grow. */
   readonly fill: number;

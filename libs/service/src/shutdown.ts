@@ -10,7 +10,7 @@ export class Shutdown {
   readonly #end: (code: number) => void;
   #deadline: NodeJS.Timeout | undefined;
   #exitCode = 0;
-  /** When nothing failed on the way. */
+  /** The exit code when no step failed. */
   #inOrder = 0;
   #stopping = false;
 

@@ -83,7 +83,10 @@ export function adviceOn(trouble: StoreTrouble): string {
   return MESSAGES[trouble];
 }
 
-/** The one classification of what the client of Redis throws. Null for a fault: a mistake of the program, not of Redis or the way to it. */
+/**
+ * Classifies the errors of the Redis client; no other function does. Null for a fault: a mistake of the program, not of Redis or the
+ * way to it.
+ */
 export function storeErrorOf(error: unknown): StoreError | null {
   if (error instanceof StoreError) return error;
   const trouble = troubleOf(error);

@@ -1,6 +1,6 @@
 import type { Redis } from "../redis.ts";
 
-/** How much of the audit each user has filled. */
+/** The share of the audit that each user has filled. */
 export interface AuditRoom {
   /** The reason why no more records of a user are accepted now; null when they are. */
   refusalOf(user: string): string | null;
@@ -12,7 +12,7 @@ export interface AuditRoom {
 interface AuditRoomOptions {
   readonly redis: Redis;
   readonly service: string;
-  /** How full the stream is, from 0 to 1. Rejects when that cannot be read now. */
+  /** Returns the used share of the stream, from 0 to 1. Rejects when that cannot be read now. */
   readonly fill: () => Promise<number>;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

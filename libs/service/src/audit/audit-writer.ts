@@ -74,8 +74,8 @@ export interface BlockTarget {
 }
 
 /**
- * How long facts wait for others to share a message with. Each message wakes processes on both sides: with 10 ms
- * all of them together took a tenth of the processor time of a brokered call.
+ * Facts wait this long for others to share a message with. Each message wakes processes on both sides: with 10 ms all of them together
+ * took a tenth of the processor time of a brokered call.
  */
 const GATHER_MS = 50;
 const RETRY_MS = 250;
@@ -132,7 +132,7 @@ class ChainWriter implements AuditWriter {
   #seq = 0;
   #storedSeq = 0;
   #hash: string | null = null;
-  /** When the first failure in a row began, on a monotonic clock. */
+  /** The time of the first failure in a row, on a monotonic clock. */
   #failingSince: number | null = null;
   /** The reason of the last failure against which a retry does not help. */
   #refused: string | null = null;

@@ -131,9 +131,9 @@ interface Known {
   readonly decisions: ReadonlyMap<string, Decision>;
   /** Decisions for many calls, from the first record of such a call, which has the policy's signature. */
   readonly kept: ReadonlyMap<string, Decision>;
-  /** How often people's approvals and grants were used, by what they are about. */
+  /** The number of times that people's approvals and grants were used, by their subject. */
   readonly passes: ReadonlyMap<string, number>;
-  /** How often each decision or approval was used by an execution so far. */
+  /** The number of executions so far that used each decision or approval. */
   readonly uses: Map<string, number>;
   /** Number of the last record that was read of a chain. */
   readonly lastOf: (writer: string) => number | null;

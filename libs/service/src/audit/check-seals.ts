@@ -8,7 +8,7 @@ export interface SealSummary {
   readonly seals: number;
   /** Records that are covered by a good seal. */
   readonly records: number;
-  /** When the first valid seal was made; records from before an upgrade have none. Null: there is no valid seal. */
+  /** The time of the first valid seal; records from before an upgrade have none. Null: there is no valid seal. */
   readonly since: string | null;
 }
 

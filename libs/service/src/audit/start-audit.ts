@@ -18,7 +18,7 @@ import { createChainHeads } from "./chain-heads.ts";
 export const auditEnv = {
   /** `on`: records are written within milliseconds. `strict`: nothing happens before its record is stored. `off`: none are written. */
   YARD_AUDIT: z.enum(["on", "strict", "off"]).default("on"),
-  /** How long records may fail to be stored until calls are refused, in milliseconds. */
+  /** Records may fail to be stored for this time before calls are refused, in milliseconds. */
   YARD_AUDIT_PATIENCE_MS: envInteger(0, 600_000).default(5_000),
   /** The most records of one user in an hour by this process; 0 for no limit. */
   YARD_AUDIT_PER_USER: envInteger(0, 1_000_000_000).default(250_000),

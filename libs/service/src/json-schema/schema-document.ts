@@ -1,7 +1,7 @@
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
-/** Which rules a schema is written by. What has no `$schema` is 2020-12, as MCP says. */
+/** The rules that a schema is written by. A schema without `$schema` is 2020-12, as MCP specifies. */
 export interface Dialect {
   readonly isDraft7: boolean;
   readonly isKnown: boolean;

@@ -195,7 +195,7 @@ function isNames(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((name) => typeof name === "string");
 }
 
-/** How many values a value holds, counted up to a little above the limit. */
+/** Counts the values within a value, up to a little above the limit. */
 function nodesOf(value: unknown): number {
   const waiting: unknown[] = [value];
   let nodes = 0;

@@ -1,6 +1,6 @@
 import { delimiter, dirname, join } from "node:path";
 
-/** Where people store credentials, and where coding agents store their own. */
+/** The paths at which people and coding agents store credentials. */
 const OF_HOME =
   ".ssh .aws .azure .config .docker .gnupg .kube .netrc .npmrc .pypirc .git-credentials .claude .claude.json .codex .gemini .local/share/keyrings .local/share/opencode .local/state/switchyard".split(
     " ",

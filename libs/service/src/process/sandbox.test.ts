@@ -53,7 +53,7 @@ test("a secret is hidden whatever else is said of it, and what is only hidden ca
 
 test("a link is where it leads, and what is missing is left out", () => {
   assert.deepEqual(mounts({ writable: [link, join(directory, "nothing")] }), ["write work"]);
-  // Where nothing else is shown, the path that a program uses has to be present, too.
+  // A program needs the path that it uses, also in a sandbox that shows nothing else.
   assert.deepEqual(
     mounts({ files: "system", readable: [link] }),
     ["read work", "read link"].toReversed(),

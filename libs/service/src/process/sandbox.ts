@@ -96,7 +96,7 @@ export function mountArguments(sandbox: Sandbox): string[] {
   return [...root, ...OWN_PROC, ...size, "--tmpfs", "/tmp", ...viewArguments(sandbox)];
 }
 
-/** How a path looks inside. */
+/** The view of a path from inside. */
 type Look = "shown" | "writable" | "hidden";
 
 /** A deeper path comes later, and so on top; a path that looks like its directory needs no mount. */

@@ -5,7 +5,7 @@ import { findBubblewrap } from "./sandbox.ts";
 export interface TestSandbox {
   /** The value of YARD_BWRAP_BIN for services under test; empty when there is none. */
   readonly program: string;
-  /** Why no sandbox works here, as the `skip` of a test that needs one; else false. */
+  /** The reason why no sandbox works here, as the `skip` of a test that needs one; else false. */
   readonly skip: string | false;
 }
 

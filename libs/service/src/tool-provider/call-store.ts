@@ -109,7 +109,7 @@ const RECORD_BYTES = 400;
 /** Longer than a call waits for its server and its decision. */
 const FORBIDDEN_SECONDS = 60;
 const MOST_OWNERS = 9;
-/** How often a write is repeated until Redis confirms it. */
+/** The interval at which a write is repeated until Redis confirms it. */
 const TELL_AGAIN_MS = 1_000;
 
 /** Deletes the claim only while it still belongs to this call: after a day the id may belong to another call. */

@@ -86,7 +86,7 @@ test("two questions share a key only when everything but the arguments is the sa
 
 interface Step {
   readonly waitMs: number;
-  /** How long the answer of the policy is in flight. */
+  /** The time for which the policy's answer is in flight. */
   readonly travelMs: number;
   readonly does: "asks" | "changes the rules";
 }

@@ -22,7 +22,7 @@ export interface Decided {
  * `decisions/` on why a cached decision is never an old one.
  */
 export interface DecisionCache {
-  /** How many decisions are kept; some may have expired. */
+  /** The number of cached decisions; some may have expired. */
   readonly size: number;
   find(key: string): Decided | null;
   /** `askedAt` is from before the request was sent, so that the answer's travel time is not counted twice. */

@@ -27,7 +27,7 @@ export interface TracingOptions {
   readonly instance: string;
   /** Share of the traces that begin here, from 0 to 1. One that began elsewhere keeps its decision. */
   readonly sampled: number;
-  /** How often spans are sent, in milliseconds. */
+  /** The interval at which spans are sent, in milliseconds. */
   readonly everyMs: number;
   readonly log: Log;
 }

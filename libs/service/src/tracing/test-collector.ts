@@ -24,7 +24,7 @@ export interface TestCollector {
   until(isThere: (spans: readonly CollectedSpan[]) => boolean): Promise<void>;
   /** Refuses for good what comes from now on, or takes it again. */
   refuse(isRefusing: boolean): void;
-  /** How many requests it has refused. */
+  /** Returns the number of requests that it has refused. */
   refused(): number;
   stop(): Promise<void>;
 }
