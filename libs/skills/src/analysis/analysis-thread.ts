@@ -3,7 +3,7 @@ import { threadLimits } from "@switchyard/service/thread-limits";
 import { packed, type Job, type Analysis, type Packed } from "./analyze.ts";
 import { newProgress, type AnalysisProgress } from "./analysis-progress.ts";
 
-/** Why a thread is no more. */
+/** The reason why a thread ended. */
 export type ThreadEnd = {
   /** The number of jobs that were completed and whose answers did not arrive; the job after them caused the end. */
   readonly answersLost: number;

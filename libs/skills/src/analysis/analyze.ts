@@ -11,7 +11,7 @@ import { NO_SETTINGS, scannerOf, type ScanSettings } from "./scan-settings.ts";
 /** A job: everything that costs time in proportion to the files of one definition. It can be sent to another thread. */
 export interface Job<K extends JobKind = JobKind> {
   readonly kind: K;
-  /** The one of `files` that makes them a skill or an agent. */
+  /** The file among `files` that makes them a skill or an agent. */
   readonly mainFile: string;
   /** The name of a definition that has none. */
   readonly directoryName: string;

@@ -18,7 +18,7 @@ export interface ThreadAnalyzerOptions {
 interface Waiting {
   readonly job: Job;
   readonly resolve: (analysis: Analysis) => void;
-  /** How often a thread ended while this job waited in it. */
+  /** The number of threads that ended while this job waited in them. */
   setbacks: number;
 }
 

@@ -8,7 +8,7 @@ import {
   type WithheldEntry,
 } from "./definition.ts";
 
-/** Why an entry must not be listed, or null when it may be. */
+/** Returns the reason why an entry must not be listed, or null when it may be. */
 export function admit(
   kind: Kind,
   entry: Entry,

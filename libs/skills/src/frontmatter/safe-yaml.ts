@@ -48,7 +48,7 @@ export function parseYaml(text: string, options: YamlOptions): ParsedYaml {
 export interface YamlOptions {
   readonly schema: YamlSchema;
   readonly linesBefore?: number;
-  /** When it is set, the last of equal keys counts, and each further one is reported here. */
+  /** With it, the last of equal keys counts, and each further one is reported here. */
   readonly onDuplicate?: (finding: Finding) => void;
 }
 

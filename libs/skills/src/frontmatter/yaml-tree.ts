@@ -4,7 +4,7 @@ import { emptyMapping, FORBIDDEN_KEYS, type YamlMapping, type YamlValue } from "
 const MAX_DEPTH = 32;
 const MAX_KEYS = 128;
 
-/** Why a tree is not taken, and where in the text. */
+/** The reason why a tree is refused, and its position in the text. */
 export class Refusal extends Error {
   readonly code: string;
   readonly offset: number;

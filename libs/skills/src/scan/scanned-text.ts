@@ -19,7 +19,7 @@ export class ScannedText {
   readonly file: string;
   readonly kind: TextKind;
   readonly text: string;
-  /** How many more matches may be checked for being a mention: only a file that was made to cost time has more. */
+  /** The number of further matches that may be checked for being a mention: only a file that was made to cost time has more. */
   looksLeft = 300;
   #starts: number[] | null = null;
   #contexts: LineContext[] | null = null;

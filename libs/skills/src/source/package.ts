@@ -68,7 +68,7 @@ export function packageOf(
   let total = 0;
   // The skill file first, so that no cap can leave it out.
   for (const [path, bytes] of [...sent].toSorted(bySkillFileThenPath)) {
-    // Where names have no case, only one of SKILL.md and skill.md can be; the first is the skill.
+    // In a file system without case only one of SKILL.md and skill.md can exist; the first is the skill.
     if (isSkillFile(path) && folded.has(foldedPath(path))) {
       findings.push(fileNotKept(path, "another file is the skill"));
       continue;
@@ -107,7 +107,7 @@ export function fileNotKept(path: string, why: string): Finding {
   return warningFinding("file_not_kept", `${path} is not stored with the skill: ${why}`);
 }
 
-/** Why one more file would be too much, or null. */
+/** Returns the reason why one more file would be too much, or null. */
 export function limitOf(given: { bytes: number; total: number; files: number }): string | null {
   if (given.files >= PACKAGE_LIMITS.files)
     return `a skill has at most ${PACKAGE_LIMITS.files} files`;

@@ -13,7 +13,7 @@ export interface Candidate {
   readonly file: string;
   /** The real path: no link is left in it. */
   readonly path: string;
-  /** Why it must not be read, or null. */
+  /** The reason why it must not be read, or null. */
   readonly problem: Finding | null;
   /** The directory's entries by name; missing when the file was reached by a link, and is in another directory. */
   readonly beside?: readonly Dirent[];
@@ -33,7 +33,7 @@ const MAX_LEVELS = 6;
 const MAX_DIRECTORIES = 10_000;
 /** Listed at a time: the disk answers many as fast as one. */
 const AT_ONCE = 16;
-/** How many of the items left out are named. */
+/** The number of the items left out that are named. */
 const NAMED = 5;
 const NEVER_ENTERED = new Set(["node_modules", ".git", ".yard", ".switchyard"]);
 const SPELT_LIKE_A_SKILL = /^skills?\.md$/i;

@@ -15,7 +15,7 @@ interface WatchedPlaces {
 export interface DirectoryWatchOptions {
   /** A burst of changes within this time is one change; one that does not end is reported after ten times as long. */
   readonly debounceMs: number;
-  /** How long after a failed handler call it is called again. */
+  /** The delay after which a failed handler call is repeated. */
   readonly retryMs: number;
   /** Never runs twice at a time. */
   readonly onChange: () => Promise<void>;

@@ -5,7 +5,7 @@ import type { Arrival, Following } from "./following.ts";
 import type { Statement } from "./statements.ts";
 import { argumentsOf, baseOf, givenTo, joined, Taints, type Taint } from "./taint.ts";
 
-/** How many times statements are evaluated; one is evaluated again when a value that it mentions gets more labels. */
+/** The limit of evaluations of statements; one is evaluated again when a value that it mentions gets more labels. */
 const MAX_STEPS = 4_000;
 const FUNCTION_SHELL =
   /^\s*(?:function\s+)?([A-Za-z_][\w-]{0,60})\s*\(\)|^\s*function\s+([A-Za-z_][\w-]{0,60})\s*\{/;

@@ -18,7 +18,7 @@ export class Scattered {
     this.#counts.set(unseen, (this.#counts.get(unseen) ?? 0) + 1);
   }
 
-  /** Where they begin; null when there are too few of a second kind. */
+  /** Returns the position of the first one; null when there are too few of a second kind. */
   carriesData(): number | null {
     const [most = 0, ...others] = [...this.#counts.values()].toSorted((one, other) => other - one);
     const rest = others.reduce((sum, count) => sum + count, 0);
