@@ -65,7 +65,7 @@ export interface MortalRunners {
 }
 
 export interface MortalOptions {
-  /** How long the claim of a dead runner keeps others from its run; 0: not at all. */
+  /** The time for which the claim of a dead runner keeps others from its run; 0: not at all. */
   readonly holdMs: number;
   readonly models?: ModelRegistry;
   /** Left out: so many that nothing is given up. */

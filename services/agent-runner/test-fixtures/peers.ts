@@ -24,7 +24,7 @@ export interface Peers {
   readonly tools: Map<string, TestTool>;
   /** Input schemas of tools, by raw name; without one a tool takes any object. */
   readonly schemas: Map<string, Record<string, unknown>>;
-  /** How often each call id was executed, which is once for a broker that stores results. */
+  /** The number of executions of each call id, which is one for a broker that stores results. */
   readonly executed: Map<string, number>;
   /** Every request that came for a call id. */
   readonly requested: Map<string, number>;

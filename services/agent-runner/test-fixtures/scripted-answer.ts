@@ -7,7 +7,7 @@ export interface ScriptedAnswer {
     readonly id: string;
     readonly name: string;
     readonly args: string;
-    /** Where the tool stands, for models that are offered tools in groups (Responses). */
+    /** The group of the tool, for models that are offered tools in groups (Responses). */
     readonly namespace?: string;
   }[];
   /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */

@@ -3,7 +3,7 @@ import { fullRunId } from "@switchyard/contracts/ids";
 
 /** The total number of runs that a run may start. */
 export const MAX_CHILDREN = 16;
-/** How deep child runs nest when an agent does not set a limit. */
+/** The maximum depth of nested child runs when an agent does not set a limit. */
 export const DEFAULT_DEPTH = 3;
 
 /** The id of the run that a call starts: the same for every attempt, so it is started once. Its owner is that of its parent. */

@@ -21,7 +21,7 @@ export function deadPage(
     ...letters.map((letter) => ({ at: cursorOf(letter), runs: [], letters: [letter] })),
   ]
     .filter(({ at }) => cursor === null || compare(at, cursor) < 0)
-    // When the search for runs stopped early, older commands belong to a later page, after the runs in between.
+    // If the search for runs stopped early, older commands belong to a later page, after the runs in between.
     .filter(({ at }) => dead.next === null || compare(at, dead.next) >= 0)
     .toSorted((one, other) => compare(other.at, one.at));
   const page = entries.slice(0, limit);

@@ -34,7 +34,7 @@ export interface DriverParts {
   readonly modelIdleTimeoutMs: number;
   /** The time that a run keeps its slot while its models are unavailable; then it returns to the queue. */
   readonly modelOutageMs: number;
-  /** How many tools a model is shown; it searches for the others. */
+  /** The number of tools that a model is shown; it searches for the others. */
   readonly maxToolsPerAgent: number;
   /** Aborts when this runner is to stop: runs are handed over at their next step boundary. */
   readonly stopping: AbortSignal;

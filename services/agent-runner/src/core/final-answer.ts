@@ -76,7 +76,7 @@ export function answerInText(text: string, schema: Schema): string | null {
   }
 }
 
-/** How often in a row a model that answers in another form, or in prose, is reminded before the run fails. */
+/** A model that answers in another form, or in prose, gets this many reminders in a row before the run fails. */
 export const MAX_REMINDERS = 2;
 
 /** The reminder sent to a model that answered in prose. */

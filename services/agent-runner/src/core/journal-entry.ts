@@ -135,7 +135,7 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     /** Models that were to answer first and could not. */
     passedOver: z.array(z.object({ model: ModelName, message: z.string() })).optional(),
     durationMs: z.number().nonnegative(),
-    /** How many of the run's messages the model had received; missing: none. */
+    /** The number of the run's messages that the model had received; missing: none. */
     heard: z.int().nonnegative().optional(),
     /** Digests of the tools that were new or changed in the model's request, by name. */
     shown: z.record(z.string(), z.string()).optional(),

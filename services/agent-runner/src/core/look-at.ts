@@ -1,13 +1,13 @@
 /** The facts about a run in the store; times are milliseconds since the Unix epoch. */
 export interface RunFacts {
   readonly status: string;
-  /** When it continues by itself; 0: never. */
+  /** The time at which it continues by itself; 0: never. */
   readonly wakeAt: number;
   /** A runner works on it until then, unless it renews its claim. */
   readonly heldUntil: number;
   /** It was released in order; until then sweeps skip it, or the queue delivers its message again. */
   readonly restsUntil: number;
-  /** How many events its journal yields, and up to which the stream surely has them. */
+  /** The number of events that its journal yields, and of those that are surely in the stream. */
   readonly events: number;
   readonly published: number;
 }
@@ -47,7 +47,7 @@ export type Look =
   /** A wake-up is due or was lost, or the runner that had to publish the last events has died. */
   | { readonly next: "wake"; readonly atMs: number };
 
-/** How long an entry may stay without effect when the runner that wrote it died before it sent the wake-up. */
+/** An entry may stay without effect for this time when the runner that wrote it died before it sent the wake-up. */
 export const RECHECK_MS = 60_000;
 const FIRST_LOOK_MS = 5_000;
 /** A wake-up that had no effect for so long is sent again. */

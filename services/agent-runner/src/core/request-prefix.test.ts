@@ -21,7 +21,7 @@ const MANY = Array.from({ length: 120 }, (_, n): ListedTool => {
 });
 
 interface Circumstances {
-  /** How many of the tools the providers list from the start. */
+  /** The number of tools that the providers list from the start. */
   readonly listed: number;
   /** Changes the order of their lists, for each step another. */
   readonly turn: number;

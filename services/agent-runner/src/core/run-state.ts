@@ -39,7 +39,7 @@ export interface Turn {
   readonly content: readonly AnswerPart[];
   readonly finishReason: EntryOf<"model-responded">["finishReason"];
   readonly calls: readonly CallState[];
-  /** How many of the run's messages the model had when it answered. */
+  /** The number of the run's messages that the model had when it answered. */
   readonly heard: number;
   /** The model that answered, by its name in the configuration; missing in answers of older journals that were copied. */
   readonly model?: string | undefined;
@@ -82,7 +82,7 @@ export interface RunState {
   readonly started: StartedEntry;
   /** The limits of the start, with the changes of retries. */
   readonly limits: StartedEntry["limits"];
-  /** When the time limit began to count, and for how long since then the run has waited, in milliseconds. */
+  /** The time from which the time limit counts, and the time that the run has waited since, in milliseconds. */
   readonly clockFrom: string;
   readonly waitedMs: number;
   /** Set while no runner is needed. */
@@ -94,7 +94,7 @@ export interface RunState {
   readonly children: readonly ChildState[];
   readonly messages: readonly RunMessage[];
   readonly turns: readonly Turn[];
-  /** How many of the turns existed when the run began or was last retried. */
+  /** The number of turns that existed when the run began or was last retried. */
   readonly firstOwnTurn: number;
   readonly skills: readonly SkillRef[];
   /** The tools that the activated skills remove, in the order of their activation. */

@@ -62,7 +62,7 @@ export const StartedEntry = z.object({
     maxTokens: z.int().positive().optional(),
     /** The limit for all model calls whose price is known, in US dollars; missing: no limit. */
     maxCostUsd: z.number().positive().optional(),
-    /** How often the same call may have the same result; missing: no limit. */
+    /** The number of times that the same call may have the same result; missing: no limit. */
     maxRepeatedCalls: z.int().positive().optional(),
     timeoutMs: z.int().positive(),
     /** Missing in older journals: `fail`. */
@@ -95,7 +95,7 @@ export const StartedEntry = z.object({
   sharesMemory: z.literal(true).optional(),
   plan: Plan.nullable(),
   policyDigest: Digest,
-  /** How much deeper child runs may nest; missing in older journals: not at all. */
+  /** The number of further levels of child runs; missing in older journals: none. */
   depthLeft: z.int().nonnegative().optional(),
   /** The run that this one works for, and the call of that run. */
   parent: z.object({ runId: RunId, callId: CallId }).optional(),

@@ -92,7 +92,7 @@ export function selectTools(request: {
   };
 }
 
-/** Which tools a model is shown that is not shown all. */
+/** Selects the tools to show to a model that is not shown all. */
 function chooseTools(
   tools: readonly ListedTool[],
   {

@@ -56,7 +56,7 @@ export interface KeptCommands {
 const LIMITS: KeptLimits = { perOwner: 1_000, all: 8_000, size: 64 * 1024 };
 /** The run ids of all stored commands, in alphabetical order, so by owner. */
 const INDEX = "yard:command:{kept}";
-/** When there is no room, so many of the owner's are checked for expiry. */
+/** Without room, this many of the owner's commands are checked for expiry. */
 const LOOKED_AT = 10;
 /** Equals the time for which the queue keeps a command. */
 const KEEP_SECONDS = 30 * 24 * 3_600;

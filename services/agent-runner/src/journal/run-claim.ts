@@ -23,11 +23,11 @@ export type ClaimResult =
   | {
       readonly outcome: "claimed";
       readonly hold: Hold;
-      /** How often the run was claimed, including this time. */
+      /** The number of claims of the run, including this one. */
       readonly attempts: number;
-      /** How often it was claimed since its last progress, including this time. */
+      /** The number of claims since its last progress, including this one. */
       readonly stalled: number;
-      /** How often it was released to rest since then. */
+      /** The number of releases to rest since then. */
       readonly rests: number;
       /** Events that are surely in the stream. */
       readonly published: number;

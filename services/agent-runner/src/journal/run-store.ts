@@ -27,7 +27,7 @@ export class FenceLost extends Error {
   override readonly name = "FenceLost";
 }
 
-/** How long a released run rests, and what brings it to a runner after that. */
+/** The pause of a released run, and the message that brings it to a runner after that. */
 export interface Rest {
   readonly ms: number;
   readonly by: "queue" | "sweeper";
@@ -76,7 +76,7 @@ export interface RunStore {
   release(hold: Hold, rest: Rest): Promise<boolean>;
 }
 
-/** How long a run is stored after its end by default. */
+/** The default time for which a run is stored after its end. */
 export const KEEP_SECONDS = 30 * 24 * 3_600;
 
 /** Preparing a run takes as long as the slowest service that it calls. */
@@ -84,7 +84,7 @@ const RESERVED_SECONDS = 300;
 
 interface RunStoreOptions {
   readonly holdMs: number;
-  /** How long a run is stored after its end. */
+  /** The time for which a run is stored after its end. */
   readonly keepSeconds?: number;
   /** Identifies this process: SHA-256 of its secret. */
   readonly holder?: string;

@@ -80,8 +80,8 @@ export interface ModelFacts {
   /** The earlier answers whose reasoning the provider accepts, as learned from its refusals. */
   readonly reasoningField: LearnedFacts["reasoningField"];
   /**
-   * How the provider caches the beginning of requests: `marks`, it caches the marked parts; `key`, requests with the same key
-   * reach the same cache; `own`, it caches by itself, or not at all.
+   * The provider's cache for the beginning of requests: `marks`, it caches the marked parts; `key`, requests with the same key reach
+   * the same cache; `own`, it caches by itself, or not at all.
    */
   readonly promptCache: "marks" | "key" | "own";
   /** True when the provider can keep the model to a form of answers, and has not refused it. */

@@ -14,7 +14,7 @@ export const REPLAY_MODEL = "replay/recording";
 /** Name of the provider options with which a run sends its position to the model, beside the prompt. */
 export const REPLAY_OPTIONS = "replay";
 
-/** Which recorded answer is wanted: the n-th one, counted from 0, or the summary of the first `upTo`. */
+/** The recorded answer to return: the n-th one, counted from 0, or the summary of the first `upTo`. */
 export type ReplayQuestion =
   | { readonly answer: number; readonly request: RecordedRequest }
   | { readonly upTo: number };

@@ -70,7 +70,7 @@ class OwnTurn implements DeliveryTurn {
       if (isFault) await letters.fail(this.#delivery, this.#delivery.deliveryCount);
       else await letters.leave(this.#delivery);
     } catch {
-      // Where Redis is away the mark stays: it is this runner's own, which does not count as a death while the runner lives.
+      // During an outage of Redis the mark stays: it is this runner's own, which does not count as a death while the runner lives.
     }
   }
 }

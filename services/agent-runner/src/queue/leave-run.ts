@@ -41,7 +41,7 @@ export interface Leaving extends Parts {
   readonly beginning: Beginning | null;
   /** Null when the run was not held when it was left. */
   readonly hold: Hold | null;
-  /** How often it was released to rest since its last progress. */
+  /** The number of releases to rest since its last progress. */
   readonly rests: number;
   /** True when a renewal reported that another runner has the run. */
   readonly isLost: boolean;

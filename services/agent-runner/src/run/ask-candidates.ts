@@ -84,7 +84,7 @@ export type Question = Omit<
 
 /** The run waits in its slot for a pause up to this length; for a longer one it returns to the queue. */
 const LONGEST_WAIT_MS = 60_000;
-/** When a provider requests a longer pause, its fallback is called first. */
+/** If a provider requests a longer pause than this, its fallback is called first. */
 const LONGEST_WAIT_BEFORE_FALLBACK_MS = 5_000;
 /** Estimated tokens of an answer that has not arrived yet. */
 export const ANSWER_TOKENS = 1_000;

@@ -120,7 +120,7 @@ export class ModelCaller {
     };
   }
 
-  /** When the next request would nearly fill the model's window: how many answers to summarise. */
+  /** Returns the number of answers to summarise when the next request would nearly fill the model's window. */
   compactionFor(
     state: RunState,
     tools: readonly OfferedTool[],

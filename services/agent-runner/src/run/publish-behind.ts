@@ -6,7 +6,7 @@ import { FenceLost } from "../journal/run-store.ts";
 import type { Unwritten } from "../journal/unwritten.ts";
 import type { LinkedSignal } from "../signals/linked-signal.ts";
 
-/** When more runs than this have unpublished events, a run waits for its own, and its runner takes no other. */
+/** With more runs than this that have unpublished events, a run waits for its own, and its runner takes no other. */
 const MAX_BEHIND = 1_000;
 /** Events that are acknowledged so much later than the release of their run were delayed. */
 const LATE_MS = 1_000;

@@ -23,7 +23,7 @@ export interface RuntimeHosts {
 export interface HostsOptions {
   /** The directory of the runs' directories; it is accessible to this user alone. */
   readonly directory: string;
-  /** How long the process of a CLI that waits for results stays, in milliseconds; after it, the session is resumed. */
+  /** The process of a CLI that waits for results stays this long, in milliseconds; after it, the session is resumed. */
   readonly lingerMs: number;
   /** The runner's environment; a host gets only its variables that locate programs. */
   readonly env: Environment;

@@ -43,7 +43,7 @@ export interface SessionParts {
   readonly now: () => number;
 }
 
-/** How long an event or a run may be late when the runner that was responsible for it has died. */
+/** An event or a run may be late by this time when the runner that was responsible for it has died. */
 export const RECHECK_MS = 60_000;
 /** The same for a run that got its turn just now: the hint may not have been sent. */
 export const FIRST_LOOK_MS = 5_000;

@@ -23,7 +23,7 @@ const SessionState = Session.pick({
   totalTokens: true,
   lastRun: true,
 }).extend({
-  /** The one run that may be under way. `begun`: it exists, and only its end releases the turn. */
+  /** The only run that may be under way. `begun`: it exists, and only its end releases the turn. */
   active: Placed.extend({ begun: z.boolean() }).nullable(),
   queue: z.array(Placed),
   /** Messages that were given to a run, the latest ones: a repeat is not a new message. */

@@ -19,7 +19,7 @@ export function slotOfId(ref: string): string | null {
   return /^ses-([0-9a-f]{26})-[0-9a-z]{1,16}$/.exec(ref)?.[1] ?? null;
 }
 
-/** When the session of an id was begun, in milliseconds since the Unix epoch. */
+/** Returns the time at which the session of an id began, in milliseconds since the Unix epoch. */
 export function bornAt(sessionId: string): number {
   return Number.parseInt(sessionId.split("-")[2] ?? "0", 36);
 }
