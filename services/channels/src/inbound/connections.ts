@@ -22,7 +22,7 @@ export interface InboundState {
 interface Connection {
   readonly account: Account;
   lease: AccountLease | null;
-  /** When the last renewal that Redis confirmed was sent, by a monotonic clock. */
+  /** The time at which the last renewal that Redis confirmed was sent, by a monotonic clock. */
   confirmedAt: number;
   open: AbortController | null;
   state: InboundState;

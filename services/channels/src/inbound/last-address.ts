@@ -12,7 +12,7 @@ export function isOwnChat(
   return entry.owners.includes(senderId) || (channel === "webchat" && senderId === entry.caller);
 }
 
-/** Where a user's own people wrote last; null where they did not, or where the account is not the user's any more. */
+/** Returns the address from which a user's own people wrote last; null if they did not, or if the account is not the user's any more. */
 export async function lastAddress(
   { store, book }: { readonly store: InboundStore; readonly book: AccountBook },
   caller: string,

@@ -30,7 +30,7 @@ const RETRY_MS = { first: 250, most: 30_000 };
 /** Providers that deduplicate forget a key after minutes; after this time no piece is sent again. */
 const IDEMPOTENT_MS = 120_000;
 
-/** How long other replicas leave a message alone that this process sends. */
+/** Returns the time for which other replicas leave a message alone that this process sends. */
 export function claimMs({ sendMs }: Pick<CarryOutParts, "sendMs">): number {
   return sendMs + MARGIN_MS;
 }

@@ -31,7 +31,7 @@ export interface Asked {
   readonly deadline: number;
 }
 
-/** How long a message that was certainly not sent is retried, but not longer than the caller waits. */
+/** A message that was certainly not sent is retried for this time, but not longer than the caller waits. */
 const PATIENCE_MS = 20_000;
 /** The rest of a caller's time, reserved for the reply itself. */
 const REPLY_MS = 500;

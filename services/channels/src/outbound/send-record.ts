@@ -36,7 +36,7 @@ export const SendRecord = z.object({
   next: z.int().nonnegative(),
   /** True while the provider may have piece `next`: written before it is handed over. */
   isOnItsWay: z.boolean(),
-  /** When piece `next` was handed over first; null: never. */
+  /** The time at which piece `next` was handed over first; null: never. */
   triedAt: z.number().nullable(),
   /** The number of attempts for piece `next`. */
   attempts: z.int().nonnegative(),

@@ -10,7 +10,7 @@ const LOOK_MS = 60_000;
 const MAX_MAIL_BYTES = 10_000_000;
 /** The limit up to which a larger mail is read: headers and text come before attachments. */
 const BEGINNING_BYTES = 500_000;
-/** How far back mail is read again when a mailbox was renumbered. */
+/** The age up to which mail is read again when a mailbox was renumbered. */
 const RESCAN_MS = 2 * 86_400_000;
 
 const Cursor = z.object({

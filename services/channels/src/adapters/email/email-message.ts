@@ -5,7 +5,7 @@ import { problemOfProof, senderOf } from "./mail-sender.ts";
 
 export type ReadMail =
   | { readonly message: IncomingMessage }
-  /** Why it is no message for an agent. */
+  /** The reason why it is no message for an agent. */
   | { readonly ignored: string };
 
 /** Converts a mail into a message for an agent. Automatic mail would be answered in a loop and is left out, like forged mail. */

@@ -4,7 +4,7 @@ import type { SlackClient } from "./slack-client.ts";
 import { shareFile } from "./slack-files.ts";
 import { slackText } from "./slack-message.ts";
 
-/** How far back a message whose answer was lost is searched. */
+/** The age up to which a message is searched whose reply was lost. */
 const LOOK_BACK_SECONDS = 3_600;
 const EVENT_TYPE = "switchyard_message";
 
