@@ -74,7 +74,7 @@ export const Config = z.object({
   YARD_HTTP_CONNECTIONS_PER_ADDRESS: envInteger(1, 1_000_000).default(2_000),
   /** Streams of events of one caller, on each replica. */
   YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
-  /** How long a reader of a run's events waits for a run of which no event is stored yet. */
+  /** The time for which a reader of a run's events waits for a run of which no event is stored yet. */
   YARD_HTTP_UNKNOWN_RUN_MS: envInteger(100, 3_600_000).default(60_000),
   /** The agent whose A2A card is at the host's root; missing: the only one that a caller sees. */
   YARD_A2A_AGENT: AgentName.optional(),

@@ -38,7 +38,7 @@ export type RunEvent = {
   };
 }[keyof typeof told];
 
-/** How a run ended. */
+/** The end of a run. */
 export interface RunEnd {
   readonly kind: "end";
   readonly at: string;

@@ -26,7 +26,7 @@ export interface EventParts {
   readonly desk: UserDesk;
   readonly credentials: CredentialWatch;
   readonly streamSlots: StreamSlots;
-  /** How long a reader waits for a run of its own of which no event is stored yet. */
+  /** The time for which a reader waits for a run of its own of which no event is stored yet. */
   readonly unknownRunMs: number;
 }
 

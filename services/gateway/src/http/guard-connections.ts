@@ -7,9 +7,9 @@ export interface ConnectionLimits {
   readonly all: number;
   /** The limit for one address; null behind a proxy, whose address all connections have. */
   readonly perAddress: number | null;
-  /** How long a sender may be slower than `bytesPerSecond`. */
+  /** The time for which a sender may be slower than `bytesPerSecond`. */
   readonly graceMs: number;
-  /** How long a reader may be slower than `bytesPerSecond`. */
+  /** The time for which a reader may be slower than `bytesPerSecond`. */
   readonly readerGraceMs: number;
   readonly bytesPerSecond: number;
   /** The limit of unread answers of all clients together; above it the client with the most is cut. */

@@ -27,7 +27,7 @@ export interface SessionRequest {
   readonly request: Request;
   readonly body: unknown;
   readonly caller: string;
-  /** The one server that the session is limited to; null is all. */
+  /** The only server that the session may use; null is all. */
   readonly scope: string | null;
   readonly authInfo: NonNullable<Parameters<Transport["handleRequest"]>[1]>["authInfo"];
 }

@@ -34,7 +34,7 @@ export interface CallIdentity {
   readonly server: string;
 }
 
-/** How long a person has for the questions of one call, in milliseconds. */
+/** The time that a person has for the questions of one call, in milliseconds. */
 export const QUESTION_MS = 10 * 60_000;
 /** A result that no request waits for is stored this long. */
 const UNCLAIMED_MS = 5 * 60_000;
