@@ -31,19 +31,19 @@ export const brokerEnv = z.object({
   YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
   /** A file with such keys, for operators who keep secrets out of the environment; read when the variable is not set. */
   YARD_MCP_TOKEN_KEY_FILE: z.string().min(1).optional(),
-  /** How long a server stays its owner's without a sign of life of the owner. */
+  /** A server stays its owner's for this time without a sign of life of the owner. */
   YARD_MCP_LEASE_MS: envInteger(500, 600_000).default(5_000),
   /** The most servers that this broker owns. */
   YARD_MCP_OWNED_LIMIT: envInteger(1, 10_000).default(256),
   /** At most one server moves to a broker with fewer servers in this time. */
   YARD_MCP_REBALANCE_MS: envInteger(100, 86_400_000).default(30_000),
-  /** How long a question of a server waits for a person's answer at most. */
+  /** The time for which a question of a server waits for a person's answer at most. */
   YARD_MCP_QUESTION_MS: envInteger(1_000, 86_400_000).default(600_000),
   /** Directory that servers receive as their root, unless their entry has roots of its own. */
   YARD_WORKSPACE: z.string().optional(),
-  /** How stdio servers run whose entry does not configure a sandbox: see `isolate-server.ts`. */
+  /** The sandbox of stdio servers whose entry does not configure one: see `isolate-server.ts`. */
   YARD_MCP_SANDBOX: z.enum(["require", "prefer", "off"]).default("require"),
-  /** Where the broker keeps records of its child processes, so that the next one can end leftovers. */
+  /** The directory in which the broker records its child processes, so that the next one can end leftovers. */
   YARD_STATE_DIR: z
     .string()
     .min(1)

@@ -47,17 +47,17 @@ export interface BrokerKit {
   readonly log: Log;
   readonly metrics: Registry;
   readonly version: string;
-  /** Where calls are recorded; null records nothing. */
+  /** The audit that records calls; null records nothing. */
   readonly audit: Audit | null;
 }
 
-/** Where servers are declared and what their processes are started with. */
+/** The declarations of servers, and the values that their processes are started with. */
 export interface ServerSources {
   readonly serversFile: string;
   readonly stateDir: string;
-  /** Where `${VAR}` references and the children's PATH come from. */
+  /** The values of `${VAR}` references and of the children's PATH. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** How stdio servers run whose entry does not configure a sandbox. */
+  /** The isolation of stdio servers whose entry does not configure a sandbox. */
   readonly sandbox: SandboxSetting;
 }
 
@@ -70,11 +70,11 @@ export interface BrokerSettings {
   readonly decisionCache: boolean;
   /** Encrypts logins to servers; null when there is no key, and then no login is possible. */
   readonly tokenKeys: TokenCipher | null;
-  /** How long a question of a server waits for a person's answer at most, in milliseconds. */
+  /** The time for which a question of a server waits for a person's answer at most, in milliseconds. */
   readonly questionMs: number;
   /** Addresses beside the public ones that HTTP servers may have. */
   readonly privateHosts: PrivateHosts;
-  /** How long calls in flight may take when the broker stops, before their servers are closed. */
+  /** The time that calls in flight have when the broker stops, before their servers are closed. */
   readonly drainMs: number;
 }
 
@@ -90,7 +90,7 @@ export interface Broker {
  */
 const CONCURRENCY = 4_096;
 
-/** How long the start waits for the servers' first attempts; slow ones connect later. */
+/** The time for which the start waits for the servers' first attempts; slow ones connect later. */
 const FIRST_ATTEMPTS_MS = 5_000;
 
 /** Starts the broker on an open bus. Resolves when it serves and its quick servers are connected. */

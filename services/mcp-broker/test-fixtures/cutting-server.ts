@@ -8,7 +8,7 @@ export interface CuttingServer {
   readonly url: string;
   /** `Last-Event-ID` of each GET that resumed a stream. */
   readonly resumedFrom: string[];
-  /** How often each tool was called. */
+  /** The number of calls of each tool. */
   readonly calls: Record<string, number>;
   /** Resolves when the client ended a stream of this tool that the server left open. */
   ended(tool: string): Promise<void>;

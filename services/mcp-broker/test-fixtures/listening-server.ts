@@ -13,9 +13,9 @@ export interface ListeningServer {
   readonly asked: string[];
   /** Names of its tools; a test adds some. */
   readonly tools: string[];
-  /** How many clients listen. */
+  /** Returns the number of clients that listen. */
   readonly listening: () => number;
-  /** How many of them listen for changes of resources. */
+  /** Returns the number of clients that listen for changes of resources. */
   readonly watching: () => number;
   /** Notifies every subscriber that the tools have changed. */
   changed(): void;

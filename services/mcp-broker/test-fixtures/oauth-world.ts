@@ -17,23 +17,23 @@ export interface OAuthWorld {
   readonly issuer: string;
   /** Every token, code, verifier and secret that went over the wire. */
   readonly secrets: string[];
-  /** How often each grant was used at the token endpoint. */
+  /** The number of uses of each grant at the token endpoint. */
   readonly grants: Record<string, number>;
   /** Headers of the requests to the authorization server, to see what reached it. */
   readonly authHeaders: IncomingMessage["headers"][];
   /** The revocations that were requested: the kind of token, and whether it was valid until then. */
   readonly revoked: { readonly hint: string; readonly wasGood: boolean }[];
-  /** How it revokes tokens; without one its metadata names no endpoint for it. */
+  /** The reply to the revocation of a token; with `none` its metadata names no endpoint for it. */
   revocation: "takes" | "refuses" | "none";
   /** Differences from the specification that authorization servers in use have. */
   odd: OddAuthorization;
-  /** How long the next tokens live, in seconds. */
+  /** The lifetime of the next tokens, in seconds. */
   expiresIn: number;
   /** The token endpoint waits for this before it answers. */
   tokenGate: Promise<void>;
-  /** How often a refresh token was used a second time: the sign of a theft, which ends every login. */
+  /** Returns the number of refresh tokens used a second time: the sign of a theft, which ends every login. */
   readonly reuses: () => number;
-  /** How many requests the MCP server answered with 401. */
+  /** Returns the number of requests that the MCP server answered with 401. */
   readonly refusals: () => number;
   /** Makes the server refuse every access token that was issued so far. */
   expireAll(): void;

@@ -44,7 +44,7 @@ export interface TestSession extends McpSession {
   readonly lost: Promise<string>;
   /** Problems that did not end the connection. */
   readonly troubles: readonly string[];
-  /** How often the list was read again. */
+  /** Returns the number of times that the list was read again. */
   readonly changes: () => number;
 }
 

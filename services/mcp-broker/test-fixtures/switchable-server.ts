@@ -22,7 +22,7 @@ export interface SwitchableServer {
   readonly port: number;
   /** Methods that were called, in order. */
   readonly asked: string[];
-  /** How it answers from now on. */
+  /** The answer to all further requests. */
   answer: Answer;
 }
 

@@ -48,7 +48,7 @@ export interface TestWorld {
 export interface TestBrokerOptions {
   /** Entries of the server file. */
   readonly servers: readonly object[];
-  /** How servers run whose entry does not configure a sandbox; `off` by default, since they write to the test's own files. */
+  /** The isolation of servers whose entry does not configure a sandbox; `off` by default, since they write to the test's own files. */
   readonly sandbox?: SandboxSetting;
   /** Added to the PATH that every child needs. */
   readonly env?: Record<string, string>;

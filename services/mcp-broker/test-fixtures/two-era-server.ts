@@ -12,7 +12,7 @@ import { z } from "zod";
 import { modernAnswer, switchableServer, type SwitchableServer } from "./switchable-server.ts";
 
 export interface TwoEraServer extends SwitchableServer {
-  /** How often each tool was begun. */
+  /** The number of calls of each tool that began. */
   readonly begun: { ask: number; wait: number };
   /** Ends the calls of `wait`. */
   release(): void;

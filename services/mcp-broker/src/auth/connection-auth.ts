@@ -19,7 +19,7 @@ import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_BEFORE_MS = 30_000;
-/** How long a login is cached before it is read from Redis again, so that a call does not pay for a read each time. */
+/** The time for which a login is cached before it is read from Redis again, so that a call does not pay for a read each time. */
 const BELIEVED_MS = 5_000;
 /** A redirect address without a listener: a connection never sends a browser anywhere. */
 const NOWHERE = "http://127.0.0.1/callback";

@@ -12,7 +12,7 @@ import { TokenKeyError, type TokenCipher } from "./token-cipher.ts";
 export const Login = z.object({
   /** Identifies this login: each new login has a new one. */
   grant: z.string().nullable().default(null),
-  /** Where the browser was sent back to; the client is registered with it. */
+  /** The address to which the browser was sent back; the client is registered with it. */
   redirectUrl: z.string().nullable().default(null),
   client: z.record(z.string(), z.unknown()).nullable().default(null),
   tokens: z.record(z.string(), z.unknown()).nullable().default(null),
@@ -41,7 +41,7 @@ export class LoginBusyError extends Error {
   readonly code = "LOGIN_BUSY";
 }
 
-/** How long a person may take to log in. */
+/** The time within which a person has to log in. */
 export const PENDING_MS = 10 * 60_000;
 const LOCK_MS = 15_000;
 /** The part of the lock's time that is reserved for storing the result. */

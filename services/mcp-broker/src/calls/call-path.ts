@@ -32,7 +32,7 @@ export interface CallPathOptions {
   readonly rolesOf: RolesOf;
   readonly factsOf: FactsOf;
   readonly storage: OwnerStorage;
-  /** Where calls are recorded; null records nothing. */
+  /** The audit that records calls; null records nothing. */
   readonly audit: Audit | null;
   /** True when decisions are cached that the policy marks as cacheable. */
   readonly decisionCache: boolean;

@@ -16,7 +16,7 @@ const broker = await world.startBroker({
 await broker.until("parrot", ({ status }) => status === "connected");
 
 const say = (...lines: string[]) => broker.call("parrot", { tool: "say", args: { lines } });
-/** How a call ends that is answered with these lines. */
+/** Returns the result of a call that is answered with these lines. */
 const endOf = (...lines: string[]): Promise<unknown> =>
   say(...lines).then(
     () => "a result",

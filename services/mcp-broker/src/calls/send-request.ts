@@ -207,7 +207,7 @@ function failed(
       ? new SessionRefusedError(reason, session, error)
       : new NotSentError(notReached(connection, reason));
   if (kind !== "lost") return new RequestFailedError({ kind, reason }, { timeoutMs, cause: error });
-  // Why the connection ended, as the transport saw it.
+  // The transport's reason for the end of the connection.
   const end = connection.session === session ? null : connection.info.lastError;
   const why = connection.stoppedBecause ?? end ?? reason;
   return new RequestFailedError({ kind, reason: why }, { timeoutMs, cause: error });

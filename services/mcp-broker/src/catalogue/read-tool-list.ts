@@ -9,7 +9,7 @@ export interface ToolListing {
   readonly tools: readonly ListedTool[];
   /** Entries that are not usable tools, and limits that were met, in words. */
   readonly problems: readonly string[];
-  /** How long the list is valid according to the server, in milliseconds; null when the server gives no time. */
+  /** The lifetime of the list according to the server, in milliseconds; null when the server gives no time. */
   readonly ttlMs: number | null;
 }
 

@@ -21,7 +21,7 @@ export interface Approach {
   readonly prior: PriorDiscovery | null;
 }
 
-/** How an approach failed, as far as it matters for the next one. */
+/** The failure of an approach, as far as it matters for the next one. */
 export interface ConnectFailure {
   readonly error: unknown;
   /** True when the server had answered the handshake: then the handshake is not the fault. */

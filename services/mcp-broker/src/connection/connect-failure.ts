@@ -21,7 +21,7 @@ export class SilenceError extends Error {
   override readonly name = "SilenceError";
 }
 
-/** Why a connection could not be made, in words; `link` is the last that was tried. */
+/** Returns the reason why a connection could not be made, in words; `link` is the last that was tried. */
 export function reasonOf(error: unknown, link: SessionTransport | null): string {
   if (error instanceof BothFailedError) return error.message;
   const end = link?.describeEnd() ?? null;

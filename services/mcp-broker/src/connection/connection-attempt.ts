@@ -23,7 +23,7 @@ import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-st
 
 /** The environment of the child processes. */
 export interface ChildSurroundings {
-  /** Where `${VAR}` references come from. */
+  /** The values of `${VAR}` references. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords;
   readonly isolate: IsolateServer;

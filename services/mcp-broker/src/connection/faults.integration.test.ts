@@ -25,7 +25,7 @@ function hostile(mode: string, more: object = {}) {
   };
 }
 
-/** Why a connection could not be made, returned after everything of it is gone. */
+/** Returns the reason why a connection could not be made, after everything of it is gone. */
 async function failureOf(opening: Promise<unknown>): Promise<string> {
   try {
     await opening;

@@ -38,7 +38,7 @@ export interface HttpTransportOptions {
 
 export interface HttpTransport {
   readonly transport: StreamableTransport | SSEClientTransport;
-  /** Why the connection ended by itself; null while no end is known. */
+  /** Returns the reason why the connection ended by itself; null while no end is known. */
   describeEnd(): string | null;
   /** Ends the transport and every socket, after ending the session at the server. Never rejects. */
   close(): Promise<void>;

@@ -33,7 +33,7 @@ export function createMessageBrake(clock: () => number = () => performance.now()
     },
     /** Counts a message that answers nothing, or a line that is no message. */
     add,
-    /** How long reading should pause, in milliseconds; 0 while the server keeps within its rate. */
+    /** Returns the pause that reading should make, in milliseconds; 0 while the server keeps within its rate. */
     pauseMs(): number {
       const now = clock();
       points = Math.min(BURST, points + ((now - countedAt) * PER_SECOND) / 1_000);

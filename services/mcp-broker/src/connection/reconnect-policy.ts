@@ -1,6 +1,6 @@
 /**
- * When to try again after a connection was lost or could not be made. An outage begins with the
- * loss (or the failed first connect) and ends with any success, which forgets it.
+ * The facts that decide when to reconnect. An outage begins with the loss of a connection (or the failed first connect) and ends with
+ * any success, which resets them.
  */
 export interface Outage {
   /** Reconnects that were tried since the outage began; all of them failed. */

@@ -26,7 +26,7 @@ export type ConnectionChange =
   | { readonly kind: "failed"; readonly reason: string; readonly isNew: boolean }
   | { readonly kind: "trouble"; readonly reason: string };
 
-/** Which broker may speak to a server: a server whose sessions bind it to one connection has one owner. */
+/** Decides which broker may speak to a server: a server whose sessions bind it to one connection has one owner. */
 export interface ConnectionAccess {
   /** Name of this broker. */
   readonly name: string;
@@ -55,11 +55,11 @@ export interface ServerConnectionOptions {
   readonly entry: ServerEntry;
   /** Checked at every use. Without it this broker is the only one. */
   readonly access?: ConnectionAccess;
-  /** Why the server is not to be connected; null when it may be. */
+  /** The reason why the server is not to be connected; null when it may be. */
   readonly heldBecause?: string | null;
   readonly predecessor?: Predecessor;
   readonly open: OpenSession;
-  /** Which definitions of its tools are approved. */
+  /** The approved definitions of its tools. */
   readonly pinState: PinView;
   readonly clock: Clock;
   readonly onChange: (change: ConnectionChange, connection: ServerConnection) => void;
@@ -112,12 +112,12 @@ export class ServerConnection {
     return this.#entry;
   }
 
-  /** Why it is not to be connected; null when it may be. */
+  /** The reason why it is not to be connected; null when it may be. */
   get heldBecause(): string | null {
     return this.#options.heldBecause ?? null;
   }
 
-  /** Why it was stopped for good; null while it is kept connected. */
+  /** The reason why it was stopped for good; null while it is kept connected. */
   get stoppedBecause(): string | null {
     return this.#stoppedBecause;
   }

@@ -71,8 +71,8 @@ export function createServerInstances(options: {
 
   return {
     /**
-     * Where a call for this principal belongs; null for a shared server. Rejects with NotSentError when the call is of no run or
-     * session, when there are too many instances, or when its own cannot be connected.
+     * Returns the instance for a call of this principal; null for a shared server. Rejects with NotSentError when the call is of no
+     * run or session, when there are too many instances, or when its own cannot be connected.
      */
     async memberFor(entry: ServerEntry, principal: Principal): Promise<PoolMember | null> {
       const { config, id } = entry;

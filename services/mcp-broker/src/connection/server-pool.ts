@@ -12,7 +12,7 @@ export type ServerPool = ReturnType<typeof createServerPool>;
 export interface PoolChange {
   /** The error of calls that end with the predecessor. */
   readonly reason: string;
-  /** Why the server is to stay unconnected; null when it may connect. */
+  /** The reason why the server is to stay unconnected; null when it may connect. */
   readonly heldBecause: string | null;
 }
 
@@ -88,7 +88,7 @@ export function createServerPool() {
       throw unknownServer(id);
     },
     /**
-     * Where requests of this principal go: the instance of its run or session, and the server itself when it is shared.
+     * Returns the target of this principal's requests: the instance of its run or session, and the server itself when it is shared.
      * Rejects as `ServerInstances.memberFor` does.
      */
     async route(member: PoolMember, principal: Principal): Promise<PoolMember> {

@@ -10,7 +10,7 @@ import type { ServerRequestMethod, SessionHooks } from "./session-hooks.ts";
 export interface SessionClientOptions {
   readonly version: string;
   readonly mode: VersionNegotiationMode;
-  /** How long the question for the newest protocol waits for its answer. */
+  /** The time for which the request for the newest protocol waits for its reply. */
   readonly probeTimeoutMs: number;
   readonly hooks: SessionHooks;
   readonly onToolsChanged: () => void;

@@ -15,7 +15,7 @@ export interface SessionTransport {
   readonly transport: Transport;
   /** Takes requests beside the protocol layer; null where only that can send them. */
   readonly lane: RequestLane | null;
-  /** Why the other side ended the connection; null when it did not, or when the reason is unknown. */
+  /** Returns the reason why the other side ended the connection; null when it did not, or when the reason is unknown. */
   describeEnd(): string | null;
   /** The reason with the output of the process: lines that were not messages, and its stderr. */
   explain(reason: string): string;

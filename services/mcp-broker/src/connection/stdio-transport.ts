@@ -36,7 +36,7 @@ export interface StdioTransportOptions extends Program {
   readonly maxMessageBytes?: number;
   /** Called once for each finding about the form of a message. */
   readonly onFinding?: (problem: string) => void;
-  /** How long each step of the shutdown waits: stdin closed, SIGTERM, SIGKILL. */
+  /** The duration of each step of the shutdown: stdin closed, SIGTERM, SIGKILL. */
   readonly graceMs?: number;
   /** Called right before the child is started. */
   readonly onSpawning?: () => void;
@@ -101,7 +101,7 @@ export class StdioTransport implements Transport {
     return { text: this.#ignored.text(), isCut: this.#ignored.isCut };
   }
 
-  /** Why the connection ended by itself; null while it lives or when the broker closed it. */
+  /** The reason why the connection ended by itself; null while it lives or when the broker closed it. */
   get endReason(): string | null {
     return this.#endReason;
   }

@@ -136,7 +136,7 @@ function replaceReferences(text: string, replace: (inner: string) => string | nu
   }
 }
 
-/** Where each `${` is closed. */
+/** Returns the position of the closing brace for each `${`. */
 function closingBraces(text: string): ReadonlyMap<number, number> {
   const ends = new Map<number, number>();
   const open: number[] = [];

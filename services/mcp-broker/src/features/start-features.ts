@@ -37,7 +37,7 @@ export interface FeatureOptions {
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly origins: RequestOrigins;
-  /** How long a question waits for its answer at most, in milliseconds. */
+  /** The time for which a question waits for its answer at most, in milliseconds. */
   readonly questionMs: number;
   readonly gate: PolicyGate;
   readonly pool: Pick<ServerPool, "find">;

@@ -5,8 +5,8 @@ export interface JsonLimits {
 }
 
 /**
- * How many characters a value from JSON has, or in words why it is too much to work on. Measured without recursion, so that a
- * value nested ten thousand levels deep is refused here and does not end the stack elsewhere.
+ * Returns the number of characters of a value from JSON, or in words why it is too much to work on. Measured without recursion, so
+ * that a value nested ten thousand levels deep is refused here and does not end the stack elsewhere.
  */
 export function jsonSize(
   value: unknown,

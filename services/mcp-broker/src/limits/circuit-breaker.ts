@@ -27,7 +27,7 @@ export type Admission =
 export const FAILURES_TO_OPEN = 5;
 const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
-/** How soon a caller should retry while another call probes the server, which takes an unknown time. */
+/** The delay after which a caller should retry while another call probes the server, which takes an unknown time. */
 const PROBING_RETRY_MS = 1_000;
 
 export const closedCircuit: Circuit = { state: "closed", failures: 0 };
@@ -70,7 +70,7 @@ export function settle(
   return { state: "open", until: now, openings }; // the next call tries in its place
 }
 
-/** How long the circuit stays open for the nth time in a row, from 1. */
+/** Returns the time for which the circuit stays open for the nth time in a row, from 1. */
 export function pauseMs(openings: number): number {
   return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(openings - 1, 20), LONGEST_PAUSE_MS);
 }
@@ -81,7 +81,7 @@ export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 export function createCircuitBreaker(now: () => number) {
   let circuit = closedCircuit;
   let entries = 0;
-  /** How many calls had entered when a loss was counted last: they report the same loss. */
+  /** The number of calls that had entered when a loss was counted last: they report the same loss. */
   let entriesAtLoss = 0;
   const verdictOf = (end: CallEnd, { entry, isProbe }: { entry: number; isProbe: boolean }) => {
     if (end !== "lost") return end;
@@ -93,7 +93,7 @@ export function createCircuitBreaker(now: () => number) {
     get state(): CircuitState {
       return circuit.state;
     },
-    /** How long a call would be refused now, or null when it would be let through. */
+    /** Returns the time for which a call would be refused now, or null when it would be let through. */
     refusedForMs(): number | null {
       const { admission } = admit(circuit, now());
       return admission.admitted ? null : admission.retryAfterMs;

@@ -7,7 +7,7 @@ export interface FreeServer {
   readonly freeForMs: number;
 }
 
-/** How much a broker has. */
+/** The servers of a broker. */
 export type BrokerShare = Pick<PresentBroker, "id" | "owned" | "limit">;
 
 export interface ClaimSituation {
@@ -21,8 +21,8 @@ export interface ClaimSituation {
 }
 
 /**
- * Which free servers this broker claims now: up to its fair share at once, beyond it when the other brokers do not claim them,
- * and never more than it may own. The lease decides between two that claim one.
+ * Returns the free servers that this broker claims now: up to its fair share at once, beyond it when the other brokers do not claim
+ * them, and never more than it may own. The lease decides between two that claim one.
  */
 export function serversToClaim(situation: ClaimSituation): string[] {
   const { self, brokers, free, total, hesitationMs } = situation;

@@ -70,7 +70,7 @@ export class KnownLeases {
     return this.#leases.get(server)?.ownerElsewhere ?? null;
   }
 
-  /** How long the lease of another broker lasts when it is not renewed. */
+  /** Returns the time after which the lease of another broker ends unless it is renewed. */
   leftMs(server: string): number {
     return this.#leases.get(server)?.leftMs ?? 0;
   }

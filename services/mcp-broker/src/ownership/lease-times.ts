@@ -22,13 +22,13 @@ export function leaseTimes(leaseMs: number) {
     leaseMs,
     renewMs: leaseMs / 3,
     /**
-     * How long a broker trusts its lease after it sent the renewal. The remaining third covers different clock rates, and a last
+     * A broker trusts its lease for this time after it sent the renewal. The remaining third covers different clock rates, and a last
      * renewal that Redis lost in a crash.
      */
     trustMs: (leaseMs * 2) / 3,
-    /** How often it checks for due work, and retries a renewal that failed. */
+    /** The interval at which it checks for due work, and retries a renewal that failed. */
     tickMs: leaseMs / 6,
-    /** How long a server stays free for brokers with fewer servers before the others claim it. */
+    /** A server stays free for brokers with fewer servers for this time before the others claim it. */
     hesitationMs: leaseMs / 20,
     /** Brokers see a lease end at the same moment; this spreads their claims. */
     jitterMs: leaseMs / 50,

@@ -31,7 +31,7 @@ const fail = failuresOf({ ...ensureServer.errors, ...serverLogs.errors });
 
 const REPLY_MARGIN_MS = 250;
 const LOOK_AGAIN_MS = 100;
-/** How long a broker that is full waits for another one to claim the server. */
+/** The time for which a broker that is full waits for another one to claim the server. */
 const PATIENCE_MS = 1_500;
 
 export function createOwnerRequests(deps: OwnerRequestDeps) {

@@ -5,7 +5,7 @@ import type { ServerState } from "./server-state.ts";
 export interface OwnLease {
   readonly kind: "own";
   readonly epoch: number;
-  /** When the renewal was sent that Redis confirmed last. */
+  /** The time at which the renewal was sent that Redis confirmed last. */
   confirmed: Instant;
   /** The version of the state that the other brokers read about the server. */
   version: number;
@@ -78,7 +78,7 @@ export class ServerLease {
     return this.leftMs > 0 ? this.#state.owner : null;
   }
 
-  /** How long the lease of another broker lasts when it is not renewed. */
+  /** The time after which the lease of another broker ends unless it is renewed. */
   get leftMs(): number {
     if (this.#state.kind !== "elsewhere") return 0;
     return Math.max(0, this.#state.leftMs - elapsedMs(this.#state.seenAt, instant()));
@@ -95,7 +95,7 @@ export class ServerLease {
     return this.#state.says;
   }
 
-  /** Why the last owner kept the server unconnected; null when it did not. */
+  /** The reason why the last owner kept the server unconnected; null when it did not. */
   get heldBecause(): string | null {
     return this.#heldBecause;
   }

@@ -38,7 +38,7 @@ export interface OwnershipSettings {
 
 export type ServerOwner = ReturnType<typeof createServerOwner>;
 
-/** How long the views wait for an owner that connects a server on demand. */
+/** The time for which the views wait for an owner that connects a server on demand. */
 const START_ELSEWHERE_MS = 9_000;
 
 interface OwnedParts {

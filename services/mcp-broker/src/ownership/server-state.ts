@@ -18,7 +18,7 @@ export const ServerState = z.object({
   problems: z.array(z.string()),
   /** True when every broker may connect it: nothing at the server is bound to one connection. */
   isStateless: z.boolean(),
-  /** Why a person wants it unconnected; the next owner respects it. */
+  /** The reason why a person wants it unconnected; the next owner respects it. */
   heldBecause: z.string().nullable(),
   /** The facts of its declaration, for brokers that do not have it; older owners leave it out. */
   declared: z

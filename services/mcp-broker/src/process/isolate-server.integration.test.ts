@@ -99,7 +99,7 @@ test(
   "it can do what servers need: read its program, work in its workspace, keep what it fetches, use the network",
   { skip },
   async (t) => {
-    // That an argument is a file in the workspace does not make the workspace read-only.
+    // An argument that is a file in the workspace does not make the workspace read-only.
     const broker = await world.startBroker({
       servers: [fixtureServer("spy", ["spying-server.ts", at("workspace/letter.txt")])],
       env: { ...env, YARD_BWRAP_BIN: program },

@@ -37,8 +37,8 @@ export interface IsolationOptions {
 }
 
 /**
- * How stdio servers run whose entry does not configure a sandbox. `require`: they are isolated, or not started unless they are
- * trusted. `prefer`: where nothing isolates them they are all trusted. `off`: none is isolated.
+ * The isolation of stdio servers whose entry does not configure a sandbox. `require`: they are isolated, or not started unless they
+ * are trusted. `prefer`: on a machine without isolation they are all trusted. `off`: none is isolated.
  */
 export type SandboxSetting = "require" | "prefer" | "off";
 
@@ -55,7 +55,7 @@ const DEFAULT: ServerSandbox = {
   network: true,
 };
 
-/** Where bubblewrap reads the filter of system calls from: the first stream behind standard input, output and error. */
+/** The stream from which bubblewrap reads the filter of system calls: the first behind standard input, output and error. */
 const FILTER_FD = 3;
 
 export function createServerIsolation(options: IsolationOptions): IsolateServer {

@@ -191,7 +191,7 @@ test("a change over the bus wins over the file, also after a restart [A30, A34, 
     const next = await world.startBroker({ servers: first });
     assert.equal(next.info("both").name, "By hand");
     assert.ok(!(await idsOf()).includes("gone"));
-    // When the file no longer names it and names it again, that is a new declaration.
+    // A server that the file stops naming and then names again is a new declaration.
     await editFile(next, [real("mark")]);
     await until(idsOf, (ids) => ids.includes("mark"));
     await editFile(next, [real("gone")]);

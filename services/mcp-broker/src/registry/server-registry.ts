@@ -83,7 +83,7 @@ export class ServerRegistry {
     this.#listeners.push(listener);
   }
 
-  /** When the server was changed over the bus last; null for one of the file. */
+  /** Returns the time of the server's last change over the bus; null for one of the file. */
   updatedAt(id: string): string | null {
     return this.#records.get(id)?.updatedAt ?? null;
   }

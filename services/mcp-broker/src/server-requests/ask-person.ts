@@ -21,7 +21,7 @@ export interface AskPersonDeps {
   readonly gate: PolicyGate;
   readonly origins: RequestOrigins;
   readonly questions: OpenQuestions;
-  /** How long a question waits at most, in milliseconds. */
+  /** The time for which a question waits at most, in milliseconds. */
   readonly questionMs: number;
   readonly now: () => number;
   readonly newId: () => string;

@@ -1,7 +1,7 @@
 import type { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
 import type { QuestionStore, StoredQuestion } from "./question-store.ts";
 
-/** How a question ended for the server that asked it. */
+/** The result of a question for the server that asked it. */
 export type QuestionEnd =
   | { readonly action: "accept"; readonly content: AnswerContent | undefined }
   | { readonly action: "decline" | "cancel" };
@@ -44,7 +44,7 @@ export interface OpenQuestionsOptions {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** How this broker ends a question: it expired, its request ended, or the server reported its interaction as complete. */
+/** The reason why this broker ends a question: it expired, its request ended, or the server reported its interaction as complete. */
 type EndHere = "expired" | "lost" | "accepted";
 
 /** The interval at which answers that another broker received are polled. */
