@@ -20,26 +20,29 @@ export const Config = z.object({
   YARD_AUDIT_VALUES: envFlag().default(false),
   /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
-  /** How long a new key in that file is only accepted before it signs: every replica must have read it in that time. */
+  /** A new key in that file is only accepted for this time before it signs: every replica must have read it by its end. */
   YARD_RUN_TOKEN_KEY_LEAD_MS: envInteger(0, 86_400_000).default(90_000),
   /** Issuers whose JWTs the gateway accepts, a YAML file. */
   YARD_ISSUERS_FILE: z.string().optional(),
   /** The token of `yard dev`, whose holder is `cli` at the gateway. It is for laptops only. */
   YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
-  /** How long a browser session at the gateway lasts. */
+  /** The lifetime of a browser session at the gateway. */
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
   YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */
   YARD_APPROVERS: z.string().default("cli,admin").transform(commaSeparated),
-  /** Which of its own calls an approver may approve: `none`, those of `runs` that it started, or `all`. `never` is the older name of `none`. */
+  /**
+   * The calls of its own that an approver may approve: `none`, those of `runs` that it started, or `all`. `never` is the older name of
+   * `none`.
+   */
   YARD_APPROVE_OWN: z
     .enum(["none", "never", "runs", "all"])
     .default("none")
     .transform((own) => (own === "never" ? "none" : own)),
-  /** How long a call waits for a person. */
+  /** The time for which a call waits for a person. */
   YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
-  /** How many prompts a run may cause in an hour. */
+  /** The number of prompts that a run may cause in an hour. */
   YARD_APPROVAL_PROMPTS: envInteger(1, 100_000).default(30),
   /** The number of calls of one user that may wait for a person at a time. */
   YARD_APPROVALS_PENDING: envInteger(1, 50_000).default(500),

@@ -49,7 +49,7 @@ export interface ApprovalsOptions {
   /** Null when decisions are not recorded. */
   readonly signer: DecisionSigner | null;
   readonly waitMs: number;
-  /** How many prompts a run may cause in an hour. */
+  /** The number of prompts that a run may cause in an hour. */
   readonly promptsPerRun: number;
   /** The number of calls of one user that may wait for a person at a time. */
   readonly pendingPerUser: number;

@@ -27,7 +27,7 @@ export interface MadeDecision {
   readonly correlationId: string;
   readonly who: Identity;
   readonly judged: Judged;
-  /** How long the provider may cache it, in milliseconds; null when it may not. */
+  /** The time for which the provider may cache it, in milliseconds; null when it may not. */
   readonly forMs: number | null;
 }
 

@@ -48,7 +48,7 @@ export interface Usage {
 
 /** A slot expires after this time, because its provider may have died. */
 export const RESERVATION_MS = 15 * 60_000;
-/** How long the counters of a run and its labels are stored after its last call. */
+/** The counters of a run and its labels are stored for this time after its last call. */
 const RUN_MS = 30 * 86_400_000;
 
 /** A limit of repetitions remembers each different call of its window, about 120 bytes each. */

@@ -115,7 +115,7 @@ function uncounted(error: unknown, { principal }: Call): string {
 /** The limits and flow labels that apply to a call. */
 export interface Consideration {
   readonly limits: ConsideredLimit[];
-  /** Why it cannot be counted now, so that it would be denied; null when it can. */
+  /** The reason why it cannot be counted now, so that it would be denied; null when it can. */
   readonly uncounted: string | null;
 }
 

@@ -18,7 +18,7 @@ export interface RunRecords {
 }
 
 export interface HeldRun {
-  /** How often runners have claimed the run, this time included. */
+  /** The number of claims of the run by runners, this one included. */
   readonly epoch: number;
   readonly parent: string | null;
 }

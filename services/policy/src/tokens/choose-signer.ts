@@ -2,8 +2,8 @@
 export type KeyUse = "signs" | "next" | "accepted";
 
 /**
- * Which key signs, of those in the file, the newest first; null when all are revoked. A new key waits until its
- * lead is over, because a replica that has not read it refuses its tokens; a revoked one is passed over.
+ * Selects the key that signs from those in the file, the newest first; null when all are revoked. A new key waits until its lead is
+ * over, because a replica that has not read it refuses its tokens; a revoked one is passed over.
  */
 export function chooseSigner(
   kids: readonly string[],

@@ -8,7 +8,7 @@ import { compileToolLayers, type ToolLayers } from "@switchyard/rules/layers/too
 export interface Identity {
   readonly principal: Principal;
   readonly layers: ToolLayers | null;
-  /** When the token expires, in milliseconds since the Unix epoch; Infinity without a token. */
+  /** The time at which the token expires, in milliseconds since the Unix epoch; Infinity without a token. */
   readonly expiresAt: number;
   /** The epoch of the claim that the token was minted for. */
   readonly epoch?: number | undefined;

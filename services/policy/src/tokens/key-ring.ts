@@ -41,7 +41,7 @@ export interface KeyRing {
 
 export interface KeyRingOptions {
   readonly file: string;
-  /** How long a new key is only accepted before it signs, so that every replica has read it. */
+  /** A new key is only accepted for this time before it signs, so that every replica has read it. */
   readonly leadMs: number;
   /** The keys that an administrator revoked; checked at every use. */
   readonly stops: Pick<StopList, "isKeyStopped" | "isCurrent">;

@@ -15,7 +15,7 @@ export interface RunTokenKeys {
   readonly retired: readonly PublicJwk[];
   /** True when others than the owner may read or write the file. */
   readonly isExposed: boolean;
-  /** When the file was written, in milliseconds since the Unix epoch. */
+  /** The time at which the file was written, in milliseconds since the Unix epoch. */
   readonly changedAt: number;
 }
 

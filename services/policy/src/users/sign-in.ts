@@ -17,7 +17,7 @@ export class BadCredential extends Error {
 }
 
 export interface SignedIn extends UserIdentity {
-  /** When the credential expires, in milliseconds since the Unix epoch; null: it does not expire. */
+  /** The time at which the credential expires, in milliseconds since the Unix epoch; null: it does not expire. */
   readonly expiresAt: number | null;
   /** The id of the session that was shown. */
   readonly session?: string | undefined;

@@ -28,7 +28,7 @@ export interface PolicyFileOptions {
   readonly onWatchLost: (error: unknown) => void;
 }
 
-/** How long the file must stay unchanged before it is read as complete. */
+/** The file must stay unchanged for this time before it is read as complete. */
 const SETTLE_MS = 100;
 const POLL_MS = 5_000;
 
@@ -54,7 +54,7 @@ export class PolicyFile {
   /** The policy in the files, while they are valid. */
   #ofFiles: PolicyInForce | null;
   #isPinned: boolean;
-  /** Why the files cannot come into force; null when they can. */
+  /** The reasons why the files cannot come into force; null when they can. */
   #refusal: readonly string[] | null = null;
   #reloading: Promise<void> | null = null;
   #changedMeanwhile = false;
@@ -105,7 +105,7 @@ export class PolicyFile {
     return this.#ofFiles !== null;
   }
 
-  /** Why they could not, in lines with positions; null when they could. */
+  /** The reasons why the files cannot come into force, in lines with positions; null when they can. */
   get refusal(): readonly string[] | null {
     return this.#refusal;
   }
