@@ -18,7 +18,7 @@ export const ImporterEnv = z.object({
   YARD_SKILL_ROOTS: z.string().default(""),
   /** NATS users that may import, remove, roll back and trust skills over the bus, with commas. */
   YARD_IMPORT_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
-  /** Which roles agents may have that clients send: `user:role` with commas and globs. Those of the roots may have any. */
+  /** The roles that agents may have that clients send: `user:role` with commas and globs. Those of the roots may have any. */
   YARD_IMPORTED_AGENT_ROLES: GrantedRoles.default([]),
   /** A YAML file of findings that the operator accepts, each with its reason; read at start. */
   YARD_SCAN_SUPPRESSIONS: z.string().default(""),

@@ -111,7 +111,7 @@ test("project, user and workspace are one chain, shown to the operator and kept 
     assert.ok((await rendered()).includes(`In ${project}/same.`), await rendered());
     const { skill } = await call(world.cli, getSkill, { name: "same" });
     assert.deepEqual([skill.scope, skill.path], ["project", "same"]);
-    // When the first one is removed, the next one counts, with its own source.
+    // After the first one is removed, the next one counts, with its own source.
     await rm(join(project, "same"), { recursive: true });
     await until(rendered, (now) => now.includes(`In ${user}/same.`));
     await Promise.all([user, workspace].map((root) => rm(join(root, "same"), { recursive: true })));

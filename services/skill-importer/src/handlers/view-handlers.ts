@@ -36,7 +36,7 @@ export function serveCatalogueViews(
             .match(about)
             .map(({ skill }) => skill.name);
     const catalogue = catalogueOf({ skills, budgetTokens, relevance });
-    // Which skills were cut depends on the request's work, so such an answer may not be cached for other runs.
+    // The choice of the skills that were cut depends on the request's work, so such an answer may not be cached for other runs.
     const isCut = catalogue.dropped.length > 0 || catalogue.listed.some((skill) => skill.shortened);
     return keepForMs === null || isCut ? catalogue : { ...catalogue, keepForMs };
   });

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis } from "@switchyard/service/store-error";
 
-/** How long an answer may be cached, counted from before its request. */
+/** The time for which an answer may be cached, counted from before its request. */
 const KEEP_MS = 500;
 /** Clock rates differ between machines, but by far less than 10 %. */
 const WAIT_MS = KEEP_MS * 1.1;
