@@ -47,7 +47,7 @@ export interface ToolboxOptions {
 }
 
 export interface Toolbox {
-  /** How commands are confined to their workspace. */
+  /** The confinement of commands to their workspace. */
   readonly sandbox: CommandCage["kind"];
   /** No new calls → calls in work end, or are stopped when their share of the time is over. */
   stop(): Promise<void>;

@@ -47,7 +47,7 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   readonly name: BuiltinName;
   readonly description: string;
   readonly input: I;
-  /** Why it cannot be used here, for callers that call it all the same: it is not listed, and no approval of it is requested. */
+  /** The reason why it cannot be used here, for callers that call it all the same: it is not listed, and no approval of it is requested. */
   readonly unavailable?: string | undefined;
   /**
    * True for tools that runs get from the runner, in a form that keeps the child within the rights of its parent; a text states

@@ -34,7 +34,7 @@ export interface ToolboxWorld {
   readonly redisUrl: string;
   readonly cli: Bus;
   readonly policy: PolicyPeer;
-  /** Why commands cannot run here, as the `skip` of a test that needs them; else false. */
+  /** The reason why commands cannot run here, as the `skip` of a test that needs them; else false. */
   readonly noCommands: string | false;
   /** Starts a toolbox with these variables; its workspaces are in a directory of its own unless the variables set another. */
   start(env?: Record<string, string>): Promise<TestToolbox>;

@@ -175,7 +175,7 @@ async function readCall(
   );
 }
 
-/** Why a run cannot use it. */
+/** Returns the reason why a run cannot use it. */
 function notForRuns(tool: Tool, { token }: Requester): string | undefined {
   const { notForRuns: reason = false } = tool;
   if (reason === false || token === undefined) return undefined;

@@ -34,7 +34,7 @@ interface Launch {
  */
 export type SandboxSetting = "auto" | "require" | "off";
 
-/** How commands are confined to their workspace here. */
+/** The confinement of commands to their workspace on this machine. */
 export type CommandCage =
   | { readonly kind: "bubblewrap"; readonly sandbox: CommandSandbox }
   | { readonly kind: "off" }

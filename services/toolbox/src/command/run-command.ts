@@ -38,7 +38,7 @@ export interface CommandEnd {
 
 /** The time of a process group between SIGTERM and SIGKILL. */
 const GRACE_MS = 2_000;
-/** How long a process that left the group may keep our ends of its streams open. */
+/** A process that left the group may keep our ends of its streams open for this time. */
 const LAST_OUTPUT_MS = 500;
 
 /**
@@ -81,7 +81,7 @@ export function isExceeded(ended: Ending): ended is Exceeded {
 }
 
 interface ProcessEnd extends Pick<CommandEnd, "exitCode" | "signal" | "ended"> {
-  /** Why there was no process at all. */
+  /** The reason why there was no process at all. */
   readonly failed: string | null;
 }
 

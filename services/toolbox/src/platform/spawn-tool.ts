@@ -170,7 +170,7 @@ function checkKind(
     );
 }
 
-/** Why this session may not start that agent now; null when it may. */
+/** Returns the reason why this session may not start that agent now; null when it may. */
 async function refusalOf(
   parts: AccessParts,
   context: ToolContext,

@@ -25,7 +25,7 @@ export interface BuiltinOptions {
   readonly guard: EgressGuard;
   readonly access: AccessParts;
   readonly command: CommandOptions;
-  /** Where the files of the project's configuration are; undefined: nowhere that the toolbox sees. */
+  /** The directory of the project's configuration files; undefined: none that the toolbox sees. */
   readonly configDirectory: string | undefined;
   readonly restarts: { readonly desk: RestartDesk; readonly isPermitted: boolean };
 }
