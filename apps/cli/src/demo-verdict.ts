@@ -3,7 +3,7 @@ import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run
 import type { RunEnd } from "./follow-run.ts";
 import { payloadOf } from "./run-timeline.ts";
 
-/** The one call that the demo's policy must deny. */
+/** The demo's policy must deny this call. */
 const FORBIDDEN_TOOL = "mcp__files__write_file";
 
 export type DemoVerdict =

@@ -18,7 +18,7 @@ import { CliError } from "./cli-error.ts";
 import { count } from "./quantities.ts";
 import { cancelText, payloadOf } from "./run-timeline.ts";
 
-/** How a run ended. */
+/** The end of a run. */
 export type RunEnd =
   /** `isWhole`: false when the output is too long for an event, or has what looks like a secret. */
   | { readonly end: "finished"; readonly output: string; readonly isWhole: boolean }

@@ -41,7 +41,7 @@ export async function namedRun(bus: Bus, text: string): Promise<string> {
   return onlyOne(ids, { text, what: "run", list: "./yard runs list" }) ?? text;
 }
 
-/** The one id; null when there is none; a usage error when there are several. */
+/** Returns the only id, or null when there is none. Throws a usage error when there are several. */
 export function onlyOne(
   ids: readonly string[],
   { text, what, list }: { readonly text: string; readonly what: string; readonly list: string },

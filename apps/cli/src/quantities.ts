@@ -38,7 +38,7 @@ export interface Times {
   readonly wide?: true | undefined;
 }
 
-/** How long ago a time is, `3m`, `5h`, `2d`, or how long it takes until then, `in 3m`; the time itself when it is to be in full. */
+/** The time since `at`, such as `3m`, `5h` or `2d`, or the time until it, such as `in 3m`; with `wide`, the time itself. */
 export function timeText(at: string, { wide }: Times, nowMs: number = Date.now()): string {
   const ms = nowMs - Date.parse(at);
   if (wide === true || Number.isNaN(ms)) return at;

@@ -1,7 +1,7 @@
 import type { InstanceRecord } from "./instance-record.ts";
 import { redisPasswordFile } from "./redis-passwords.ts";
 
-/** How one user reaches Redis: a URL with its name, and the file with its password. */
+/** The login of one user at Redis: a URL with its name, and the file with its password. */
 export interface RedisLogin {
   readonly url: string;
   readonly passwordFile: string | null;

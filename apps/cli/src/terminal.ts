@@ -3,7 +3,7 @@ import { printableJson } from "./printable.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** Where a command writes: data on stdout, everything else on stderr. */
+/** The output of a command: data on stdout, everything else on stderr. */
 export interface Terminal {
   /** One line of data. */
   readonly out: (line: string) => void;

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { fstatSync } from "node:fs";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 
-/** Why a command stopped following before the end of what it follows. */
+/** The reason why a command stopped following before the end. */
 export type StopReason = "interrupted" | "closed" | "timeout";
 
 /** The stop of a command that follows something. */

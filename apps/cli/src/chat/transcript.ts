@@ -17,7 +17,7 @@ import { WrappedText } from "./wrapped-text.ts";
 
 type LiveMessage = z.output<typeof runLive.payload>;
 
-/** Where a conversation is shown. */
+/** The output of a conversation. */
 export interface Screen {
   readonly write: (text: string) => void;
   readonly width: () => number;

@@ -51,7 +51,7 @@ export async function validate(
     terminal.note("nothing runs here, so their models and skills were not looked for");
 }
 
-/** Where services run, they also know models and skills; without them the files are judged for themselves. */
+/** Running services also check models and skills; without them each file is checked on its own. */
 async function judged(
   found: readonly LocalFile[],
 ): Promise<{ files: readonly Checked[]; models: Models | null }> {

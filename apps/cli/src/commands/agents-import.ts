@@ -41,7 +41,7 @@ interface LocalFile {
 const MAX_FILE_BYTES = 262_144;
 const BATCH = { files: 64, bytes: 300 * 1024 };
 
-/** How the agents are sent, and what comes back of each. */
+/** The options of an import. */
 interface Sending {
   readonly dryRun: boolean;
   readonly withReports: boolean;

@@ -81,7 +81,7 @@ function hasService(services: ReadonlySet<string>, wanted: string): boolean {
 
 interface Last {
   readonly lines: readonly string[];
-  /** Where the file ended, in bytes. */
+  /** The size of the file when it was read, in bytes. */
   readonly end: number;
   readonly services: ReadonlySet<string>;
 }

@@ -58,7 +58,7 @@ export async function login(
   });
 }
 
-/** How each line begins with --json: first the address, later what came of it. */
+/** The first fields of each line with --json: one line has the address, a later one the result. */
 function lineStart(type: "address" | "login") {
   return { schemaVersion: 1, type } as const;
 }

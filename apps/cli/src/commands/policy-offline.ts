@@ -17,7 +17,7 @@ type Explanation = z.output<typeof explainPolicy.reply>;
 
 const MAX_PROBLEMS = 100;
 
-/** Which rules the tests of a policy are about. */
+/** The rules that the tests of a policy cover. */
 export interface Coverage {
   readonly covered: readonly string[];
   readonly untested: readonly string[];

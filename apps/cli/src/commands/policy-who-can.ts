@@ -6,7 +6,7 @@ import { CliError } from "../cli-error.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
-/** Which principals may call a tool, by which rules. */
+/** Lists the principals that may call a tool, with the rules that allow it. */
 export async function whoCan(
   terminal: Terminal,
   tool: string,

@@ -7,7 +7,10 @@ import { findBus, withBus } from "../bus-session.ts";
 /** A placeholder for every tool of a server: a rule that names single tools does not match it. */
 const ANY_TOOL = "any-tool-of-this-server";
 
-/** Which rules allow the tools of a server, or a rule to paste when none allows all of them. Empty when the policy does not answer. */
+/**
+ * Lists the rules that allow the tools of a server, or a rule to paste when none allows all of them. Empty when the policy does not
+ * answer.
+ */
 export async function reachOfServer({ id, tags }: ServerDeclaration): Promise<string[]> {
   if (typeof id !== "string") return [];
   const labels = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];

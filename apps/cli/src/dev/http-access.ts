@@ -4,7 +4,7 @@ import { laptopTokenFile } from "../laptop-token.ts";
 import { readSecret } from "../secret-files.ts";
 import { TOGETHER } from "./service-plan.ts";
 
-/** Where the gateway answers, and with which token the person of this laptop signs in. */
+/** The address of the gateway, and the token that signs in the person of this laptop. */
 export interface HttpAccess {
   readonly url: string;
   readonly token: string;

@@ -90,7 +90,7 @@ export function agentToTry(
   return (from.find(({ name }) => name === "demo") ?? from[0])?.name ?? null;
 }
 
-/** How any NATS client starts a run: no header, no library of ours. */
+/** The command that starts a run with any NATS client: it needs no header and no library of ours. */
 export function natsCommand(
   natsUrl: string,
   { agent, question }: { agent: string; question: string },

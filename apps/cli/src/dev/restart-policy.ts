@@ -1,4 +1,4 @@
-/** How often a process died in a row, and when it last came up. */
+/** The number of failures of a process in a row, and the time of its last start. */
 export interface RestartState {
   readonly failures: number;
   readonly startedAtMs: number;
@@ -9,7 +9,7 @@ const LONGEST_DELAY_MS = 30_000;
 /** A process that ran this long was healthy: its next failure is a first one. */
 const HEALTHY_AFTER_MS = 30_000;
 
-/** How long to wait before starting a process again that died, and the new count of failures. */
+/** Returns the delay before a process that died is restarted, and the new number of failures. */
 export function nextRestart(
   state: RestartState,
   diedAtMs: number,

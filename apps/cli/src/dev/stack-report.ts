@@ -2,7 +2,7 @@
 export interface StackReport {
   /** Something is done: one line for each phase of a start or stop. */
   readonly step: (text: string) => void;
-  /** How something was found or chosen. */
+  /** Reports how something was found or chosen. */
   readonly detail: (text: string) => void;
   /** Something went wrong and is being dealt with. */
   readonly warn: (text: string) => void;

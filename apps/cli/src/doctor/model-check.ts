@@ -35,7 +35,7 @@ interface KeyCheck {
   readonly fix: string;
 }
 
-/** Which model keys are set: names only, never values. `workspace` is the runner's working directory. */
+/** Reports the model keys that are set: names only, never values. `workspace` is the runner's working directory. */
 export async function checkModels(options: {
   file: string;
   workspace: string;

@@ -21,7 +21,7 @@ import { runEvent } from "./runs.ts";
 
 const { strictObject: strict, array, string, boolean, literal, union } = z;
 
-/** How a run of a chat ended. */
+/** The end of a run of a chat. */
 const runEnd = z.discriminatedUnion("end", [
   strict({ end: literal("finished"), output: string(), isWhole: boolean() }),
   strict({ end: z.enum(["failed", "cancelled", "rejected"]), code: string(), message: string() }),
