@@ -53,7 +53,7 @@ export function callerName(): string {
   return state.phase === "signed-in" ? state.me.caller : "";
 }
 
-/** How the tokens begin with which `yard dev` signs in the person of a laptop. */
+/** The prefix of the tokens with which `yard dev` signs in the person of a laptop. */
 const LAPTOP_TOKEN = "yd_";
 /** The credential of a session that was opened with such a token. */
 const LAPTOP_CREDENTIAL = "laptop";

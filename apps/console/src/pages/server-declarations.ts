@@ -6,7 +6,7 @@ export interface Declaration {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Where clients keep their servers; `mcp` may have one more level. */
+/** The keys under which clients keep their servers; `mcp` may have one more level. */
 const CONTAINERS = ["mcpServers", "servers", "mcp_servers", "context_servers", "mcp"];
 const WAYS = ["command", "url", "serverUrl", "httpUrl"];
 const LONGEST_ID = 24;

@@ -6,7 +6,7 @@ import { Status } from "../ui/status.tsx";
 
 type Service = Reply<"GET /system">["services"][number];
 
-/** Which services answer, and how long streams and queues are. */
+/** Lists the services that answer, and the lengths of streams and queues. */
 export function Services({ system }: { system: Resource<Reply<"GET /system">> }) {
   return (
     <ResourceView of={system}>

@@ -12,7 +12,7 @@ interface Props {
   readonly isSeen: boolean;
 }
 
-/** How a person answers a question of a run: by one of its options, or with a text. */
+/** A person answers a question of a run by one of its options, or with a text. */
 export function AnswerQuestion({ runId, callId, options, schema, isSeen }: Props) {
   if (!may("POST /runs/{runId}/answers")) return <p>Somebody with the role operator can answer.</p>;
   const answer = async (given: string): Promise<void> => {

@@ -32,7 +32,7 @@ export function pairsOf(left: readonly Span[], right: readonly Span[]): readonly
 
 type Two = readonly [Span | null, Span | null];
 
-/** How many lines both have in common at the start: runs that were forked share it. */
+/** Counts the lines that both have in common at the start: forked runs share it. */
 function startOf(left: readonly Span[], right: readonly Span[]): number {
   let at = 0;
   while (at < left.length && at < right.length && weight(left[at], right[at]) === 2) at += 1;

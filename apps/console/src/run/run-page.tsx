@@ -108,7 +108,7 @@ function elsewhereOf(runId: string) {
   };
 }
 
-/** Why it ended badly, while it has. */
+/** Shows the reason of a failed run, while it has that status. */
 function Failure(props: { run: RunDetail | null; status: RunWord; story: StorySoFar }) {
   const { run, status, story } = props;
   const failure = status === "rejected" ? story.rejection : run?.failure;

@@ -70,7 +70,7 @@ export class RunStory {
   /** Null when a price is not known. */
   costUsd: number | null = 0;
   output: string | null = null;
-  /** Why it was never begun. */
+  /** The reason why the run was rejected. */
   rejection: { readonly code: string; readonly message: string } | null = null;
   waits: readonly RunWait[] = [];
   unavailable: readonly UnavailableServer[] = [];

@@ -23,7 +23,7 @@ const MOST_TICKS = 6;
 const LETTER_PX = 8;
 const BETWEEN_PX = 12;
 
-/** Where an axis of so many milliseconds has its marks: at most six, from 0 on, a round distance apart. */
+/** Returns the marks of an axis of so many milliseconds: at most six, from 0, at a round distance. */
 export function ticksOf(longMs: number): readonly number[] {
   const stepMs = STEPS.find((step) => longMs / step < MOST_TICKS) ?? longMs;
   return Array.from({ length: Math.floor(longMs / stepMs) + 1 }, (_, index) => index * stepMs);

@@ -21,7 +21,7 @@ interface Props<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** Where a row leads; the first cell is its link. */
+  /** The target of a row's link, which is in its first cell. */
   readonly hrefOf?: (row: Row) => string;
   readonly onPick?: (row: Row) => void;
   readonly isPicked?: (row: Row) => boolean;

@@ -82,7 +82,7 @@ export function nameOf(schema: FormSchema, at: number): string {
   return told === undefined ? (typeOf(schema) ?? `kind ${at + 1}`) : textOf(told);
 }
 
-/** Which of the alternatives a value is: the one of its type, and of an object the one whose `const` members it has. */
+/** Returns the index of the alternative that fits a value by its type, or, for an object, by its `const` members. */
 export function alternativeOf(value: unknown, alternatives: readonly FormSchema[]): number {
   const fits = alternatives.findIndex((one) => hasTypeOf(one, value) && hasConstsOf(one, value));
   return Math.max(0, fits);

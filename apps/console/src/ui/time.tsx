@@ -1,7 +1,7 @@
 import { nowMs } from "../core/clock.ts";
 import { absoluteText, relativeText } from "../core/format.ts";
 
-/** How long ago, with the exact time on hover. */
+/** Shows the time since `at`, with the exact time on hover. */
 export function Time({ at }: { at: string }) {
   return (
     <time dateTime={at} title={absoluteText(at)}>
