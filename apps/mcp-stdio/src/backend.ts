@@ -45,7 +45,7 @@ export class BackendError extends Error {
   }
 }
 
-/** How agents are named as tools. */
+/** The prefix of the names of agents that are offered as tools. */
 export const AGENT_TOOL = "agent__";
 
 export function agentTool({ name, description }: { name: string; description: string }) {
