@@ -6,9 +6,9 @@ import { runStarted } from "@switchyard/contracts/run-events";
 export interface StartFollower {
   /** Resolves when the subscription to starts is active. */
   readonly opened: Promise<void>;
-  /** When the next run starts, on the clock of `performance.now()`. Rejects after a minute. */
+  /** Resolves with the start of the next run, on the clock of `performance.now()`. Rejects after a minute. */
   readonly next: () => Promise<number>;
-  /** How many runs have started. */
+  /** The number of runs that have started. */
   readonly count: () => number;
   readonly stop: () => Promise<void>;
 }

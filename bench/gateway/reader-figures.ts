@@ -88,7 +88,7 @@ function followOverNats({ bus }: OurGateway) {
 }
 
 interface Reader {
-  /** When the gateway ends the stream, as it does with the run. */
+  /** Settles when the gateway ends the stream, as it does at the end of the run. */
   readonly ended: Promise<unknown>;
   close(): void;
 }

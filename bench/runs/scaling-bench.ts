@@ -45,7 +45,7 @@ export async function benchScaling({ windowMs }: Bench): Promise<Report> {
 /** Until as many runs are under way at any point of their lives as at any other. */
 const WARM_UP_MS = 5_000;
 
-/** How many operations end in a second. A run takes a good part of the window, so those that began before it count, too. */
+/** Counts the operations that end in a second. A run takes a good part of the window, so those that began before it count, too. */
 async function endsPerSecond(
   operation: () => Promise<void>,
   { inFlight, durationMs }: { inFlight: number; durationMs: number },
