@@ -97,7 +97,7 @@ function leftOf(name: string): string[] {
   );
 }
 
-/** Why no composition can be started here, or false. */
+/** Returns the reason why no composition can be started here, or false. */
 export function whyNoComposition(): string | false {
   if (process.env["YARD_TEST_DOCKER"] !== "1") return "YARD_TEST_DOCKER is not 1";
   const engine = docker(["version", "--format", "{{.Server.Version}}"]);

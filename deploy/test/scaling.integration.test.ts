@@ -205,7 +205,7 @@ async function assertAllRanOnce(
   for (const runId of begun)
     await assertRanOnce(
       { lab, redis },
-      // When a runner leaves, another one repeats its request: one request more for each.
+      // For each runner that leaves, another one repeats one request.
       { runId: `cli~${runId}`, crashes: 4, output: "done", calls: ["1:0"] },
     );
   t.diagnostic(`${begun.length} runs, each call executed once`);
