@@ -14,7 +14,7 @@ export interface AttackRow<W> {
   readonly expected: string | readonly string[];
   /** Makes the attempt, and resolves with the answer. */
   readonly run: (world: W) => Promise<string>;
-  /** Where other limits than the usual ones apply. */
+  /** Limits of this attack that differ from the usual ones. */
   readonly limits?: Partial<AttackLimits>;
 }
 

@@ -54,7 +54,7 @@ for (const { name } of users) {
 after(() => Promise.all([...buses.values()].map((bus) => bus.close())));
 await ensureStreams(busOf("admin"));
 
-/** Where the attacker may store bytes, and all such places. */
+/** The bucket in which the attacker may store bytes, and all buckets of that kind. */
 const ownPayloads = payloadsOf(cliUser.name);
 const buckets = [sharedPayloads, servicePayloads, ownPayloads, payloadsOf("auditor")];
 

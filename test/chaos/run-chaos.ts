@@ -39,7 +39,7 @@ export interface ChaosOptions extends WorkloadOptions, OutsideOptions {
 export interface ChaosReport {
   readonly faults: readonly Fault[];
   readonly violations: readonly Violation[];
-  /** How many runs have which status, child runs included. */
+  /** The number of runs of each status, child runs included. */
   readonly statuses: ReadonlyMap<string, number>;
   readonly executions: number;
   /** From the last fault's end until every run had ended. */

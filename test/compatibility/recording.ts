@@ -20,7 +20,7 @@ import { z } from "zod";
 const Key = z.object({
   key: z.string(),
   type: z.enum(["string", "hash", "list", "set", "zset"]),
-  /** The one string, the items, or names and values in turn. */
+  /** A single string, the items, or names and values in turn. */
   value: z.array(z.string()),
   /** -1: for ever. */
   ttlMs: z.number(),

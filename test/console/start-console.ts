@@ -15,7 +15,7 @@ export interface LookOptions {
   readonly zoom?: number;
   /** Browser permissions of the page. */
   readonly permissions?: readonly string[];
-  /** Where the gateway is reached in place of its own address. */
+  /** The address at which the gateway is reached instead of its own. */
   readonly at?: string;
 }
 

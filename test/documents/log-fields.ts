@@ -1,4 +1,4 @@
-/** Where a line is logged, or fields are given to all lines of a part. */
+/** A call that logs a line, or adds fields to all lines of a part. */
 const CALL = /(?:\blog|#log)\s*\.(?:trace|debug|info|warn|error|fatal|child)\(/g;
 
 /** The names of fields that a file logs, and the names of objects that hold more of them and are made elsewhere. */

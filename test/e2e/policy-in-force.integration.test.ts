@@ -285,7 +285,7 @@ async function inWork(): Promise<void> {
   });
 }
 
-/** How many processes of the command there are on this machine. */
+/** Counts the processes of the command on this machine. */
 function sleepers(): number {
   return readdirSync("/proc").filter((entry) => {
     if (!/^\d+$/.test(entry)) return false;

@@ -141,7 +141,7 @@ export async function startYardDev(options: {
   };
 }
 
-/** How Redis answers when its log of refusals is empty. */
+/** The reply of Redis when its log of refusals is empty. */
 const NOTHING = "*0\r\n";
 
 /** Commands that Redis refused since its start, raw. */

@@ -9,7 +9,7 @@ export interface Attack {
   /** Reads behind the contract's name, such as `by its whole id`. */
   readonly title: string;
   readonly run: (world: World) => Promise<unknown>;
-  /** Why it still succeeds; the test fails as soon as it does not. */
+  /** The reason why it still succeeds; the test fails as soon as it does not. */
   readonly open?: string;
 }
 

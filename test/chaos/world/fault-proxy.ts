@@ -104,7 +104,7 @@ class Link {
 interface WayOptions {
   readonly from: Socket;
   readonly to: Socket;
-  /** How many of so many bytes may still pass. */
+  /** Returns the number of these bytes that may still pass. */
   readonly count: (bytes: number) => number;
   readonly broken: () => void;
 }

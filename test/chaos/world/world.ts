@@ -45,7 +45,7 @@ const SERVICES = [
 export interface WorldOptions {
   /** The services' default, or fewer slots than runs, so that commands are claimed before their turn. */
   readonly slots?: number;
-  /** How long NATS stores the ids of events. The default makes any later repeat a new message. */
+  /** The time for which NATS stores the ids of events. The default makes any later repeat a new message. */
   readonly duplicateWindowMs?: number;
 }
 
@@ -60,7 +60,7 @@ export class World {
   readonly nats: ServerProcess;
   readonly redis: ServerProcess;
   readonly services = new Map<string, ServicePart>();
-  /** Why disks cannot be filled here; null when they can. */
+  /** The reason why disks cannot be filled here; null when they can. */
   readonly noDisks: string | null;
   readonly #keys: WorldKeys;
   readonly #disks: readonly SmallDisk[];
