@@ -2,7 +2,7 @@
 export interface AllowedSkip {
   /** Part of the reason that the test gives. */
   readonly reason: string;
-  /** Why CI cannot do without. */
+  /** The reason why the skip is necessary in CI. */
   readonly because: string;
 }
 

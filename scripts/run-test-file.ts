@@ -21,7 +21,7 @@ export interface FileResult {
 
 export interface TestOutcome {
   readonly test: string;
-  /** Why it was skipped, or how it failed. */
+  /** The reason of a skip, or the failure. */
   readonly text: string;
 }
 

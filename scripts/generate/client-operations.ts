@@ -64,7 +64,7 @@ function keyOf({ method, path }: Pick<Route, "method" | "path">): string {
   return `${method.toUpperCase()} ${path}`;
 }
 
-/** Where the fields of a contract's request go over HTTP: into the query or the body. */
+/** Divides the fields of a contract's request over HTTP into the query and the body. */
 function requestParts(route: Route): { query?: Json; body?: Json } {
   const { contract, method, names = {}, body } = route;
   const shape = shapeOf(route);

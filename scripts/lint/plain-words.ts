@@ -21,7 +21,7 @@ const AVOIDED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:patience|patient(?:ly)?|lends?|lent|mends?|mended)\b/i, "timeout, with… or fix"],
 ];
 
-/** How a comment must not begin: a clause without a main clause. */
+/** Beginnings of a comment that is a clause without a main clause. */
 const FRAGMENTS: readonly RegExp[] = [
   /^(?:Of|Who|Whose|Whom|What|Whatever|Whether)\b/,
   /^(?:By|As|For)\b(?! default\b)[^,:;]*$/,

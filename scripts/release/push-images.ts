@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 
 export interface Images {
-  /** Where they are, without tag or digest. */
+  /** The address of the images, without tag or digest. */
   readonly repository: string;
   /** The Node.js image below, by digest. */
   readonly base: string;
