@@ -1,4 +1,4 @@
-/** What the server says to one request, whichever protocol it came in. */
+/** The server's answer to one request, in any protocol. */
 export interface ScriptedAnswer {
   /** Pieces of text. */
   readonly text?: readonly string[];
@@ -18,6 +18,6 @@ export interface ScriptedAnswer {
   readonly cached?: number;
   /** The connection breaks off before the answer's end. */
   readonly isCut?: boolean;
-  /** The provider says in mid-answer that it cannot go on. */
+  /** The provider reports an error in mid-answer. */
   readonly failsWith?: string;
 }

@@ -62,7 +62,7 @@ export function createStopList(
   const refresh = async (): Promise<void> => {
     const askedAt = now();
     const stored = await fromRedis(redis.hgetall(KEY));
-    // Of two replies that overtake each other, the one that was requested later counts.
+    // If two replies overtake each other, the one that was requested later counts.
     if (askedAt < knownAt) return;
     knownAt = askedAt;
     stops = new Map(
