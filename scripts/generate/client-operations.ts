@@ -41,7 +41,7 @@ export async function clientOperations(): Promise<string> {
   return [
     "/** Written by scripts/generate.ts from the gateway's route table and the contracts. */",
     ...named.map((name) => `export type ${name} = ${typeText(schemas[name] ?? {}, schemas)};`),
-    "/** By method and path below `/api/v1`. */",
+    "/** The operations by method and path below `/api/v1`. */",
     "export interface Operations {",
     `"GET /me": { request: {}; reply: ${typeOf("GET /me.reply")} };`,
     `"GET /system": { request: {}; reply: ${typeOf("GET /system.reply")} };`,
@@ -53,7 +53,7 @@ export async function clientOperations(): Promise<string> {
     "export interface RunEvents {",
     ...events.map((name) => `${JSON.stringify(name.slice("run.".length))}: ${typeOf(name)};`),
     "}",
-    "/** After these a run says nothing more, unless somebody has it go on. */",
+    "/** After these events a run publishes no other, unless a caller continues it. */",
     `export const RUN_ENDS: ReadonlySet<string> = new Set(${JSON.stringify(
       [...runEnds, runRejected, runMerged].map(({ name }) => name.slice("run.".length)),
     )});`,

@@ -31,13 +31,13 @@ export function contractRoutes(): string {
       /** The contract's codes of errors that have another one over HTTP, by that one. */
       readonly codes?: Readonly<Record<string, string>>;
     }`,
-    "/** By the name of the contract; the first one whose path can be filled in is to be taken. */",
+    "/** The routes by the name of the contract; a caller takes the first whose path it can fill in. */",
     "export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>> = {",
     ...[...byContract].map(([name, found]) => `${JSON.stringify(name)}: [${found.join(", ")}],`),
     "};",
     "/** Fields of requests that only services set, and that are not taken over HTTP. */",
     `export const SERVICE_FIELDS: readonly string[] = ${JSON.stringify([...SERVICE_FIELDS])};`,
-    "/** The field of a request that `If-Match` stands for. */",
+    "/** The field of a request whose value is sent as `If-Match`. */",
     `export const VERSION_FIELD = ${JSON.stringify(VERSION_FIELD)};`,
   ].join("\n\n");
 }

@@ -12,7 +12,7 @@ export interface ContractRoute {
   readonly codes?: Readonly<Record<string, string>>;
 }
 
-/** By the name of the contract; the first one whose path can be filled in is to be taken. */
+/** The routes by the name of the contract; a caller takes the first whose path it can fill in. */
 
 export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>> = {
   "runs.list": [{ method: "GET", path: "/runs" }],
@@ -477,6 +477,6 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
 export const SERVICE_FIELDS: readonly string[] = ["token", "epoch", "progress", "onBehalfOf"];
 
-/** The field of a request that `If-Match` stands for. */
+/** The field of a request whose value is sent as `If-Match`. */
 
 export const VERSION_FIELD = "ifVersion";

@@ -1485,7 +1485,7 @@ export type WakeMode = "next-heartbeat" | "now";
 
 export type WithheldReason = "untrusted" | "changed" | "blocked";
 
-/** By method and path below `/api/v1`. */
+/** The operations by method and path below `/api/v1`. */
 
 export interface Operations {
   "GET /me": {
@@ -3182,7 +3182,7 @@ export interface RunEvents {
   delta: { runId: RunId; step: number; delta: string; kind?: "delta" | "reset-step" };
 }
 
-/** After these a run says nothing more, unless somebody has it go on. */
+/** After these events a run publishes no other, unless a caller continues it. */
 
 export const RUN_ENDS: ReadonlySet<string> = new Set([
   "finished",
