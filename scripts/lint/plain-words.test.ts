@@ -35,12 +35,23 @@ test("a comment that is no sentence is a fragment", () => {
     "Who may read it.",
     "By the policy.",
     "For each replica",
+    "How long a lease lasts.",
+    "Why it ended; null while it lives.",
+    "Which rules allow a tool.",
+    "The one error class of the bus.",
+    "When the lease was renewed.",
+    "Where a reading begins, or ends.",
+    "When it is due; while one is under way, when the next one is due.",
+    "That a file is read does not make it writable.",
   ])
     assert.equal(commentProblems(text).length, 1, text);
   for (const text of [
     "By default the contract's timeout.",
     "For a run that waits, the runner releases its slot.",
     "As soon as the reply arrives, the slot is free.",
+    "When a lease ends, another broker claims the server.",
+    "Where services run, they also check models.",
+    "That is the server's own limit.",
   ])
     assert.deepEqual(commentProblems(text), [], text);
 });

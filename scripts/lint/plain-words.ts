@@ -25,6 +25,9 @@ const AVOIDED: readonly (readonly [RegExp, string])[] = [
 const FRAGMENTS: readonly RegExp[] = [
   /^(?:Of|Who|Whose|Whom|What|Whatever|Whether)\b/,
   /^(?:By|As|For)\b(?! default\b)[^,:;]*$/,
+  /^(?:How|Why|Which|The one)\b/,
+  /^(?:When|Where)\b[^,]*(?:$|[.;]|, (?:and|or|by|in|on|at|with)\b)/,
+  /^That (?:an?|the|no|each|every|it|they)\b/,
 ];
 
 /**
