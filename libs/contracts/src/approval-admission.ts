@@ -69,7 +69,7 @@ export const admitCall = rpc({
 /** Called by the provider when the call is over. */
 export const settleCall = rpc({
   subject: "yard.rpc.{caller}.approvals.settle",
-  summary: "Tells what became of a call that consumed an approval.",
+  summary: "Reports the outcome of a call that consumed an approval.",
   request: z.strictObject({
     approvalId: ApprovalId,
     attempt: z.uuid(),

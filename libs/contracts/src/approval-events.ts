@@ -45,7 +45,7 @@ export const approvalDecided = event({
 
 export const approvalExpired = event({
   subject: "yard.evt.approval.{owner}.{id}.expired",
-  summary: "Nobody decided about a waiting call in time, or nobody made an approved one.",
+  summary: "A waiting call got no decision in time, or an approved one was not made.",
   payload: z.object(facts),
 });
 

@@ -22,7 +22,8 @@ export const MAX_EVENT_TEXT = 16_384;
 
 export const messageReceived = event({
   subject: "yard.evt.message.{owner}.{inboundId}.received",
-  summary: "A message came in, and it is stored. What the account's rules refuse is not told.",
+  summary:
+    "A message was received and stored. Messages that the account's rules refuse are not published.",
   payload: z.object({
     inboundId: InboundId,
     at: Timestamp,
@@ -81,6 +82,6 @@ export const messageFailed = event({
 
 export const messageUnconfirmed = event({
   subject: "yard.evt.message.{owner}.{sendId}.unconfirmed",
-  summary: "Nobody knows whether a message was delivered; it is not sent again.",
+  summary: "It is unknown whether a message was delivered; it is not sent again.",
   payload: Outbound.extend({ code: z.string(), message: z.string() }),
 });

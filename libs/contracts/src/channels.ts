@@ -302,7 +302,7 @@ export const listChannelAccounts = rpc({
 
 export const channelCapabilities = rpc({
   subject: "yard.rpc.{caller}.channels.capabilities",
-  summary: "Says what an account can do.",
+  summary: "Returns the capabilities of an account.",
   role: "viewer",
   request: z.strictObject({
     ...OnBehalfOf,

@@ -12,6 +12,6 @@ export const versionChanged = { data: z.object({ version: z.string().nullable() 
 
 /** The message for a change for one version, where there is another. */
 export function changedMessage(what: string, version: string | null): string {
-  const now = version === null ? "is not there any more" : `is at version ${version} by now`;
+  const now = version === null ? "is not there any more" : `is at version ${version}`;
   return `${what} ${now}; nothing was changed: read it again`;
 }

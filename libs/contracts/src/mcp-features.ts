@@ -258,7 +258,7 @@ export function isPartOfResource(changed: string, uri: string): boolean {
 
 export const resourceUpdated = event({
   subject: "yard.evt.mcp.{server}.resource-updated",
-  summary: "A resource to which somebody subscribed has changed.",
+  summary: "A subscribed resource has changed.",
   payload: z.object({ server: ServerId, uri: ResourceUri, at: Timestamp }),
 });
 

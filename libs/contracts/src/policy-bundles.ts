@@ -186,7 +186,8 @@ export type ToolReach = z.infer<typeof ToolReach>;
 
 export const whoCanCall = rpc({
   subject: "yard.rpc.{caller}.policy.who-can",
-  summary: "Says who may call a tool: which principals, by which rules, and what takes some out.",
+  summary:
+    "Lists the principals that may call a tool, the rules that allow it, and the exceptions.",
   role: "viewer",
   request: z.strictObject({
     tool: ToolRef,

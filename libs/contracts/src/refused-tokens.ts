@@ -6,7 +6,7 @@ import { CallerName, Timestamp } from "./ids.ts";
 export const tokensRefused = event({
   subject: "yard.evt.token.{provider}.refused",
   summary:
-    "Calls came with run tokens that are not good: forged, expired, revoked or somebody else's.",
+    "Calls came with run tokens that are not good: forged, expired, revoked or of another user.",
   payload: z.object({
     /** The NATS user that called the provider. */
     caller: CallerName,

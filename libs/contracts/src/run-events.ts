@@ -178,7 +178,7 @@ export const toolDenied = event({
 
 export const toolFailed = event({
   subject: "yard.evt.run.{owner}.{runId}.tool-failed",
-  summary: "A tool call ended without a result; the model is told the error.",
+  summary: "A tool call ended without a result; the model gets the error.",
   payload: RunEvent.extend({
     step: Step,
     callId: CallId,
@@ -235,7 +235,7 @@ const LimitsInForce = z.object({
 
 export const runRetried = event({
   subject: "yard.evt.run.{owner}.{runId}.retried",
-  summary: "A run that had failed or was cancelled goes on.",
+  summary: "A run that had failed or was cancelled continues.",
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,
@@ -246,7 +246,7 @@ export const runRetried = event({
 
 export const runLimitsChanged = event({
   subject: "yard.evt.run.{owner}.{runId}.limits-changed",
-  summary: "A run was given other limits; one that waited at a limit goes on.",
+  summary: "A run got other limits; one that waited at a limit continues.",
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,

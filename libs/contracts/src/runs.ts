@@ -135,7 +135,7 @@ export const cancelRun = command({
  */
 export const retryRun = command({
   subject: "yard.cmd.{caller}.run.retry.{runId}",
-  summary: "Goes on with a failed, cancelled or dead run.",
+  summary: "Continues a failed, cancelled or dead run.",
   role: "operator",
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });

@@ -25,7 +25,7 @@ export const scheduleChanged = event({
 
 export const scheduleRemoved = event({
   subject: "yard.evt.schedule.{owner}.{jobId}.removed",
-  summary: "A job was removed, by somebody or because it was to run once.",
+  summary: "A job was removed, by a request or because it was to run once.",
   payload: ScheduleEvent.extend({ by: CallerName.nullable() }),
 });
 
@@ -37,7 +37,7 @@ export const scheduleStarted = event({
 
 export const scheduleFinished = event({
   subject: "yard.evt.schedule.{owner}.{jobId}.finished",
-  summary: "A run of a job has ended, and who is to be told was told.",
+  summary: "A job's run ended and its result was delivered.",
   payload: ScheduleEvent.extend({
     runId: RunId,
     dueAtMs: z.int(),
@@ -58,7 +58,7 @@ export const scheduleSkipped = event({
 
 export const scheduleFailing = event({
   subject: "yard.evt.schedule.{owner}.{jobId}.failing",
-  summary: "So many runs of a job in a row have failed that somebody should look.",
+  summary: "Too many runs of a job have failed in a row; a person should check it.",
   payload: ScheduleEvent.extend({ consecutiveErrors: z.int().positive(), error: z.string() }),
 });
 

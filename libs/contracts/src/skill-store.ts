@@ -206,7 +206,7 @@ export const trustSkill = rpc({
 
 export const listWithheld = rpc({
   subject: "yard.rpc.{caller}.skills.withheld",
-  summary: "Lists the skills and agents that are stored and wait for somebody's trust.",
+  summary: "Lists the skills and agents that are stored and not trusted yet.",
   role: "viewer",
   request: z.strictObject({}),
   reply: z.object({

@@ -45,7 +45,7 @@ export const closeUserSession = rpc({
 
 export const listUserSessions = rpc({
   subject: "yard.rpc.{caller}.policy.user-session.list",
-  summary: "Lists one's own sessions of browsers; for policy admins anybody's.",
+  summary: "Lists the caller's own browser sessions; policy admins list any user's.",
   role: "viewer",
   request: z.strictObject({
     /** Missing: the caller itself. */
@@ -60,7 +60,7 @@ export const listUserSessions = rpc({
 
 export const revokeUserSession = rpc({
   subject: "yard.rpc.{caller}.policy.user-session.revoke",
-  summary: "Ends one of one's own sessions of browsers at once; for policy admins anybody's.",
+  summary: "Ends one of the caller's browser sessions at once; policy admins end any user's.",
   role: "viewer",
   request: z.strictObject({ id: UserSessionId }),
   reply: z.object({ info: UserSession }),

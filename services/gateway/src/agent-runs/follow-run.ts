@@ -110,8 +110,8 @@ interface Delta {
 }
 
 const TOO_SLOW = "the run's events were not read in time: read GET /api/v1/runs/{id}";
-const STOPPING = "this gateway stops; the run goes on: send the same again to follow it";
-const CREDENTIAL_ENDED = "the credential has ended; the run goes on";
+const STOPPING = "this gateway stops; the run continues: send the same again to follow it";
+const CREDENTIAL_ENDED = "the credential has ended; the run continues";
 
 class RunReader {
   readonly #requester: Requester;

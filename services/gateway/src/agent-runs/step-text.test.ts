@@ -44,7 +44,7 @@ test("a text that its event has only the beginning of is completed by the answer
   assert.equal(told(text.end(1, "beg", true)), "beg");
   assert.equal(told(text.answer("beginning")), "inning");
   const live = new StepText();
-  live.add(1, "begin\n[the rest is not told live]");
+  live.add(1, "begin\n[live output truncated]");
   assert.equal(told(live.end(1, "beg", true)), "");
   assert.equal(told(live.answer("beginning")), "ning");
 });

@@ -4,7 +4,7 @@ export type TextItem =
   | { readonly kind: "text-void"; readonly step: number };
 
 /** The runner's mark at the point where live text ends before the text does; the rest is in the event. */
-const LIVE_END = "\n[the rest is not told live]";
+const LIVE_END = "\n[live output truncated]";
 
 /**
  * The text of a run's steps as clients receive it. Live text may be lost, so the event at the end of a step completes the text

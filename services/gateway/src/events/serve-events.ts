@@ -86,7 +86,7 @@ async function endUnknown(
     await call(bus, getRun, { runId }, { userToken });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "unknown_run") return;
-    const reason = "nobody has heard of this run: it waits in the queue, or was never started";
+    const reason = "this run is unknown: it waits in the queue, or was never started";
     stream.send({ event: "unknown", data: { runId, reason } });
     stream.end();
   }
@@ -322,7 +322,7 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
     throw new Problem({
       status: 404,
       code: "unknown_noun",
-      detail: `nothing of ${noun ?? ""} is told to you`,
+      detail: `you have no access to events of ${noun ?? ""}`,
     });
   // An approver lists approvals of others, too; `approvalFilter` leaves out those that the approver may not decide.
   const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;

@@ -65,7 +65,7 @@ test("an error names its position in the file, and no secret", async () => {
     [{ hooks: { "Not A Name": hook } }, /Not A Name: .*1-32 characters/],
     [{ hooks: { a: { ...hook, agnet: "x" } } }, /hooks\.a: Unrecognized key: "agnet"/],
     [{ hooks: { a: { ...hook, agent: undefined } } }, /hooks\.a\.agent: /],
-    [{ hooks: { a: { ...hook, key: "yk_canary" } } }, /hooks\.a\.key: .*no secret stands/],
+    [{ hooks: { a: { ...hook, key: "yk_canary" } } }, /hooks\.a\.key: .*holds no secret/],
     [{ hooks: { a: { ...hook, key: "${GITHUB}" } } }, /hooks\.a\.key: is no API key/],
     [{ hooks: { a: { ...hook, key: "${MISSING}" } } }, /hooks\.a\.key: .*MISSING is not set/],
     [{ hooks: { a: { ...hook, key: "${EMPTY}" } } }, /EMPTY is not set/],

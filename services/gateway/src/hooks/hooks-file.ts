@@ -34,7 +34,7 @@ const HookName = z
   .regex(/^[a-z0-9][a-z0-9-]{0,31}$/, "a hook's name must be 1-32 characters of a-z 0-9 -");
 
 const REFERENCE = /^\$\{([A-Za-z_]\w*)\}$/;
-const NO_SECRET = 'must be "${VARIABLE}" or {"file": "path"}: no secret stands in this file itself';
+const NO_SECRET = 'must be "${VARIABLE}" or {"file": "path"}: this file itself holds no secret';
 const Secret = z.union(
   [z.string().regex(REFERENCE, NO_SECRET), z.strictObject({ file: z.string().min(1).max(4_096) })],
   { error: NO_SECRET },
@@ -68,7 +68,7 @@ const HooksFile = z.strictObject({
   hooks: z.record(HookName, HookEntry),
 });
 
-const HINT = "docs/http.md#webhooks says what the file may hold";
+const HINT = "docs/http.md#webhooks describes its contents";
 
 /** Reads `hooks.json`; without a file there are no hooks. Rejects with a StartError that names all errors of the file, and no secret. */
 export async function readHooks(

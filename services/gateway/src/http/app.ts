@@ -106,7 +106,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     const methods = methodsAt(app.routes, c.req.path);
     if (methods.length > 0) return answer(c, otherMethod(methods.join(", ")));
     const detail =
-      "there is nothing under this address and method; /api/v1/openapi.json says what there is";
+      "there is nothing under this address and method; /api/v1/openapi.json lists what there is";
     return answer(c, new Problem({ status: 404, code: "not_found", detail }));
   });
   app.onError((error, c) => {

@@ -52,7 +52,7 @@ export async function decide(
   const content = answer.kind === "elicit" && answer.action === "accept" ? answer.content : null;
   const decision = content?.["decision"];
   if (decision !== "approve" && decision !== "deny")
-    return `nobody decided; ${howToApprove(approvalId)}`;
+    return `no decision; ${howToApprove(approvalId)}`;
   const said = content?.["reason"];
   const reason = typeof said === "string" && said.trim() !== "" ? { reason: said } : {};
   const shown = { id: approvalId, ...(binding !== undefined && { binding }) };
@@ -64,7 +64,7 @@ export async function decide(
     // Another person was first: the call itself returns the outcome.
     if (error instanceof ServiceError && error.code === "already_ended") return null;
     if (error instanceof ServiceError && REFUSED.has(error.code))
-      return `${error.message}; somebody else has to decide: ${howToApprove(approvalId)}`;
+      return `${error.message}; another person has to decide: ${howToApprove(approvalId)}`;
     throw error;
   }
 }

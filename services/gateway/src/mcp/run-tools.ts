@@ -20,7 +20,7 @@ export const AgentInput = z.strictObject({
     .min(1)
     .max(500)
     .optional()
-    .describe("A name of your own for a conversation: calls with the same one know what was said."),
+    .describe("A name of your own for a conversation: calls with the same name share its history."),
 });
 
 export function agentTool({ name, description }: Pick<AgentSummary, "name" | "description">): Tool {
@@ -65,7 +65,8 @@ export const runTools: readonly {
     contract: getRun,
     tool: {
       name: "run_get",
-      description: "Says how far a run is, what it waits for, and its answer when it has one.",
+      description:
+        "Returns the progress of a run, what it waits for, and its answer when it has one.",
       inputSchema: schemaOf(GetInput),
       annotations: { readOnlyHint: true },
     },

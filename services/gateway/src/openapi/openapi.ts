@@ -291,7 +291,7 @@ function ownPaths(): Json {
       get: {
         operationId: "get-system",
         tags: ["system"],
-        summary: "Tells which services answer, and how long streams and queues are.",
+        summary: "Lists the services that answer, and the lengths of streams and queues.",
         "x-role": "viewer",
         responses: {
           "200": {
@@ -308,7 +308,7 @@ function ownPaths(): Json {
       get: {
         operationId: "get-me",
         tags: ["me"],
-        summary: "Tells who the credential stands for, and what it may do.",
+        summary: "Returns the user of the credential, and what it may do.",
         "x-role": "viewer",
         responses: {
           "200": {

@@ -132,7 +132,7 @@ async function finishLogin(
   callback.search = new URL(c.req.url).search;
   const credential = await oidc.finish(callback, { state, nonce, codeVerifier });
   await signInWith(c, parts, { credential, nonce });
-  const page = { title: "Signed in", text: "You are signed in.", link: "Go on", goesOn: true };
+  const page = { title: "Signed in", text: "You are signed in.", link: "Continue", goesOn: true };
   return c.html(signInPage({ ...page, href: returnTo }));
 }
 
