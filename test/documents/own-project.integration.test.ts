@@ -41,7 +41,7 @@ test("the project that README.md shows works as it says", async () => {
 /** Lines of documents that need more than this project has; their commands are tested elsewhere. */
 const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
   [/^(?:dev|init|chat|doctor|schedules|channels|keys)\b/, "has a test of its own"],
-  [/^approvals watch|^audit tail/, "goes on until it is stopped"],
+  [/^approvals watch|^audit tail/, "runs until it is stopped"],
   [/^context|^log(?:in|out)|--server /, "changes what later ones talk to, or is elsewhere"],
   [/…|<id>/, "an id of another installation"],
   [/anthropic|^skills run/, "a model that answers without a plan"],

@@ -207,7 +207,7 @@ test("policy check, explain and who-can show how a call is decided, and by what"
   assert.match(who, /^anyone +always +removals +any/m);
   assert.match(
     await ok("policy", "who-can", "files.chmod"),
-    /nobody can call .*: no rule allows it/,
+    /no principal can call .*: no rule allows it/,
   );
 });
 

@@ -58,7 +58,7 @@ export async function findBus(
     throw new CliError(
       "not_running",
       `Switchyard is ${instance.phase} (process ${instance.owner.pid})`,
-      { hint: "try again when ./yard dev says that it is ready" },
+      { hint: "try again when ./yard dev reports that it is ready" },
     );
   }
   return {

@@ -82,7 +82,7 @@ const HINTS: Readonly<Record<string, string>> = {
   replay_mismatch:
     "the agent, its skills, its tools or the input have changed; record again with: ./yard run … --record FILE",
   limit_exceeded:
-    "let it go on with a higher limit: ./yard runs retry RUN --max-steps 100 (or --max-tokens, --max-cost, …)",
+    "continue it with a higher limit: ./yard runs retry RUN --max-steps 100 (or --max-tokens, --max-cost, …)",
   unknown_session: "see your sessions with: ./yard sessions list",
   agent_required: "name it with --agent; see the agents with: ./yard agents list",
   unknown_job: "see the jobs with: ./yard schedules list --all",

@@ -117,7 +117,7 @@ export interface Patience {
 function unknownRun(runId: string, seconds: number): CliError {
   return new CliError(
     "unknown_run",
-    `nothing is known of run ${runId} after ${count(seconds, "second")}: there is no such run, or no runner has taken it from the queue`,
+    `run ${runId} is still unknown after ${count(seconds, "second")}: there is no such run, or no runner has taken it from the queue`,
     { hint: "see the runs with: ./yard runs list; wait longer for a queued one with: --wait 600" },
   );
 }

@@ -33,7 +33,7 @@ test("marks text that was shown as void when the step is begun anew", () => {
   const live = new LiveText();
   live.take(delta(1, "shown\nrest"));
   assert.deepEqual(said(live.take(reset(1))), [
-    "↺ the model is asked again: the text of step 1 so far does not count",
+    "↺ the model is called once more: the text of step 1 so far does not count",
   ]);
   assert.deepEqual(said(live.take(reset(1))), [], "once");
   live.take(delta(1, "again"));
@@ -52,7 +52,9 @@ test("a runner that takes over makes the text of the one before void", () => {
   live.before(storedEvent(modelResponded, { step: 1, toolCalls: 0 }));
   live.take(delta(2, "shown\n"));
   const lines = said(live.before(storedEvent(runResumed)));
-  assert.deepEqual(lines, ["↺ the model is asked again: the text of step 2 so far does not count"]);
+  assert.deepEqual(lines, [
+    "↺ the model is called once more: the text of step 2 so far does not count",
+  ]);
 });
 
 test("text of a step waits for the events of the step before it, and none of it is lost", () => {

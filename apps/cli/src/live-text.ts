@@ -104,7 +104,7 @@ export class LiveText {
     const isShown = this.#isShown;
     this.#forget();
     if (!isShown) return [];
-    const text = `the model is asked again: the text of step ${step} so far does not count`;
+    const text = `the model is called once more: the text of step ${step} so far does not count`;
     return [{ mark: "↺", label: "void", text, style: "yellow" }];
   }
 

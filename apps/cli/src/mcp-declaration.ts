@@ -45,7 +45,7 @@ export function adoptionNotes(name: string, { scope }: Pick<AddOptions, "scope">
     ...(id === name ? [] : [`${JSON.stringify(name)} has the id ${id} here`]),
     ...(scope !== undefined && FOREIGN_SCOPES.has(scope)
       ? [
-          `--scope ${scope} has no meaning here: a server is there for everybody, and the policy says who may use it`,
+          `--scope ${scope} has no meaning here: every user has the same servers, and the policy decides who may use them`,
         ]
       : []),
   ];

@@ -107,9 +107,7 @@ async function tellAndFollow(
 
 /** Another client may have started the run, so its existence is uncertain. */
 export function noteNothing(terminal: Terminal, runId: string): void {
-  terminal.note(
-    `nothing is known of run ${runId} yet; waiting a moment, because it may be in the queue`,
-  );
+  terminal.note(`run ${runId} is unknown so far; waiting a moment, because it may be in the queue`);
 }
 
 /**

@@ -96,7 +96,7 @@ const TELLERS: readonly Teller[] = [
     entry(
       "↻",
       "resumed",
-      `attempt ${event.attempt}: another runner goes on after ${count(event.journalEntries, "journal entry", "journal entries")}`,
+      `attempt ${event.attempt}: another runner continues after ${count(event.journalEntries, "journal entry", "journal entries")}`,
       "yellow",
     ),
   ]),
@@ -132,7 +132,7 @@ const TELLERS: readonly Teller[] = [
   teller(runWaiting, ({ waits, until }) => [
     entry("…", "waiting", `for ${waits.map(waitText).join(", ")}${untilText(until)}`, "yellow"),
   ]),
-  teller(runWoken, () => [entry("↻", "goes on", "what it waited for is here", "cyan")]),
+  teller(runWoken, () => [entry("↻", "continues", "what it waited for is here", "cyan")]),
   teller(questionRequested, ({ question, options }) => [
     entry("?", "asks", [question, ...options.map((option) => `[${option}]`)].join(" "), "magenta"),
   ]),

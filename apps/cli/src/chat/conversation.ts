@@ -249,7 +249,7 @@ export class Conversation {
     });
     this.say(
       placed === "steered"
-        ? "the run hears it before its next step"
+        ? "the run gets it before its next step"
         : "it is said when the run has ended",
     );
   }

@@ -98,7 +98,12 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     meaning: "cancel the run that is under way",
     run: (chat) => chat.cancel(),
   },
-  { name: "steer", arguments: "<text>", meaning: "tell the run that is under way", run: steer },
+  {
+    name: "steer",
+    arguments: "<text>",
+    meaning: "send a message to the run that is under way",
+    run: steer,
+  },
   { name: "cost", arguments: "", meaning: "tokens and money of this conversation", run: cost },
   { name: "edit", arguments: "", meaning: "write a message of several lines", run: edit },
   { name: "exit", arguments: "", meaning: "leave", run: (chat) => chat.leave() },
@@ -293,7 +298,7 @@ async function steer(chat: Conversation, rest: string): Promise<void> {
   if (runId === null) throw new CliError("usage", "no run is under way; just type the text");
   if (rest.trim() === "") throw new CliError("usage", "it is /steer TEXT");
   await publishCommand(chat.bus, steerRun, { runId }, { message: rest.trim() });
-  chat.say("the run hears it before its next step");
+  chat.say("the run gets it before its next step");
 }
 
 async function cost(chat: Conversation): Promise<void> {

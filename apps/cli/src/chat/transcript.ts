@@ -36,7 +36,7 @@ const UNTOLD = new Set([
   "finished",
   "waiting",
   "asks",
-  "goes on",
+  "continues",
 ]);
 
 const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
@@ -70,7 +70,7 @@ export class Transcript {
     if (step <= this.#done) return;
     if (kind === "reset-step") {
       if (this.#shown !== "")
-        this.line("↺ the model is asked again; the text above does not count", "yellow");
+        this.line("↺ the model is called once more; the text above does not count", "yellow");
       this.#shown = "";
       return;
     }

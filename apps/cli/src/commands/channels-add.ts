@@ -87,7 +87,7 @@ export async function add(terminal: Terminal, named: string, options: AddOptions
     );
   if (owners.length === 0 && needed.length > 0)
     terminal.note(
-      "nobody is heard yet: name your own id at the provider with --owner, or edit direct",
+      "no sender is allowed yet: pass your provider user id with --owner, or edit direct",
     );
   terminal.note(
     "a channels service that runs takes it up by itself, if it was started with this file and these variables",

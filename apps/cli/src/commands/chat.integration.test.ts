@@ -234,7 +234,7 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   chat.line("/session");
   await chat.shows(key);
   chat.line("/exit");
-  await chat.shows(`go on with: ./yard chat --session ${key}`);
+  await chat.shows(`continue with: ./yard chat --session ${key}`);
   assert.equal(await chat.exited, 0);
   assert.doesNotMatch(
     chat.raw(),

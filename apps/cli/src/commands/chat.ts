@@ -90,7 +90,7 @@ async function lastChat(bus: Bus): Promise<string> {
   });
   const found = sessions.find(({ key }) => key.startsWith(PREFIX));
   if (found !== undefined) return found.key;
-  throw new CliError("unknown_session", "there is no chat to go on with", {
+  throw new CliError("unknown_session", "there is no chat to continue", {
     hint: "begin one with: ./yard chat",
   });
 }
@@ -115,7 +115,8 @@ async function once(
     writeJson(terminal, { session: conversation.key, end: conversation.lastEnd });
     return conversation.lastCode;
   }
-  if (conversation.hasBegun) terminal.note(`go on with: ./yard chat --session ${conversation.key}`);
+  if (conversation.hasBegun)
+    terminal.note(`continue with: ./yard chat --session ${conversation.key}`);
   return conversation.lastCode;
 }
 
@@ -151,7 +152,7 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
         terminal.out("\nCtrl-C again, Ctrl-D or /exit leaves");
         return input.show(PROMPT);
       }
-      terminal.out("\ncancelling the run; Ctrl-C again leaves, and the run goes on to its end");
+      terminal.out("\ncancelling the run; Ctrl-C again leaves, and the run continues to its end");
       void conversation.cancel().catch((error: unknown) => terminal.error(String(error)));
     },
   });
@@ -200,7 +201,8 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
     writeHistory(state, [...typed, ...history.filter((line) => !typed.includes(line))]);
     input.close();
   }
-  if (conversation.hasBegun) terminal.note(`go on with: ./yard chat --session ${conversation.key}`);
+  if (conversation.hasBegun)
+    terminal.note(`continue with: ./yard chat --session ${conversation.key}`);
   if (leftNow !== null) return leftNow;
   return input.isTerminal ? EXIT.ok : conversation.lastCode;
 }

@@ -199,7 +199,7 @@ test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t
   assert.equal(await interrupted?.exited, 130);
   assert.match(
     interrupted?.output() ?? "",
-    /the run goes on\. See it with: \.\/yard runs show \w+/,
+    /the run continues\. See it with: \.\/yard runs show \w+/,
   );
   assert.equal(await late?.exited, 7);
   assert.match(late?.output() ?? "", /still queued: no runner took the run yet/);

@@ -22,7 +22,7 @@ const dev = yardDev(["--project", join(HOME, "examples")], env);
 const NOT_RUN: readonly (readonly [example: RegExp, why: string])[] = [
   [/[0-9A-Z]{26}|(?:apr|grt|key|q|whk)-[0-9a-f]{8}/, "an id of another installation"],
   [/^(?:dev|demo|chat|init|doctor|completion|acp|schedules|channels)\b/, "has a test of its own"],
-  [/^mcp serve|^approvals watch|--follow$|^mcp resources subscribe/, "goes on until it is stopped"],
+  [/^mcp serve|^approvals watch|--follow$|^mcp resources subscribe/, "runs until it is stopped"],
   [/anthropic|\bresearcher\b|\breviewer\b/, "another model or agent"],
   [
     /^mcp (?:add|add-json|update|remove|enable|disable|connect|disconnect|login|logout)\b/,
@@ -95,7 +95,7 @@ test("an empty input, an unknown run and an unknown topic are said in words of t
   assert.match(empty.stderr, /^error: the input is empty: /);
   const cancelled = await yard(["runs", "cancel", "nope"], env);
   assert.equal(cancelled.code, 3);
-  assert.match(cancelled.stdout, /^nothing is known of this run/);
+  assert.match(cancelled.stdout, /^this run is unknown/);
   assert.match((await yard(["help", "exit-codes"], env)).stdout, /^Exit codes: /);
   assert.match((await yard(["help", "runs", "list"], env)).stdout, /^Usage: yard runs list /);
   assert.equal((await yard(["help", "nonsense"], env)).code, 2);
@@ -111,7 +111,7 @@ test("a run that failed at a limit is not retried with the same one", async () =
     /the run failed at a limit: .*maxSteps.*\n.*runs retry \S+ --max-steps/,
   );
   const more = await yard(["runs", "retry", "last", "--max-steps", "50"], env);
-  assert.deepEqual([more.code, more.stdout], [0, "the run goes on\n"], more.stderr);
+  assert.deepEqual([more.code, more.stdout], [0, "the run continues\n"], more.stderr);
 });
 
 test("lists show ages, and times with --wide", async () => {

@@ -100,7 +100,7 @@ test("an unknown run is reported after a moment, by all commands that follow one
   ]) {
     const { code, stderr } = await yard(args, env);
     assert.equal(code, 3, args.join(" "));
-    assert.match(stderr, /nothing is known of run nope after \d+ seconds?: there is no such run/);
+    assert.match(stderr, /run nope is still unknown after \d+ seconds?: there is no such run/);
     assert.match(stderr, /\.\/yard runs list/);
   }
 });

@@ -54,7 +54,7 @@ export async function allTools(
   );
   for (const line of lines) terminal.out(line);
   terminal.note(
-    "the policy was asked without arguments; with them: ./yard policy explain TOOL '{…}'",
+    "the policy was queried without arguments; with them: ./yard policy explain TOOL '{…}'",
   );
 }
 

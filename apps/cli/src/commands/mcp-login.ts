@@ -76,7 +76,7 @@ export async function logout(
     terminal.note(
       reply.wasLoggedIn
         ? `logged out of ${server}${REVOCATION[reply.revocation ?? "revoked"]}`
-        : `nobody was logged in to ${server}`,
+        : `there was no login to ${server}`,
     );
 }
 
@@ -113,7 +113,11 @@ async function answerOf(
     }
   });
   const overdue = timeUntil(begun.expiresAt, () =>
-    reject(new CliError("timeout", "nobody came back from the browser in time", { hint: AGAIN })),
+    reject(
+      new CliError("timeout", "the login in the browser was not completed in time", {
+        hint: AGAIN,
+      }),
+    ),
   );
   try {
     return await promise;

@@ -218,7 +218,7 @@ async function change(
   const now = status === what ? "" : ` and ${status}`;
   for (const warning of reply.server.warnings ?? [])
     terminal.note(`${terminal.paintNote("yellow", "warning:")} ${printableLine(warning)}`);
-  terminal.note(`${id} is ${what}${now}; look again with: ./yard mcp check ${id}`);
+  terminal.note(`${id} is ${what}${now}; check it with: ./yard mcp check ${id}`);
   if (reply.server.overridesFile === true)
     terminal.note(
       `this stands above the server file: edits of ${id} there are ignored until: ./yard mcp reset ${id}`,

@@ -175,7 +175,7 @@ test("an unknown run, and one of another user, are not found", async () => {
   assert.equal(unknown.code, 3, unknown.errors);
   const tail = await yard(["runs", "tail", "01M82K2WQ5AF7SG9E33ST6442Z", "--wait", "1"]);
   assert.equal(tail.code, 3, tail.errors);
-  assert.match(tail.errors, /nothing is known of run/);
+  assert.match(tail.errors, /is still unknown after/);
   const own = (await yardCommand(state, "run", "demo", "hello", "--no-wait")) as { runId: string };
   const foreign = await yard(["runs", "show", own.runId]);
   assert.equal(foreign.code, 3, foreign.errors);

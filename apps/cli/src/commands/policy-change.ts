@@ -163,7 +163,7 @@ function scopeOf({ all, agent, run, server, user }: ScopeOptions): StopScope {
   ];
   const [scope] = scopes;
   if (scope !== undefined && scopes.length === 1) return scope;
-  throw new CliError("usage", "say what it is about", {
+  throw new CliError("usage", "name the calls that it applies to", {
     hint: "give exactly one of --all, --agent, --run, --server and --user",
   });
 }

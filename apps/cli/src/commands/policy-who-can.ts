@@ -24,7 +24,7 @@ export async function whoCan(
   if (options.json) return writeJson(terminal, reply);
   if (reply.reach.length === 0) {
     const why = reply.deniedBy.length === 0 ? "no rule allows it" : reply.deniedBy.join(", ");
-    terminal.out(`nobody can call ${ref.name}: ${why}`);
+    terminal.out(`no principal can call ${ref.name}: ${why}`);
     return;
   }
   const lines = tableLines<ToolReach>(

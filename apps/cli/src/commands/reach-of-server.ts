@@ -33,7 +33,7 @@ export function ruleFor(server: string, user: string): string[] {
     `    effect: allow`,
     `    who: { users: [${user}] } # or agents: [their names]`,
     `    what: { tools: [mcp__${server}__*] }`,
-    `    approval: session # auto asks nobody, always asks for each call`,
+    `    approval: session # auto needs no person, always asks for each call`,
   ];
 }
 

@@ -87,7 +87,7 @@ export function commandOf(input: string, options: Omit<RunOptions, "wait">): Run
   const limits = limitsOf(options);
   const { file: files = [] } = options;
   if (input.trim() === "" && skill === undefined && files.length === 0)
-    throw new CliError("usage", "the input is empty: the agent would not know what to do", {
+    throw new CliError("usage", "the input is empty: the agent would have no task", {
       hint: 'such as: ./yard run demo "What is in this folder?"; - reads it from standard input',
     });
   if (options.inputJson === true && files.length > 0)
@@ -200,7 +200,7 @@ export async function toItsEnd(
     const what =
       stop.reason === "timeout" && !hasBegun
         ? "still queued: no runner took the run yet; it begins when one does"
-        : "the run goes on";
+        : "the run continues";
     if (stop.reason !== "closed")
       terminal.note(`no longer following; ${what}. See it with: ./yard runs show ${runId}`);
     return stop.reason === "timeout" && (decider?.pending ?? 0) > 0

@@ -49,7 +49,7 @@ export async function resume(
     await answerOfRun(bus, { runId: id, sequence, answer: runLimitsChanged });
     return id;
   });
-  const text = "the run goes on";
+  const text = "the run continues";
   said(terminal, { runId, outcome: "resumed" }, { json: options.json, text });
 }
 
@@ -131,7 +131,7 @@ export async function dead(
   );
   for (const line of lines) terminal.out(line);
   noteMore(terminal, next);
-  if (runs.length > 0) terminal.note("a run goes on with: ./yard runs retry <run>");
+  if (runs.length > 0) terminal.note("a run continues with: ./yard runs retry <run>");
   if (letters.some(({ canRedrive }) => canRedrive === true))
     terminal.note("a command is sent again with: ./yard runs redrive <letter>");
 }

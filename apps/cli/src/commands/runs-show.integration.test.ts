@@ -112,7 +112,7 @@ test("reports at once that a run is unknown, and still follows it when it begins
     assert.ok(runId !== undefined);
     const [command = "", ...options] = args;
     const following = yardStarted(["runs", command, runId, ...options], env);
-    await following.printed(`nothing is known of run ${runId} yet`);
+    await following.printed(`run ${runId} is unknown so far`);
     await tellRun(runId);
     assert.equal(await following.exited, 0, following.output());
     assert.match(following.output(), /finished +2 steps/);

@@ -154,7 +154,7 @@ export async function cancel(
 const CANCEL_SAID = {
   requested: "the run is being cancelled",
   remembered:
-    "nothing is known of this run; should it begin within a day, it is cancelled at once (see the runs with: ./yard runs list)",
+    "this run is unknown; if it begins within a day, it is cancelled at once (see the runs with: ./yard runs list)",
   ended: "the run had ended already; nothing happens",
 } as const;
 
@@ -174,7 +174,7 @@ export async function retry(
     return id;
   });
   if (options.json) writeJson(terminal, { runId, outcome: "retried" });
-  else terminal.out("the run goes on");
+  else terminal.out("the run continues");
   terminal.note(`follow it with: ./yard runs tail ${runId}`);
   return EXIT.ok;
 }

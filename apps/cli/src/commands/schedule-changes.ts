@@ -110,7 +110,7 @@ async function switchTo(
     }),
   );
   if (json) return writeJson(terminal, reply);
-  terminal.out(`${reply.job.id} ${reply.job.name}: ${enabled ? "goes on" : "paused"}`);
+  terminal.out(`${reply.job.id} ${reply.job.name}: ${enabled ? "resumed" : "paused"}`);
 }
 
 export async function run(

@@ -27,7 +27,7 @@ const good: CheckedSkill = {
     {
       severity: "warning",
       code: "repaired_quotes",
-      message: "description: this text must stand in quotes",
+      message: "description: this text must be in quotes",
       file: "good/SKILL.md",
       line: 3,
       column: 14,
@@ -95,7 +95,7 @@ test("shows what loads, what was repaired and how to fix it", async () => {
   assert.match(out[0] ?? "", /^FILE +LOADS +AGENT-SKILLS/);
   assert.match(out.at(-1) ?? "", /^good\/SKILL\.md +repaired +1 problem/);
   assert.deepEqual(notes, [
-    "warning: good/SKILL.md:3: description: this text must stand in quotes",
+    "warning: good/SKILL.md:3: description: this text must be in quotes",
     "  - description: a: b",
     "  + description: 'a: b'",
     "good/SKILL.md:3: text must stand in quotes",

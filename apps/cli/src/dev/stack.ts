@@ -227,7 +227,7 @@ export class Stack {
         );
         break;
       case "restarting":
-        report.step(`${name} ended to be started again, as it was asked`);
+        report.step(`${name} ended for the restart that was requested`);
         break;
       case "restarted":
         report.step(`${name} is back`);

@@ -63,7 +63,7 @@ function addStoreCommands(agents: Command, perform: Perform): void {
     );
   agents
     .command("scan <source>")
-    .description("say what agents of this machine could do; nothing is imported")
+    .description("report what agents of this machine could do; nothing is imported")
     .option("--json", "print one line of JSON for each agent, and one with the counts")
     .action((source: string, options: { json?: true }) =>
       perform(options, async (terminal) =>

@@ -21,8 +21,11 @@ export function addChannelCommands(program: Command, perform: Perform): void {
     .description("write an account to the project's channels.json, with ${VAR} for its secrets")
     .option("--project <dir>", "directory of the project", ".")
     .option("--user <name>", "in whose name messages become runs", "cli")
-    .option("--agent <name>", "who answers; without one nobody does")
-    .option("--owner <id...>", "your own id at the provider; owners are always heard")
+    .option("--agent <name>", "the agent that answers; without it messages get no answer")
+    .option(
+      "--owner <id...>",
+      "your own id at the provider; messages of owners are always accepted",
+    )
     .option("--secret <field=VARIABLE...>", "the variable with a secret, where it is not the usual")
     .option("--address <address>", "for email: the account's own address")
     .option("--smtp <host[:port]>", "for email: where mail is sent; port 465 unless given")

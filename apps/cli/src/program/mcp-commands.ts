@@ -38,7 +38,7 @@ export function addMcpCommands(program: Command, perform: Perform): void {
     .command("call <server> <tool> [arguments]")
     .description("call a tool under the policy; the arguments are a JSON object")
     .option("--timeout <seconds>", "how long to wait", seconds)
-    .option("--progress", "show how far the call is, when the server tells it")
+    .option("--progress", "show the progress of the call, if the server reports it")
     .option("--call-id <id>", "make the call once, whatever is repeated; mcp cancel takes the id")
     .option("--approval <id>", "the approval that an earlier attempt asked for")
     .option("--json", JSON_TEXT)
@@ -96,7 +96,7 @@ function addClientCommands(mcp: Command, perform: Perform): void {
     .description("add the MCP servers that another client has, all or those that are named")
     .addOption(clientOption())
     .option("--file <file>", "its file (where the client looks for it from here)")
-    .option("--dry-run", "say what would be added, and add nothing")
+    .option("--dry-run", "report what would be added, and add nothing")
     .option("--json", JSON_TEXT)
     .action((servers, options) =>
       perform(options, async (terminal) =>

@@ -36,7 +36,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
         "fatal",
       ] as const),
     )
-    .option("-f, --follow", "go on with what is written from now on")
+    .option("-f, --follow", "continue with lines written from now on")
     .option("--json", "print the records as lines of JSON")
     .action((service, options) =>
       perform(options, async (terminal) =>
@@ -101,7 +101,7 @@ function addKeyCommands(program: Command, perform: Perform): void {
     .requiredOption("--dir <dir>", "where the keys are kept", directory)
     .option("--client <name...>", "also a user for each of these teams; those before stay")
     .option("--operator <file>", "also the operator's key, in a file apart; that before stays")
-    .option("--triggers <file>", "let the scheduler hear what the triggers.yaml names")
+    .option("--triggers <file>", "let the scheduler subscribe to the subjects in triggers.yaml")
     .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
     .option("--json", JSON_TEXT)
     .action((options) =>

@@ -77,7 +77,7 @@ function addStopCommands(policy: Command, perform: Perform): void {
       .option("--json", JSON_TEXT);
   scoped("stop")
     .description("the kill switch: deny these calls on every replica, at once")
-    .requiredOption("--reason <text>", "why; shown to whoever is denied")
+    .requiredOption("--reason <text>", "the reason, shown for each denied call")
     .action((options) =>
       perform(options, async (terminal) => (await load()).stop(terminal, options)),
     );

@@ -102,7 +102,7 @@ function addRunControlCommands(runs: Command, perform: Perform): void {
   runs
     .command("cancel <run>")
     .description("cancel a run, also one that has not begun; its requester may, and cli")
-    .option("--reason <text>", "why, for whoever reads the run's events")
+    .option("--reason <text>", "the reason, for readers of the run's events")
     .option("--json", JSON_TEXT)
     .action((runId, options) =>
       perform(options, async (terminal) =>
@@ -121,7 +121,7 @@ function addRunControlCommands(runs: Command, perform: Perform): void {
   withLimits(
     runs
       .command("retry <run>")
-      .description("go on with a failed or cancelled run; no finished call is repeated"),
+      .description("continue a failed or cancelled run; no finished call is repeated"),
     "limit of time, counted from now",
   )
     .option("--json", JSON_TEXT)

@@ -24,7 +24,7 @@ export function addRunSteeringCommands(runs: Command, perform: Perform): void {
   withLimits(
     runs
       .command("resume <run>")
-      .description("let a run go on that waits at a limit, with a higher one or the same"),
+      .description("continue a run that waits at a limit, with a higher one or the same"),
     FROM_START,
   )
     .option("--json", JSON_TEXT)

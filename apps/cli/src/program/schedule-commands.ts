@@ -25,7 +25,7 @@ export function addScheduleCommands(program: Command, perform: Perform): void {
   addMaking(schedules, perform);
   for (const [verb, text] of [
     ["pause", "let no due time of a job come to a run, until it is resumed"],
-    ["resume", "go on with a job, from its next due time"],
+    ["resume", "resume a job, from its next due time"],
   ] as const)
     schedules
       .command(`${verb} ${JOB}`)
@@ -46,7 +46,7 @@ export function addScheduleCommands(program: Command, perform: Perform): void {
     );
   schedules
     .command(`remove ${JOB}`)
-    .description("remove a job; a run of it that is under way goes on")
+    .description("remove a job; a run of it that is under way continues")
     .option("--owner <user>", OWNER)
     .option("--json", JSON_TEXT)
     .action((job, options) =>
@@ -74,7 +74,7 @@ function addLooking(schedules: Command, perform: Perform): void {
     );
   schedules
     .command(`show ${JOB}`)
-    .description("one job: when, what, who is told, and how its last run ended")
+    .description("one job: schedule, task, delivery, and the end of its last run")
     .option("--owner <user>", OWNER)
     .option("--json", JSON_TEXT)
     .action((job, options) =>
@@ -104,7 +104,7 @@ function addMaking(schedules: Command, perform: Perform): void {
   withJobOptions(schedules.command(`edit ${JOB}`))
     .description("change a job; what is not named stays as it is")
     .option("--name <name>", "what it is called")
-    .option("--no-delivery", "tell nobody how its runs end")
+    .option("--no-delivery", "deliver no results of its runs")
     .option("--owner <user>", OWNER)
     .option("--json", JSON_TEXT)
     .action((job, options) =>
@@ -132,14 +132,14 @@ function withJobOptions(command: Command): Command {
       "the channel, or channel/account, where answers are said; or last",
     )
     .option("--to <target>", "for --announce: user:ID, group:ID or channel:ID")
-    .option("--best-effort", "a run ends well also when nobody could be told")
+    .option("--best-effort", "a run succeeds even if its result could not be delivered")
     .option("--description <text>", "what it is for")
     .addOption(new Option("--wake <mode>", "at once or at the next heartbeat").choices(WAKE_MODES))
     .addOption(
       new Option("--overlap <what>", "while a run of the job is under way").choices(JOB_OVERLAPS),
     )
     .addOption(
-      new Option("--catch-up <what>", "due times that nobody was there for").choices(JOB_CATCH_UPS),
+      new Option("--catch-up <what>", "what to do about missed runs").choices(JOB_CATCH_UPS),
     )
     .option("--keep", "for --at: keep it, switched off, when it has run");
 }

@@ -34,7 +34,7 @@ function addSourceCommands(skills: Command, perform: Perform): void {
     );
   skills
     .command("scan <source>")
-    .description("say what skills of this machine could do; needs no server")
+    .description("report what skills of this machine could do; needs no server")
     .option("--json", LINES_TEXT)
     .action((source: string, options: { json?: true }) =>
       perform(options, async (terminal) =>
