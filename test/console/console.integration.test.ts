@@ -54,7 +54,7 @@ test(
 
     await context.clearCookies();
     await opened(key);
-    await question.getByText("Whoever sent you the link").waitFor();
+    await question.getByText("The sender of the link").waitFor();
     await page.getByTestId("sign-in").waitFor();
     await page.keyboard.press("Escape");
     await page.reload();

@@ -114,7 +114,7 @@ test(
     const rule = (id: string) => page.getByTestId("rule").filter({ hasText: id });
     assert.match(
       await rule("careful-info").innerText(),
-      /allow[\s\S]*agent careful[\s\S]*files\.get_file_info[\s\S]*whatever the arguments[\s\S]*asked each time/,
+      /allow[\s\S]*agent careful[\s\S]*files\.get_file_info[\s\S]*whatever the arguments[\s\S]*approves each time/,
     );
     assert.match(
       await rule("no-writes").innerText(),

@@ -83,7 +83,7 @@ test(
     await page.getByTestId("timeline").getByText("mcp__files__list_directory").first().waitFor();
     process.kill(await busyRunner(there().dev), "SIGKILL");
     const timeline = page.getByTestId("timeline");
-    await timeline.getByText("another runner goes on").waitFor({ timeout: 120_000 });
+    await timeline.getByText("another runner continues").waitFor({ timeout: 120_000 });
     await status(page, "succeeded").waitFor({ timeout: 120_000 });
     const titles = await timeline.getByTestId("row").allInnerTexts();
     const calls = titles.filter((title) => title.includes("mcp__files__"));

@@ -44,7 +44,7 @@ test(
     await page.locator('[data-testid="wait"][data-status="limit"]').waitFor();
     assert.deepEqual(await axeViolations(page), []);
     await page.getByTestId("raise-limit").getByRole("spinbutton").fill("9");
-    await page.getByRole("button", { name: "Raise and go on" }).click();
+    await page.getByRole("button", { name: "Raise and continue" }).click();
     await status(page, "succeeded").waitFor();
     await page.getByTestId("timeline").getByText("limits changed by cli").waitFor();
   },
@@ -131,7 +131,7 @@ test(
     await page.locator('[data-testid="wait"][data-status="stopped"]').waitFor();
     assert.deepEqual(await axeViolations(page), []);
     await go("/policy?view=stops");
-    await page.getByRole("button", { name: "Let calls go on" }).click();
+    await page.getByRole("button", { name: "Resume calls" }).click();
     await page.getByText("Nothing is stopped").waitFor();
     await banner.waitFor({ state: "detached" });
     await go(`/runs/${runId}`);
@@ -222,7 +222,7 @@ test(
     const line = (tool: string) => page.getByTestId("agent-tool").filter({ hasText: tool });
     const asked = line("mcp__files__get_file_info");
     await asked.locator('[data-status="ask"]').waitFor();
-    assert.match(await asked.innerText(), /a person is asked[\s\S]*careful-info/);
+    assert.match(await asked.innerText(), /a person approves[\s\S]*careful-info/);
     await line("mcp__files__write_file").locator('[data-status="deny"]').waitFor();
     assert.match(await line("mcp__files__write_file").innerText(), /denied[\s\S]*no-writes/);
     await line("mcp__files__read_text_file").locator('[data-status="allow"]').waitFor();
@@ -234,7 +234,7 @@ test("who may call a tool is said rule by rule", { skip }, async (t) => {
   await go("/policy?view=who&tool=files.get_file_info");
   const reach = page.getByTestId("reach");
   await reach.getByText("careful-info").waitFor();
-  assert.match(await reach.innerText(), /agents: careful; a person is asked \(always\)/);
+  assert.match(await reach.innerText(), /agents: careful; a person approves \(always\)/);
   await page.getByText("yard policy who-can files.get_file_info", { exact: true }).waitFor();
   await go("/policy?view=stops");
   await page.getByText("yard policy stops", { exact: true }).waitFor();

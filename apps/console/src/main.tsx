@@ -23,8 +23,8 @@ await openSession(isLinkWanted);
 async function isLinkWanted(signedInAs: string): Promise<boolean> {
   const now =
     signedInAs === ""
-      ? "Whoever sent you the link sees what you do with it."
-      : `You are signed in as ${signedInAs}. With it you would be somebody else.`;
+      ? "The sender of the link sees what you do with it."
+      : `You are signed in as ${signedInAs}. With it you would act as another user.`;
   const answer = await ask({
     title: "Sign in with the credential of this link?",
     text: `The link that you opened has a credential in it. ${now}`,

@@ -125,7 +125,7 @@ async function auth(path: string, init: RequestInit): Promise<AuthSession> {
 
 function endSession(): void {
   if (session.value.phase !== "signed-in") return;
-  const detail = "Your session has ended. Sign in again to go on where you were.";
+  const detail = "Your session has ended. Sign in again to continue where you were.";
   const problem = { status: 401, code: "unauthenticated", detail, requestId: "" };
   session.value = { phase: "signed-out", ways, problem };
 }

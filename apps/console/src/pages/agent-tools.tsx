@@ -147,4 +147,4 @@ function Answer({ decision, nearest }: Explained) {
   );
 }
 
-const SAID = { allow: "allowed", ask: "a person is asked", deny: "denied" } as const;
+const SAID = { allow: "allowed", ask: "a person approves", deny: "denied" } as const;

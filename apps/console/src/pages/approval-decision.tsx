@@ -40,7 +40,7 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
   useShortcuts(
     isReady && isAllowed ? { a: () => void byKey(once()), d: () => void byKey(denied()) } : {},
   );
-  if (!isAllowed) return <p class="note wait">Somebody with the role approver decides about it.</p>;
+  if (!isAllowed) return <p class="note wait">A person with the role approver decides about it.</p>;
   return (
     <>
       <label class="field">

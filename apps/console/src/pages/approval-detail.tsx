@@ -97,7 +97,7 @@ function Context({ context, onRetry }: { context: CallContext | null; onRetry: (
       <Snippet label="Input of the run" text={prettyJson(input)} />
       {modelText !== "" && (
         <>
-          <h3>What its model wrote last, which nobody has checked</h3>
+          <h3>The model's last text, unchecked</h3>
           <Snippet label="Text of the model" text={modelText} />
         </>
       )}

@@ -40,7 +40,7 @@ export function Channels() {
             <>
               <p>There is no account that you may use.</p>
               <p class="quiet">
-                Accounts stand in <code>channels.json</code>, which says who may use each.
+                Accounts are in <code>channels.json</code>, with the users of each.
               </p>
             </>
           )

@@ -23,7 +23,7 @@ export function Chat({ params }: { params: Readonly<Record<string, string>> }) {
   return (
     <Page
       title={current?.label ?? (key === "" ? "Chat" : key)}
-      about="Conversations with agents: each message is a run that knows what was said before."
+      about="Conversations with agents: each message is a run with the conversation so far."
       cli={key === "" ? "yard sessions list" : `yard sessions show ${key}`}
       nats="nats sub 'yard.evt.session.>'"
       actions={current !== null && <SessionActions session={current} />}

@@ -44,7 +44,7 @@ export function Overview() {
       )}
       <div class="cards figures">
         <Figure title="Waiting approvals" href="/approvals" value={approvals.data?.pending}>
-          {(approvals.data?.pending ?? 0) > 0 ? "Look at them" : "Nobody waits for you"}
+          {(approvals.data?.pending ?? 0) > 0 ? "Look at them" : "No call waits for you"}
         </Figure>
         <Figure title="Running" href="/runs?status=running" value={runs.data && active}>
           {numberText(waiting)} more {waiting === 1 ? "run waits" : "runs wait"}

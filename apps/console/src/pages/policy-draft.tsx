@@ -63,7 +63,7 @@ export function PolicyDraft() {
     <>
       {draft.base === null && (
         <p class="note wait">
-          Somebody with the role admin begins with the rules in force, and can activate a draft.
+          A person with the role admin begins with the rules in force, and can activate a draft.
         </p>
       )}
       {isOutdated && (

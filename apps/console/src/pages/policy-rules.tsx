@@ -11,9 +11,9 @@ import { said } from "../ui/statuses.ts";
 import { Fact } from "../run/run-facts.tsx";
 
 const TIERS = {
-  auto: "nobody is asked",
-  session: "a person is asked once for calls like it",
-  always: "a person is asked each time",
+  auto: "no person approves",
+  session: "a person approves once for calls like it",
+  always: "a person approves each time",
 } as const;
 
 /** The rules in force, each in words: for whom, about what, with which arguments. */

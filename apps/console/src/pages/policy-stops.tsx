@@ -12,7 +12,7 @@ import { Time } from "../ui/time.tsx";
 export function Stops() {
   const stops = useResource("GET /policy/stops", {}, ["policy"]);
   const resume = async (scope: StopScope): Promise<void> => {
-    await act("Calls go on", () =>
+    await act("Calls are allowed again", () =>
       client.request("POST /policy/stops/resume", { body: { scope } }),
     );
     stops.reload();
@@ -42,7 +42,7 @@ export function Stops() {
                 </span>
                 {may("POST /policy/stops/resume") && (
                   <button type="button" class="button small" onClick={() => void resume(scope)}>
-                    Let calls go on
+                    Resume calls
                   </button>
                 )}
               </li>

@@ -52,7 +52,7 @@ export function Policy() {
   return (
     <Page
       title="Policy"
-      about="What may be called, by whom, and when a person is asked. What no rule allows is denied."
+      about="What may be called, by whom, and when a person has to approve. What no rule allows is denied."
       cli={cli}
       nats={`nats req yard.rpc.${callerName()}.policy.${request}`}
     >
@@ -90,7 +90,7 @@ function WhoCan() {
       </form>
       <ResourceView
         of={reach}
-        empty={(data) => (data.reach.length > 0 ? null : <p>Nobody: no rule allows it.</p>)}
+        empty={(data) => (data.reach.length > 0 ? null : <p>No principal: no rule allows it.</p>)}
       >
         {(data) => (
           <ul class="lines card" data-testid="reach">
@@ -99,7 +99,7 @@ function WhoCan() {
                 <code>{rule}</code>
                 <span>
                   users: {listed(users)}; agents: {listed(agents)}
-                  {tier !== "auto" && `; a person is asked (${tier})`}
+                  {tier !== "auto" && `; a person approves (${tier})`}
                   {conditional && "; only with some arguments"}
                   {except.length > 0 && `; but for ${except.join(", ")}`}
                 </span>

@@ -89,13 +89,13 @@ function JobActions({ job }: { job: ScheduleJob }) {
       );
     });
   const pause = (): Promise<boolean> =>
-    act(job.enabled ? "The job is paused" : "The job goes on", () =>
+    act(job.enabled ? "The job is paused" : "The job is resumed", () =>
       client.request("PATCH /schedules/{jobId}", { path, body: { enabled: !job.enabled } }),
     );
   const remove = async (): Promise<void> => {
     const answer = await ask({
       title: `Remove ${job.name}?`,
-      text: "It does not become due again. A run that is under way goes on.",
+      text: "It does not become due again. A run that is under way continues.",
       action: `Remove ${job.name}`,
       isDangerous: true,
     });

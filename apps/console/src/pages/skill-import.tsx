@@ -73,7 +73,7 @@ export function SkillImport({ onClose }: { onClose: () => void }) {
           onChange={(event) => void scan(event.currentTarget.files)}
         />
         <small class="quiet">
-          What you give is scanned first; nothing is imported before you say so.
+          The files are scanned first; nothing is imported before you confirm.
         </small>
       </label>
       {isBusy && <p role="status">Looking at it…</p>}

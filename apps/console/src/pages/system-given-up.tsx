@@ -36,11 +36,11 @@ export function GivenUp({ dead }: { dead: Resource<Reply<"GET /runs/dead">> }) {
   const retry = async (runId: string, agent: string): Promise<void> => {
     const answer = await ask({
       title: `Retry the run of ${agent}?`,
-      text: `${runId} goes on at the first step without a result. Runners died of it: it may kill them again unless the cause is fixed.`,
+      text: `${runId} continues at the first step without a result. Runners died of it: it may kill them again unless the cause is fixed.`,
       action: "Retry the run",
     });
     if (answer === null) return;
-    await act("The run goes on", () =>
+    await act("The run continues", () =>
       client.request("POST /runs/{runId}/retry", { path: { runId }, body: {} }),
     );
     dead.reload();

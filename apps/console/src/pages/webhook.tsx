@@ -26,7 +26,7 @@ const COLUMNS: readonly Column<Shown["dead"][number]>[] = [
 const REASONS = {
   failing: "Nothing has succeeded for too long.",
   backlog: "Too much was waiting.",
-  gone: "The receiver said that it is gone.",
+  gone: "The receiver answered that it is gone.",
 } as const;
 
 /** One webhook: its state, and which deliveries were given up. */

@@ -93,7 +93,7 @@ export function Webhooks() {
       )}
       {secret !== null && (
         <Dialog title="The webhook’s secret" onClose={() => setSecret(null)}>
-          <p>It is shown this once. Whoever receives the events checks their signature with it.</p>
+          <p>It is shown this once. The receiver of the events checks their signature with it.</p>
           <Snippet label="Secret" text={secret} />
           <div class="actions end">
             <button type="button" class="button primary" onClick={() => setSecret(null)}>

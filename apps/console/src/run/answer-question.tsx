@@ -14,7 +14,7 @@ interface Props {
 
 /** A person answers a question of a run by one of its options, or with a text. */
 export function AnswerQuestion({ runId, callId, options, schema, isSeen }: Props) {
-  if (!may("POST /runs/{runId}/answers")) return <p>Somebody with the role operator can answer.</p>;
+  if (!may("POST /runs/{runId}/answers")) return <p>A person with the role operator can answer.</p>;
   const answer = async (given: string): Promise<void> => {
     const value: unknown = schema === undefined ? given : parsed(given);
     const body = { callId, answer: value as string };

@@ -52,7 +52,7 @@ export function RunActions({ run, status, story }: Props) {
     );
   };
   const retry = async (): Promise<void> => {
-    await act(`${name} goes on`, () =>
+    await act(`${name} continues`, () =>
       client.request("POST /runs/{runId}/retry", { path, body: {} }),
     );
   };
@@ -172,7 +172,7 @@ function ForkRun(props: { run: RunDetail; steps: number; onClose: () => void }) 
     <Dialog title="Fork from a step" onClose={onClose} testId="fork-dialog">
       <form onSubmit={(event) => void submit(event)}>
         <p>
-          The new run keeps answers and results of the steps before, and goes on from there by
+          The new run keeps answers and results of the steps before, and continues from there by
           itself. Nothing of them is called or paid again.
         </p>
         <label class="field">

@@ -45,8 +45,8 @@ function wordOf({ state }: Approval): string {
 /** One line: the decision with its author, time and reason. */
 export function Verdict({ approval }: { approval: Approval }) {
   const { state, decision, execution } = approval;
-  if (state === "pending") return <>Nobody has decided yet.</>;
-  if (decision === null) return <>Nobody decided: {state}.</>;
+  if (state === "pending") return <>No decision yet.</>;
+  if (decision === null) return <>No decision: {state}.</>;
   const { by, at, reason, scope } = decision;
   return (
     <>

@@ -341,7 +341,7 @@ function noteTitle(message: RunMessage): string {
     case "started":
       return `started by ${message.data.requester}`;
     case "resumed":
-      return `another runner goes on (attempt ${message.data.attempt})`;
+      return `another runner continues (attempt ${message.data.attempt})`;
     case "retried":
       return `retried by ${message.data.by}`;
     case "limits-changed":

@@ -27,7 +27,7 @@ export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) 
           <strong>Waits for {wait.reason === "question" ? "an answer" : waitText(wait)}</strong>
           {wait.until !== null && (
             <p>
-              Goes on by itself <Time at={wait.until} />.
+              Continues by itself <Time at={wait.until} />.
             </p>
           )}
           <WaitBody run={run} wait={wait} />
@@ -89,7 +89,7 @@ function RaiseLimit({ run, wait }: { run: RunDetail; wait: RunWait }) {
     );
   const submit = (event: SubmitEvent): void => {
     const limits = { [reached.limit]: Number(textsOf(event)("value")) };
-    void act("The run goes on", () =>
+    void act("The run continues", () =>
       client.request("POST /runs/{runId}/resume", { path: { runId: run.runId }, body: { limits } }),
     );
   };
@@ -106,7 +106,7 @@ function RaiseLimit({ run, wait }: { run: RunDetail; wait: RunWait }) {
           required
         />
       </label>
-      <button class="button primary">Raise and go on</button>
+      <button class="button primary">Raise and continue</button>
     </form>
   );
 }

@@ -58,7 +58,7 @@ export function ProblemNote({ problem, onRetry }: { problem: Problem; onRetry?: 
     >
       <strong>{isForbidden ? "Not permitted" : (TITLES[status] ?? "That did not work")}</strong>
       <p>{detail}</p>
-      {isForbidden && <p>Somebody with the role admin can give you more with “yard keys api”.</p>}
+      {isForbidden && <p>A person with the role admin can give you more with “yard keys api”.</p>}
       {next !== undefined && <p>{next}</p>}
       {requestId !== "" && (
         <p class="quiet">
