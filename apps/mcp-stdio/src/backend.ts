@@ -56,7 +56,7 @@ export function agentTool({ name, description }: { name: string; description: st
       type: "object" as const,
       properties: {
         input: { type: "string", description: "What the agent is to do" },
-        session: { type: "string", description: "Key of a conversation to go on with" },
+        session: { type: "string", description: "Key of a conversation to continue" },
       },
       required: ["input"],
       additionalProperties: false,
