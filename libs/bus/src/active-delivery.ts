@@ -195,7 +195,7 @@ export class ActiveDelivery implements Work {
     this.#isOurs = false;
     this.#endRenewals();
     this.#controller.abort(
-      new DOMException(`${why}; the message is somebody else's`, "AbortError"),
+      new DOMException(`${why}; another process has the message`, "AbortError"),
     );
   }
 }

@@ -322,7 +322,7 @@ async function checkJetStream(nc: NatsConnection, { servers, user }: BusOptions)
     if (isForeignInbox(cause)) {
       throw new ServiceError(
         "forbidden",
-        `NATS at ${withoutSecrets(servers)} takes this client for another user than ${user}: it may not hear the replies to ${user}`,
+        `NATS at ${withoutSecrets(servers)} takes this client for another user than ${user}: it may not receive the replies to ${user}`,
         { cause },
       );
     }

@@ -126,7 +126,7 @@ export async function contentOf(
     return rejected("malformed_json", `${contract.name} needs a JSON payload`, [body.problem]);
   if (isServerMade(message, body.value)) {
     return invalid(contract, [
-      "(root): the NATS server sent this as an answer to somebody; publish the command itself",
+      "(root): the NATS server sent this as a reply to another request; publish the command itself",
     ]);
   }
   const payload = checkCounted(contract.payload, body.value, gauge);

@@ -29,7 +29,7 @@ const STORE_FAILED = 10_077; // also when a stream that discards `new` is full
 export function noResponders(subject: string): ServiceError {
   return new ServiceError(
     "no_responders",
-    `nobody answers ${subject}: the service is not running, or nothing owns this subject`,
+    `no service answers ${subject}: it is not running, or nothing owns this subject`,
   );
 }
 
@@ -60,7 +60,7 @@ export function timedOut(subject: string, waitedMs: number): ServiceError {
 export function fellSilent(subject: string): ServiceError {
   return new ServiceError(
     "timeout",
-    `nobody works on ${subject} any more: the process that took the request died, stands still or was cut off; the request may have been carried out`,
+    `lost contact with the service handling ${subject}; the request may or may not have been carried out`,
   );
 }
 
@@ -102,7 +102,7 @@ export function tooLarge(subject: string, limitBytes: number): ServiceError {
 export function streamMissing(subject: string): ServiceError {
   return new ServiceError(
     "no_responders",
-    `no stream stores ${subject}: create the streams with \`yard streams ensure\`; where they are there nats-server has turned JetStream off, as it does when its disk is full (docs/operations.md says what to do)`,
+    `no stream stores ${subject}: create the streams with \`yard streams ensure\`; where they are there nats-server has turned JetStream off, as it does when its disk is full (see docs/operations.md)`,
   );
 }
 
@@ -110,7 +110,7 @@ export function streamMissing(subject: string): ServiceError {
 export function notStored(subject: string, stream: string): ServiceError {
   return new ServiceError(
     "overloaded",
-    `${subject} was not sent: NATS is connected and does not answer for the stream ${stream}; its disk may be full (docs/operations.md says what to do)`,
+    `${subject} was not sent: NATS is connected and does not answer for the stream ${stream}; its disk may be full (see docs/operations.md)`,
   );
 }
 

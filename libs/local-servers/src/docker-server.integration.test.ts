@@ -72,7 +72,7 @@ for (const kind of ["nats", "redis"] as const) {
   const probe = kind === "nats" ? probeNats : probeRedis;
   const startProgram = kind === "nats" ? testNats : testRedis;
 
-  test(`${kind} in a container answers on loopback, is gone after stop, and goes on with its data and port`, async (t) => {
+  test(`${kind} in a container answers on loopback, is gone after stop, and continues with its data and port`, async (t) => {
     const machine = await containers(t, kind);
     if (machine === null) return;
     const first = await machine.start();
@@ -107,7 +107,7 @@ for (const kind of ["nats", "redis"] as const) {
     assert.equal(await machine.running(), "");
   });
 
-  test(`${kind}: a program goes on with the data of a container, and a container with that of a program`, async (t) => {
+  test(`${kind}: a program continues with the data of a container, and a container with that of a program`, async (t) => {
     const machine = await containers(t, kind);
     if (machine === null) return;
     const { dataDir } = machine;
@@ -144,7 +144,7 @@ for (const kind of ["nats", "redis"] as const) {
     assert.equal(await machine.running(), "");
   });
 
-  test(`${kind}: a taken port is an error that says so and leaves no container`, async (t) => {
+  test(`${kind}: a taken port is an error that names it and leaves no container`, async (t) => {
     const machine = await containers(t, kind);
     if (machine === null) return;
     const other = await startProgram();

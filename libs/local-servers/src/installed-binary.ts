@@ -86,7 +86,7 @@ export async function examineBinary(
   const version = versionIn(stdout);
   if (version === null)
     return {
-      problem: `${binary} --version tells no version (${JSON.stringify(stdout.trim().slice(0, 80))})`,
+      problem: `${binary} --version prints no version (${JSON.stringify(stdout.trim().slice(0, 80))})`,
     };
   const { minimum } = programOf(kind, stdout);
   return isRecentEnough(version, minimum)

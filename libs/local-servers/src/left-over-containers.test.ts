@@ -49,7 +49,10 @@ test("an engine that does not answer stops the start: something may still write 
   });
   await assert.rejects(remove(), (error: unknown) => {
     assert.ok(error instanceof ServerStartError);
-    assert.match(error.message, /does not tell what runs in \/d \(Cannot connect to the daemon\)$/);
+    assert.match(
+      error.message,
+      /does not report what runs in \/d \(Cannot connect to the daemon\)$/,
+    );
     return true;
   });
   assert.deepEqual(asked, [PS]);

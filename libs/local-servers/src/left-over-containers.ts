@@ -60,7 +60,7 @@ async function containersOf(options: {
   const { code, stdout, stderr } = await control("ps", "--all", "--quiet", "--filter", filter);
   if (code !== 0) {
     throw new ServerStartError(
-      `${name}: the container engine does not tell what runs in ${dataDir} (${firstLine(stderr)})`,
+      `${name}: the container engine does not report what runs in ${dataDir} (${firstLine(stderr)})`,
       "",
     );
   }

@@ -242,7 +242,7 @@ export async function testRedisCluster({
         }),
       );
       const node = nodes.find(({ server }) => server.port === row?.port);
-      if (node === undefined) throw new Error(`nobody has the slot of ${key}`);
+      if (node === undefined) throw new Error(`no server has the slot of ${key}`);
       return node;
     },
     partnerOf(node) {

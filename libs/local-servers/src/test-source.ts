@@ -20,7 +20,7 @@ export async function testSource(
 ): Promise<TestSource> {
   const steps = wantsContainers(env) ? CONTAINERS : PROGRAMS;
   const found = await resolveServer({ kind, env, log: () => {}, steps });
-  if (found.how === "url") throw new Error(`${kind}: nobody asked for a configured server`);
+  if (found.how === "url") throw new Error(`${kind}: no configured server was requested`);
   return found;
 }
 

@@ -25,7 +25,7 @@ export function createMetrics(
   if (ofProcess) collectDefaultMetrics({ register: registry });
   const buildInfo = new Gauge({
     name: "yard_build_info",
-    help: "Always 1; the labels say what runs.",
+    help: "Always 1; the labels name the versions.",
     labelNames: ["version", "node"],
     registers: [registry],
   });

@@ -95,7 +95,7 @@ for (const [who, entry, declaration] of reworded) {
 }
 
 const leftOut: [string, object, RegExp][] = [
-  ["alwaysAllow", { alwaysAllow: ["rm"] }, /^"alwaysAllow" grants nothing: the policy alone/],
+  ["alwaysAllow", { alwaysAllow: ["rm"] }, /^"alwaysAllow" grants nothing: only the policy/],
   ["autoApprove", { autoApprove: ["rm"] }, /^"autoApprove" grants nothing/],
   ["trust", { trust: true }, /^"trust" grants nothing/],
   ["envFile", { envFile: ".env" }, /^"envFile" is not read; set its variables/],
@@ -103,7 +103,7 @@ const leftOut: [string, object, RegExp][] = [
   ["watchPaths", { watchPaths: ["a"] }, /^"watchPaths" has no meaning here/],
   ["a time without a unit", { timeout: 500 }, /^"timeout" does not say in which unit/],
   ["a time that is none", { timeout: "1m" }, /^"timeout" does not say in which unit/],
-  ["an address of a login", { oauth: { callbackPort: 1 } }, /^"oauth.callbackPort" counts for/],
+  ["an address of a login", { oauth: { callbackPort: 1 } }, /^"oauth.callbackPort" has no effect/],
   ["a variable of a shell", { env: { T: "$TOKEN" } }, /^"env.T" names a variable in a way/],
   ["a variable of opencode", { headers: { A: "Bearer {env:T}" } }, /^"headers.A" names a variable/],
 ];

@@ -195,8 +195,7 @@ function adoptLogin({ fields, warnings }: Draft): void {
   const scope = Array.isArray(scopes) ? scopes.join(" ") : scopes;
   fields["oauth"] = definedOnly({ ...rest, scope: rest["scope"] ?? scope });
   for (const key of left)
-    if (key !== "enabled")
-      warnings.push(`"oauth.${key}" counts for nothing: the server says what it is`);
+    if (key !== "enabled") warnings.push(`"oauth.${key}" has no effect: the server reports it`);
 }
 
 /** Without its sandbox a server could do more than the author of the entry wanted. */
@@ -225,7 +224,7 @@ function leaveOut({ fields, warnings }: Draft): void {
     const value = fields[key];
     const isGrant = GRANTS.has(key) && !(key === "trust" && typeof value !== "boolean");
     const reason = isGrant
-      ? `"${key}" grants nothing: the policy alone says which calls are allowed`
+      ? `"${key}" grants nothing: only the policy decides which calls are allowed`
       : (NOT_READ[key] ?? (OWN_TO_CLIENTS.has(key) ? `"${key}" has no meaning here` : undefined));
     if (reason === undefined) continue;
     delete fields[key];

@@ -13,7 +13,7 @@ export function subjectProblem(subject: string): string | null {
     return "must be a NATS subject such as shop.orders.*.paid, of letters, digits and _ : = @ + ~ -, with the wildcards * and, at its end, >";
   const [first = ""] = tokens;
   if (first === "*" || first === ">" || first.startsWith("_"))
-    return "must begin with a word, so that it does not hear everything there is";
+    return "must begin with a word, so that it does not subscribe to every subject";
   if (
     first === "yard" &&
     (tokens[1] !== "evt" || !/^[a-z]+$/.test(tokens[2] ?? "") || tokens[2] === "audit")

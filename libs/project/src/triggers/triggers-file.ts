@@ -167,7 +167,7 @@ function togetherProblems(trigger: Trigger, index: number): ShapeProblem[] {
     if (catchUp !== undefined)
       refuse(
         "catchUp",
-        "catchUp belongs to schedule; messages that nobody heard are kept by message.stream",
+        "catchUp belongs to schedule; missed messages are stored by message.stream",
       );
     if (message.from !== undefined && message.stream === undefined)
       problems.push({

@@ -206,7 +206,7 @@ test("any change of content changes the digest", () => {
 
 test("an approval is valid only in an allow rule, and a time only with an approval for a session", () => {
   assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: deny, approval: always }\n`), [
-    "policy.yaml:3:28: rules[0].approval goes only with effect: allow; nobody can approve what is denied",
+    "policy.yaml:3:28: rules[0].approval goes only with effect: allow; a denied call cannot be approved",
   ]);
   assert.deepEqual(refusal(`${HEAD}  - { id: a, effect: allow, approval: always, ttl: 30m }\n`), [
     "policy.yaml:3:47: rules[0].ttl goes only with approval: session; it says for how long an approval stays good",
@@ -250,7 +250,8 @@ test("files of a bundle may each have some sections, and only one of them the de
 
   const again = { file: "z.yaml", text: "version: 1\ndefaults: { ttl: 1h }\n" };
   assert.throws(() => parseBundleFiles([rules, layers, again]), {
-    message: /z\.yaml:2:1: defaults stands in layers\.yaml:2 already; a bundle has it once/,
+    message:
+      /z\.yaml:2:1: defaults is already defined in layers\.yaml:2; a bundle may define it only once/,
   });
   assert.throws(() => parseBundleFiles([layers]), {
     message: /layers\.yaml:1:1: rules is missing/,

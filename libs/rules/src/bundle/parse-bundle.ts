@@ -110,7 +110,7 @@ function repeatedSections(parts: readonly Part[]): BundleProblem[] {
     return others.map(({ file, positionOf }) => ({
       file,
       ...positionOf([section]),
-      message: `${section} stands in ${earlier} already; a bundle has it once`,
+      message: `${section} is already defined in ${earlier}; a bundle may define it only once`,
     }));
   });
   const first = new Map<string, string>(toolProfileNames.map((name) => [name, "built in"]));

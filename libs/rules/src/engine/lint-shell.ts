@@ -20,7 +20,7 @@ export function openShells(rules: readonly Rule[]): LintFinding[] {
     .map(({ id }) => ({
       kind: "open-shell",
       rule: id,
-      message: `rule ${id} allows any command: with shell: true what follows ; or | or stands in $( ) is run as well; add { arg: /shell, op: absent }`,
+      message: `rule ${id} allows any command: with shell: true the text after ; or | or within $( ) is run as well; add { arg: /shell, op: absent }`,
     }));
 }
 

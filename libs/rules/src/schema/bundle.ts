@@ -42,7 +42,7 @@ export const Rule = z
   )
   .refine(({ effect, approval: tier }) => effect === "allow" || tier === undefined, {
     path: ["approval"],
-    error: "goes only with effect: allow; nobody can approve what is denied",
+    error: "goes only with effect: allow; a denied call cannot be approved",
     when: isSound,
   })
   .refine(({ effect, who }) => effect === "allow" || who?.replayed === undefined, {
@@ -90,7 +90,7 @@ export const BundleFile = z.strictObject(
     approvers: listed(Approver, "approvers"),
     rules: z
       .array(Rule, { error: "must be a list of rules" })
-      .min(1, "is empty; a bundle that denies everything says so with a deny rule")
+      .min(1, "is empty; a bundle that denies everything needs a deny rule")
       .max(10_000, "has more than 10,000 rules")
       .optional(),
   },

@@ -51,7 +51,7 @@ export interface AuditOptions {
 }
 
 const STOP_MS = 5_000;
-const FULL = `the stream ${STREAM_NAMES.audit} is full; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\` (or NATS more disk), and all goes on by itself`;
+const FULL = `the stream ${STREAM_NAMES.audit} is full; the operator gives it more room with \`yard streams ensure --audit-gib <n> --operator-key <file>\` (or NATS more disk), and calls continue by themselves`;
 
 /**
  * Begins the chain of this process; null when the setting turns recording off. Rejects with a StartError when the begin cannot be stored in
@@ -68,7 +68,7 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
     service,
     fill: () => auditFill(bus),
     now: Date.now,
-    onTrouble: (err) => log.warn({ err }, "it is not known who has filled the audit"),
+    onTrouble: (err) => log.warn({ err }, "cannot read which users have filled the audit"),
   });
   const writer = createAuditWriter({
     service,

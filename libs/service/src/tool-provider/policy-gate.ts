@@ -194,7 +194,7 @@ function aboutRequester<T extends { readonly principal: Principal }>(
 ): T {
   if (requester.token !== undefined || reply.principal.user === requester.onBehalfOf) return reply;
   throw fail.policy_unavailable(
-    "The policy service answered about somebody else, so the call was not made; look at its log.",
+    "The policy service answered about another user, so the call was not made; look at its log.",
     { cause: "fault" },
   );
 }

@@ -144,7 +144,7 @@ function toolsOf(tools: AgentFields["tools"]): string[] | null {
 
 /** It would be an agent with every tool; more likely the file is about to be written. */
 function emptyAgent(): Finding {
-  return errorFinding("empty_agent", "the file says nothing of an agent; write name and tools");
+  return errorFinding("empty_agent", "the file has nothing of an agent; write name and tools");
 }
 
 function yamlTooLarge(sizeBytes: number): Finding {

@@ -29,7 +29,7 @@ export const builtInAgents: readonly AgentDefinition[] = [
     name: "default",
     description: "General work with every tool that the policy allows.",
     systemPrompt:
-      "You do what the user asks, with the tools you are given. Prefer looking to guessing. When a tool call is denied, say so and go on without it; never look for a way round a denial.",
+      "You do what the user asks, with the tools you are given. Prefer looking to guessing. When a tool call is denied, report it and continue without it; never look for a way round a denial.",
   }),
   define({
     name: "explore",

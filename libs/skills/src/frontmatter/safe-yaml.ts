@@ -167,13 +167,13 @@ function duplicateKey(key: string, position: Position): Finding {
 function explain(code: string, message: string): string {
   switch (code) {
     case "BLOCK_AS_IMPLICIT_KEY":
-      return "invalid YAML: text with `: ` in it must stand in quotes";
+      return "invalid YAML: text with `: ` in it must be in quotes";
     case "RESOURCE_EXHAUSTION":
       return "invalid YAML: nested too deeply";
     case "MULTIPLE_DOCS":
       return "invalid YAML: a second document begins here (a line --- or ...); only one is read";
     case "BAD_ALIAS":
-      return "invalid YAML: text that starts with * must stand in quotes";
+      return "invalid YAML: text that starts with * must be in quotes";
     default:
       return `invalid YAML: ${message}`;
   }

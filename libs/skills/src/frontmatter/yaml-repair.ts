@@ -223,7 +223,7 @@ function fixesOf(lines: readonly string[], index: number, linesBefore: number): 
     " ",
   );
   const quoted = `${indent}${key}: ${quotedText(text)}`;
-  fixes.push(fix("repaired_quotes", "this text must stand in quotes", quoted, count));
+  fixes.push(fix("repaired_quotes", "this text must be in quotes", quoted, count));
   return fixes;
 }
 

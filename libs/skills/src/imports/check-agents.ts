@@ -52,7 +52,7 @@ function unknownSkills(
     .filter((name) => !knownSkills.has(name))
     .map((name) => {
       const line = lines.findIndex((candidate) => candidate.includes(name)) + 1;
-      const message = `skills: there is no skill ${name}; a run goes on without it. See: yard skills list`;
+      const message = `skills: there is no skill ${name}; a run continues without it. See: yard skills list`;
       return warningFinding("unknown_skill", message, line === 0 ? null : { line, column: 1 });
     });
 }

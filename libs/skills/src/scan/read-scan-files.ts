@@ -126,7 +126,7 @@ function shippedProgram(file: string, what: string): ScanFinding {
     owasp: "AST02",
     severity: "high",
     confidence: "high",
-    message: `brings ${what}, which nobody can read`,
+    message: `brings ${what}, which cannot be reviewed`,
     advice: "install it from its maker, by version and digest",
   });
 }

@@ -124,7 +124,7 @@ const STEALS: Facts = {
   severity: "critical",
   confidence: "high",
   blocks: true,
-  message: "sends credentials to a place where anybody can pick them up",
+  message: "sends credentials to a public location",
   advice: "do not use the skill, and report it",
 };
 const UPLOADS_KEY: Facts = {

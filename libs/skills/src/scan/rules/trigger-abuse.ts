@@ -12,7 +12,7 @@ const RULES: readonly (RuleFacts & { readonly pattern: RegExp })[] = [
     pattern:
       /\b(?:use|invoke|activate|load|run|call|apply)(?:d)?\b[^.\n]{0,60}\b(?:(?:for|on|before|after|in|at the start of) (?:every|each|any|all) (?:single )?(?:tasks?|requests?|messages?|conversations?|questions?|sessions?|prompts?|responses?|user input)\b|no matter what)/i,
     message: "the description wants the skill to be used for everything",
-    advice: "say which tasks it is for",
+    advice: "name the tasks it is for",
   },
   {
     ...ABUSE,
