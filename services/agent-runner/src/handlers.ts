@@ -135,7 +135,7 @@ function whyNot({ fork, before = [] }: StartedEntry): string {
   if (fork !== undefined) return "it is the copy of another run";
   return before.length === 0
     ? "no model has answered in it"
-    : "it goes on from what was said before it in its session; record the session's first message";
+    : "it continues the earlier messages of its session; record the session's first message";
 }
 
 /** Returns to the policy service the part of a run that an approver of one of its calls is shown. */

@@ -7,7 +7,7 @@ export const agentTool: OfferedTool = {
   name: "agent",
   description:
     "Gives a task to another agent, which works on it by itself with a fresh context and no more tools " +
-    "than you have. You get its answer as the result; with wait false you go on, and its answer comes as a message.",
+    "than you have. You get its answer as the result; with wait false you continue, and its answer comes as a message.",
   inputSchema: {
     type: "object",
     properties: {

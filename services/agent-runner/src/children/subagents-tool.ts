@@ -13,7 +13,7 @@ export const subagentsTool: OfferedTool = {
     properties: {
       action: { type: "string", enum: ["list", "steer", "kill"] },
       run: { type: "string", description: "Id of the run, for steer and kill" },
-      message: { type: "string", description: "What to tell it, for steer" },
+      message: { type: "string", description: "The message to it, for steer" },
     },
     required: ["action"],
     additionalProperties: false,

@@ -180,7 +180,7 @@ function afterNews({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
     case "ended":
       return refused(
         "run_ended",
-        `run ${runId} has ended; a failed one goes on by run.retry`,
+        `run ${runId} has ended; run.retry continues a failed one`,
         runId,
       );
     case "not_allowed":

@@ -76,7 +76,7 @@ export function readCommand(
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
   if (payload.onBusy !== undefined && payload.session === undefined) {
-    const said = "onBusy says what happens in a session, and the command names none";
+    const said = "onBusy applies to a session, and the command names none";
     const problems = ["onBusy: goes only with session"];
     return { rejection: { code: "invalid_command", message: said, problems } };
   }

@@ -21,9 +21,7 @@ function fateOf({ dispatched, wait }: CallState): string {
         ? `waited to be made again; ${MAYBE} the first time`
         : "waited for an approval and was not sent";
     case "question":
-      return wait.about === "outcome"
-        ? `had an outcome that nobody knows; ${MAYBE}`
-        : "waited for an answer";
+      return wait.about === "outcome" ? `had an unknown outcome; ${MAYBE}` : "waited for an answer";
     case "child":
       return `waited for run ${wait.childRunId}, which is cancelled, too`;
     case "timer":

@@ -44,7 +44,7 @@ test("stops at each limit, by its name", () => {
     const { code, message } = limitFailure(action.reached);
     assert.equal(code, "limit_exceeded");
     assert.ok(message.includes(named), message);
-    assert.match(message, /a retry with a higher \w+ goes on/);
+    assert.match(message, /a retry with a higher \w+ continues/);
   }
 });
 

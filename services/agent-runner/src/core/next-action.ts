@@ -91,7 +91,7 @@ export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
   const unit = limit === "timeoutMs" ? " ms" : "";
   const message =
     team === undefined
-      ? `the run came to its limit ${limit} (${value}${unit}); a retry with a higher ${limit} goes on where it ended`
+      ? `the run came to its limit ${limit} (${value}${unit}); a retry with a higher ${limit} continues where it ended`
       : `the runs of ${team.name} came to their limit of ${limit} for a ${team.per} (${value}); it is counted anew with the next ${team.per}`;
   return { code: "limit_exceeded", message };
 }

@@ -187,14 +187,15 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
 }
 
 function cancelled(state: RunState): Partial<RunState> {
-  if (state.cancellation === null) throw new JournalCorrupt("nobody asked to cancel the run");
+  if (state.cancellation === null)
+    throw new JournalCorrupt("the run is cancelled without a request");
   if (openCalls(state).length > 0) throw new JournalCorrupt("a cancelled run has open calls");
   return { end: { status: "cancelled" } };
 }
 
 function retried(state: RunState, entry: EntryOf<"retried">): Partial<RunState> {
   if (state.end === null || state.end.status === "succeeded")
-    throw new JournalCorrupt("only a run that failed, died or was cancelled goes on");
+    throw new JournalCorrupt("only a run that failed, died or was cancelled can be retried");
   const last = state.turns.at(-1);
   const isAgain = last !== undefined && (isBroken(last) || isFailedDispatch(state, last));
   const turns = isAgain ? state.turns.slice(0, -1) : state.turns;

@@ -63,8 +63,8 @@ test("publishes all but the last words at once", () => {
 test("marks a step whose text exceeds what is published live", () => {
   const text = told(Array.from({ length: 10_000 }, () => `word ${KEY.slice(0, 2)} `));
   assert.ok(text.length < 17_000);
-  assert.match(text, /\n\[the rest is not told live\]$/);
-  assert.match(told(["x".repeat(100_000)]), /^\n\[the rest is not told live\]$/);
+  assert.match(text, /\n\[live output truncated\]$/);
+  assert.match(told(["x".repeat(100_000)]), /^\n\[live output truncated\]$/);
 });
 
 test("starts over with each step, and when a step is restarted", () => {

@@ -3,7 +3,7 @@ import { redactText } from "@switchyard/service/redact";
 
 /** The limit for one step, in characters; the text beyond it is in the journal. */
 const MAX_SENT_CHARS = 16_384;
-const MORE = "\n[the rest is not told live]";
+const MORE = "\n[live output truncated]";
 /** No credential spans more words than this; a key in PEM is recognised by its beginning. */
 const HELD_WORDS = 3;
 const HELD_CHARS = 512;

@@ -69,5 +69,5 @@ function isAccepted(mediaType: string, accepts: readonly string[]): boolean {
 }
 
 function note(file: FilePart, why: string): UserPart {
-  return { type: "text", text: `${fileLabel(file)}: ${why}. Say so where the file matters.` };
+  return { type: "text", text: `${fileLabel(file)}: ${why}. Mention this where the file matters.` };
 }

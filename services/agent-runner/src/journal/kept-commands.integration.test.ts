@@ -37,14 +37,14 @@ test("stored commands are bounded for each owner and in all, and the refusal nam
     assert.deepEqual(await keep("team-a", name), { kept: true });
   assert.deepEqual(await keep("team-a", "4"), {
     kept: false,
-    why: "3 commands of team-a are kept for a service that is away, and that is the most of one caller: bring it back, and they go on",
+    why: "3 commands of team-a are stored for a service that is down, which is the limit of one caller: start it, and they continue",
   });
   // Its name begins with another owner's, and a run's name may sort after everything.
   for (const owner of ["team-ab", "team"])
     assert.deepEqual(await keep(owner, "zz"), { kept: true });
   assert.deepEqual(await keep("team-c", "1"), {
     kept: false,
-    why: "5 commands are kept for a service that is away, and that is the most: bring it back, and they go on",
+    why: "5 commands are stored for a service that is down, which is the limit: start it, and they continue",
   });
   assert.equal(
     (await kept.read("team-a~3"))?.rests,

@@ -93,8 +93,8 @@ export function openKeptCommands(
     const [answer, of] = await run("yardCommandEnter", [INDEX], args);
     if (answer === "entered") return null;
     return of === "all"
-      ? `${limits.all} commands are kept for a service that is away, and that is the most: bring it back, and they go on`
-      : `${limits.perOwner} commands of ${owner} are kept for a service that is away, and that is the most of one caller: bring it back, and they go on`;
+      ? `${limits.all} commands are stored for a service that is down, which is the limit: start it, and they continue`
+      : `${limits.perOwner} commands of ${owner} are stored for a service that is down, which is the limit of one caller: start it, and they continue`;
   };
   /** A command that was stored for the whole time expires without an event. */
   const forgetLapsed = async (owner: string): Promise<void> => {

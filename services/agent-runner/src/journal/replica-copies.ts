@@ -30,7 +30,7 @@ export async function openReplicaCopies(redis: Redis, replicas: number): Promise
     await own.wait(0, 1);
   } catch (error) {
     own.disconnect();
-    throw new StartError("Redis cannot be asked to WAIT for replicas", {
+    throw new StartError("Redis does not accept WAIT for replicas", {
       hint: "give Redis the users.acl of this version: yard keys init",
       cause: error,
     });

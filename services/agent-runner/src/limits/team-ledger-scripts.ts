@@ -53,7 +53,7 @@ end
 export const HOLD = `${LEDGER}
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 100)) do letGo(id) end
 local mine = redis.call('HGET', amounts, 'run:' .. runId)
--- Whoever lost the run will hear so from its journal.
+-- The runner that lost the run detects it by its journal.
 if mine and tonumber(string.match(mine, '%d+')) > epoch then return {'busy', ''} end
 letGo(runId)
 count()

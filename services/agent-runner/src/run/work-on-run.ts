@@ -157,7 +157,7 @@ async function begun(
     await run.note({ kind: "resumed", attempt: attempts, journalEntries: length });
   }
   if (stalled <= maxAttempts || run.state.cancellation !== null) return;
-  const message = `${stalled - 1} runners died or failed with an internal error while they worked on the run, and it made no progress; look for the cause in their logs, fix it, and let the run go on with run.retry`;
+  const message = `${stalled - 1} runners died or failed with an internal error while they worked on the run, and it made no progress; look for the cause in their logs, fix it, and continue the run with run.retry`;
   await run.note({ kind: "dead", failure: { code: "too_many_attempts", message } });
 }
 

@@ -153,7 +153,7 @@ function endOf(reason: StopReason): "stop" | "length" | "refused" {
     case "refusal":
       return "refused";
     case "cancelled":
-      throw new DriverError("the agent says that its turn was cancelled", true);
+      throw new DriverError("the agent reported its turn as cancelled", true);
     default:
       return reason satisfies never;
   }

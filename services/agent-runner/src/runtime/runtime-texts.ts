@@ -15,7 +15,7 @@ export function firstText(prompt: LanguageModelV4Prompt): string {
   const transcript = said.map(
     (message) => `<${message.role}>\n${textOf(message)}\n</${message.role}>`,
   );
-  return `${instructions}This is the conversation so far. Its tool calls are done; go on from its end.\n\n${transcript.join("\n\n")}`;
+  return `${instructions}This is the conversation so far. Its tool calls are done; continue from its end.\n\n${transcript.join("\n\n")}`;
 }
 
 /** Returns the messages after the last answer, for a CLI that still has its session and was interrupted in it. */
@@ -26,7 +26,7 @@ export function resumeText(prompt: LanguageModelV4Prompt): string {
     since.length === 0
       ? ""
       : ` This has come since your last answer or call:\n\n${since.join("\n\n")}\n\n`;
-  return `You were interrupted. What you were told before still holds.${news} Go on with the task. Do not repeat calls whose result you have.`;
+  return `You were interrupted. The earlier instructions still hold.${news} Continue the task. Do not repeat calls whose result you have.`;
 }
 
 /** The calls of the last answer with their results. */

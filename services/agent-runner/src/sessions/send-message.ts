@@ -57,7 +57,7 @@ export function handleSessionMessages(service: Service, parts: SessionParts): vo
 async function send(parts: SessionParts, request: Request, context: Context): Promise<Sent> {
   const { caller, fail, tokens } = context;
   if (request.followUp !== undefined && tokens.caller !== TOOLBOX_USER)
-    throw fail.not_allowed("the toolbox alone says what follows a run; leave followUp out", {
+    throw fail.not_allowed("only the toolbox may set what follows a run; leave followUp out", {
       field: "followUp",
     });
   const ref = await refOf(parts, request, context);

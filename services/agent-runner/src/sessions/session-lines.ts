@@ -99,7 +99,7 @@ function endOf({ end, cancellation }: RunState): string {
       return `there was no answer: the run was cancelled by ${cancellation?.by ?? "somebody"}${why}`;
     }
     default:
-      throw new TypeError("only a run that has ended has an end to tell");
+      throw new TypeError("only a run that has ended has an end");
   }
 }
 

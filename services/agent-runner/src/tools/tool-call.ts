@@ -161,7 +161,7 @@ function askAboutOutcome({ callId, tool }: ServerCall, now: number): Parked {
     wait: {
       reason: "question",
       about: "outcome",
-      question: `Nobody knows whether ${tool} was carried out. Look, and say: retry makes the call once more, fail goes on without it.`,
+      question: `It is unknown whether ${tool} was carried out. Check, and answer: retry makes the call once more, fail continues without it.`,
       options: ["retry", "fail"],
       until: new Date(now + ASK_ABOUT_MS).toISOString(),
     },

@@ -32,11 +32,11 @@ function finishQuestion(
   resolution: Resolution | null,
 ): CallOutcome {
   if (resolution?.type !== "answer") {
-    return failure(callId, "no_answer", `nobody answered until ${wait.until}`);
+    return failure(callId, "no_answer", `no answer came until ${wait.until}`);
   }
   const { answer } = resolution;
   if (wait.about === "outcome") {
-    const said = "nobody knows whether the call was carried out, and it was not made again";
+    const said = "it is unknown whether the call was carried out, and it was not repeated";
     return failure(callId, "outcome_unknown", said);
   }
   return ownResult(callId, typeof answer === "string" ? answer : JSON.stringify(answer), false);
@@ -53,7 +53,7 @@ export function stillWaiting({ wait, part }: CallState, step: CallStep, now: num
   if (step.kind !== "tool-parked" || step.wait.reason !== "approval") return step;
   if (wait?.reason !== "approval" || wait.approvalId !== step.wait.approvalId) return step;
   if (now < Date.parse(step.wait.until)) return step;
-  return failure(part.callId, "approval_expired", `nobody approved the call until ${wait.until}`);
+  return failure(part.callId, "approval_expired", `no approval came until ${wait.until}`);
 }
 
 /** Creates a result without a decision of the policy, because nothing outside the run is touched. */

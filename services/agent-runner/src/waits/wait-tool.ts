@@ -8,7 +8,7 @@ const MAX_SECONDS = 30 * 24 * 3_600;
 export const waitTool: OfferedTool = {
   name: "wait",
   description:
-    "Waits for a number of seconds before you go on, such as for something outside to happen.",
+    "Waits for a number of seconds before you continue, such as for something outside to happen.",
   inputSchema: {
     type: "object",
     properties: { seconds: { type: "integer", minimum: 1, maximum: MAX_SECONDS } },
