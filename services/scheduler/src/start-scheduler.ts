@@ -96,6 +96,6 @@ async function loadTriggers(path: string | undefined): Promise<Triggers> {
     return readTriggers(text, basename(path));
   } catch (cause) {
     if (!(cause instanceof TriggersFileError)) throw cause;
-    throw new StartError(cause.message, { hint: "docs/triggers.md says what it may hold", cause });
+    throw new StartError(cause.message, { hint: "docs/triggers.md describes its contents", cause });
   }
 }

@@ -149,7 +149,7 @@ export class FollowedAccounts {
       return this.#read(text, this.#secrets);
     } catch (cause) {
       if (!(cause instanceof ChannelsFileError)) throw cause;
-      const hint = "docs/channels.md says what it may hold";
+      const hint = "docs/channels.md describes its contents";
       throw new StartError(cause.message, { hint, cause });
     }
   }

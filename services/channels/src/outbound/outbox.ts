@@ -107,7 +107,7 @@ export class Outbox {
       const told = await store.change(done, { ...record, isTold: true, isNoted }, lookMs);
       if (told !== null) this.#noteSoon(told);
     } catch (err) {
-      log.warn({ err, sendId: record.sendId }, "end of a send not told yet");
+      log.warn({ err, sendId: record.sendId }, "end of a send not published yet");
     }
   }
 
@@ -130,7 +130,7 @@ export class Outbox {
           const isOver = now() - Date.parse(record.at) > NOTE_MS;
           log.warn(
             { err, sendId },
-            `session of a chat not told of a message${isOver ? "" : " yet"}`,
+            `message not added to the session of a chat${isOver ? "" : " yet"}`,
           );
           return isOver;
         },
@@ -175,7 +175,7 @@ export class Outbox {
       }
       const claimed = await store.change(found, { ...record, holder }, claimMs(this.#options));
       if (claimed === null || account === null) continue;
-      log.info({ sendId, attempts: record.attempts }, "goes on with a send of another process");
+      log.info({ sendId, attempts: record.attempts }, "continues a send of another process");
       this.#mine.add(sendId);
       this.#work(account, claimed).catch((err: unknown) =>
         log.warn({ err, sendId }, "send interrupted; tried again later"),

@@ -82,7 +82,7 @@ export async function sendMessage(
   const { sendId } = fate.record;
   if (fate.kind === "under-way")
     throw fail.still_sending(
-      `message ${sendId} is being sent; ask again with the same idempotencyKey, or follow its event`,
+      `message ${sendId} is being sent; retry with the same idempotencyKey, or follow its event`,
       { sendId },
     );
   if (fate.record.state !== "sent") throw failureOf(fate.record, fail);

@@ -80,7 +80,7 @@ test("yard mcp login takes the browser's return on loopback, and logout revokes 
     [true, true],
   );
   const again = await yard("logout", "locked").end();
-  assert.match(again.stderr, /nobody was logged in to locked/);
+  assert.match(again.stderr, /there was no login to locked/);
   assertSecretless(loggedIn, loggedOut, again);
   await broker.stop();
 });

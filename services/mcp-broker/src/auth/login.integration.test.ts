@@ -257,7 +257,7 @@ test("an answer of another issuer, a used state and a foreign one are refused", 
     call(world.cli, finishLogin, { ...wrong, iss: "https://evil.example" }),
     (error) =>
       isError(error, finishLogin, "login_failed") &&
-      /not the one that was asked/.test(error.message) &&
+      /came from another authorization server/.test(error.message) &&
       !error.message.includes("evil.example"),
   );
   const expired = (error: unknown): boolean => isError(error, finishLogin, "login_expired");

@@ -230,7 +230,7 @@ function lost(
 ) {
   if (kind === "timed_out" && call.isCancelled)
     return fail.cancelled(
-      `The call was cancelled. MCP server ${server} was told to stop; the call may have had its effect.`,
+      `The call was cancelled. MCP server ${server} was notified; the call may have had its effect.`,
       { callId: callId ?? "", sent: true },
     );
   // Aborted before its deadline: the broker stops, and no caller waits for the answer any more.

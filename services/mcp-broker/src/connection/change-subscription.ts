@@ -40,7 +40,7 @@ export function createChangeSubscription(
       subscription.closed.then((cause) => (cause === "local" ? undefined : again()), again);
     } catch (error) {
       if (signal.aborted) return;
-      on.onTrouble(`changes of the server are not heard: ${errorText(error)}`);
+      on.onTrouble(`cannot receive changes of the server: ${errorText(error)}`);
       if (isWorthAgain(error)) again();
     }
   };

@@ -135,7 +135,7 @@ function scopeRequired(server: string, scope: string) {
   return fail.scope_required(
     scope === "run"
       ? `MCP server ${server} has an instance for each run, and this request carries no run token; send it from a run.`
-      : `MCP server ${server} has an instance for each session, and no session stands in this request's run token; send it from a run of a session.`,
+      : `MCP server ${server} has an instance for each session, and this request's run token has no session; send it from a run that belongs to one.`,
     { server, scope },
   );
 }

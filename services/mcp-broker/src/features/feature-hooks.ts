@@ -74,7 +74,7 @@ export function featureHooks(
 }
 
 function tooMany(): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InternalError, "asked too often; ask again later");
+  return new ProtocolError(ProtocolErrorCode.InternalError, "too many requests; retry later");
 }
 
 /** Answers `roots/list` with directories or `file:` addresses. */

@@ -172,7 +172,7 @@ const MAX_REASON = 500;
 function reasonOf(error: Error): string {
   // The received issuer is the attacker's text when this is an attack.
   if (error instanceof IssuerMismatchError)
-    return `the authorization server is not the one that was asked (issuer of the ${error.kind})`;
+    return `the reply came from another authorization server (issuer of the ${error.kind})`;
   // The SDK's validator refused a member that no check of ours covers: its message is a list of paths and types.
   if (error.name.endsWith("ZodError"))
     return "a document of the authorization server does not have the form that OAuth prescribes";

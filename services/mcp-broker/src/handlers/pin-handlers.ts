@@ -77,7 +77,7 @@ function refused(server: string, refusal: Refusal) {
     case "changed": {
       const { tool, digest } = refusal;
       return fail.pin_changed(
-        `MCP server ${server} lists another definition of ${JSON.stringify(tool)} by now; look at it again. Nothing was approved.`,
+        `MCP server ${server} lists another definition of ${JSON.stringify(tool)}; look at the new one. Nothing was approved.`,
         { server, tool, digest },
       );
     }

@@ -67,7 +67,7 @@ test("a call whose broker is killed meanwhile ends with an unknown outcome long 
   assert.ok(isError(end, callTool, "outcome_unknown"), String(end));
   assert.ok(tookMs < SOON_MS, `${Math.round(tookMs)} ms`);
   const made = (await cluster.notes()).filter(({ note }) => note === "killed");
-  assert.equal(made.length, 1, "it was not made again");
+  assert.equal(made.length, 1, "it was not repeated");
   brokers.splice(brokers.indexOf(killed), 1);
 });
 

@@ -34,7 +34,7 @@ export function startPinning(options: {
   const watch = watchPins(redis, {
     onWritten: (server) => void pins.reload(server),
     onGap: () => pins.reloadAll(),
-    onTrouble: (err) => log.warn({ err }, "changes of mcp pins not heard"),
+    onTrouble: (err) => log.warn({ err }, "cannot receive MCP pin changes"),
   });
   const pinState: PinView = (server, tool, pin) => pins.stateOf(server, tool, pin);
   const inspect: InspectListing = async (config, listing, signal) => {

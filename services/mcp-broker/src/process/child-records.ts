@@ -178,7 +178,7 @@ async function checkOwner(directory: string): Promise<void> {
   const isOurs = process.getuid === undefined || stat.uid === process.getuid();
   if (!isOurs || (stat.mode & 0o022) !== 0) {
     throw new Error(
-      `${directory} must belong to the broker's user and be writable by nobody else; run chmod 700 on it or set YARD_STATE_DIR`,
+      `${directory} must belong to the broker's user and be writable by no other; run chmod 700 on it or set YARD_STATE_DIR`,
     );
   }
 }

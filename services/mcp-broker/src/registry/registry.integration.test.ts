@@ -289,7 +289,7 @@ test("what no connection is made of changes without a new one, and counts for th
 
 test("accepts an entry in the form of another client, and reports ignored fields, also after a restart [A32, E1]", async () => {
   const entry = { ...declared("pasted"), alwaysAllow: ["fork"], autoApprove: [], timeout: 45 };
-  const grants = '"alwaysAllow" grants nothing: the policy alone says which calls are allowed';
+  const grants = '"alwaysAllow" grants nothing: only the policy decides which calls are allowed';
   await withBroker({ servers: [{ ...entry, id: "filed" }] }, async (broker) => {
     assert.match(broker.logText(), /"server":"filed","warning":"\\"alwaysAllow\\" grants nothing/);
     const { server } = await api.addServer({ server: { ...entry, disabled: true } });

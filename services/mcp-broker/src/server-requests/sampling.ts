@@ -34,8 +34,7 @@ export async function sample(
   if ("problem" in wanted)
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, `sampling refused: ${wanted.problem}`);
   const requesters = await allowedRequesters(deps, config, wanted);
-  if (!rate.take())
-    throw refused(`more than ${limits.perMinute} samplings a minute; ask again later`);
+  if (!rate.take()) throw refused(`more than ${limits.perMinute} samplings a minute; retry later`);
   const [first] = requesters;
   const { correlationId, traceparent } = first;
   const deadline = Math.min(...requesters.map((requester) => requester.deadline));

@@ -179,7 +179,7 @@ function waitingOrRefused(approval: Approval): Admission {
 }
 
 const REASONS = {
-  expired: "nobody approved it in time",
+  expired: "no approval came in time",
   consumed:
     "its approval was used for an attempt whose end is not known; the call may have happened, and is not made again",
   used: "its approval was used for a call that has ended, and holds for one; ask for another with a new call",
@@ -196,7 +196,7 @@ export function refusal(
 }
 
 function tooManyPrompts({ limit, perMs }: PromptLimit): Admission {
-  const reason = `more than ${limit} approvals were asked for within ${Math.round(perMs / 60_000)} minutes; this call is denied without asking again`;
+  const reason = `more than ${limit} approvals were requested within ${Math.round(perMs / 60_000)} minutes; this call is denied without another request`;
   return { outcome: "refused", approvalId: null, state: "rate_limited", reason };
 }
 

@@ -271,7 +271,7 @@ async function find(deps: ApprovalHandlerDeps, id: string, who: Who): Promise<St
 }
 
 const REFUSALS: Readonly<Record<NonNullable<ReturnType<typeof refusedBy>>, string>> = {
-  YARD_APPROVERS: ": YARD_APPROVERS of the policy service says who may.",
+  YARD_APPROVERS: ": YARD_APPROVERS of the policy service lists who may.",
   YARD_APPROVE_OWN:
     ", which is its own call: another approver has to, as YARD_APPROVE_OWN of the policy service says.",
   "approve-own": ", which it dictated: rights of the policy gives it no approve-own.",

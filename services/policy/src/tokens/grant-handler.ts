@@ -41,7 +41,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
     const held = await epochOfHeld(parts.runs, { runId, heldRun, instance }).catch(
       (error: unknown) => {
         const cause = error instanceof Error ? error.name : "unknown";
-        const message = `Redis does not say who holds run ${runId}; try again`;
+        const message = `Redis does not return the holder of run ${runId}; try again`;
         throw fail.policy_unavailable(message, { cause });
       },
     );
@@ -59,7 +59,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
     if (!mayStart(bundle.starts, { agent, requester, parent })) {
       const by = parent === null ? "" : ` through a run of agent ${parent}`;
       throw fail.may_not_start(
-        `user ${requester} may not start agent ${agent}${by}: no entry of starters in the policy says so`,
+        `user ${requester} may not start agent ${agent}${by}: no entry of starters in the policy allows it`,
         { agent, requester },
       );
     }

@@ -95,6 +95,6 @@ function notTheHolder(holder: string, caller: string): RunTokenError {
 function forRunsBelow(runId: string): RunTokenError {
   return new RunTokenError(
     "claims",
-    `the token says what run ${runId} hands down; no call is made with it`,
+    `the token carries what run ${runId} hands down; no call is made with it`,
   );
 }

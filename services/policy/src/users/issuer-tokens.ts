@@ -39,7 +39,7 @@ export function createIssuerTokens(issuers: readonly Issuer[], now: () => number
     const isIdToken = nonce !== null;
     const audience = isIdToken ? issuer.clientId : issuer.audience;
     if (audience === undefined)
-      throw new BadCredential("issuer", `nobody signs in by ${issuer.issuer}: it has no clientId`);
+      throw new BadCredential("issuer", `${issuer.issuer} allows no sign-in: it has no clientId`);
     try {
       const { payload } = await jwtVerify(token, keys, {
         issuer: issuer.issuer,

@@ -60,7 +60,7 @@ export function createSignIn(parts: {
     if (issuerToken !== null && JWT.test(credential)) return issuerToken(credential);
     throw new BadCredential(
       "unknown",
-      "nobody knows this credential here: show an API key (yk_…) or a token of a configured issuer",
+      "unknown credential: send an API key (yk_…) or a token of a configured issuer",
     );
   };
   return async (credential) => {
@@ -81,10 +81,7 @@ export function isReserved(caller: string): boolean {
 
 export function checkCaller({ caller, roles }: SignedIn): void {
   if (isReserved(caller))
-    throw new BadCredential(
-      "reserved",
-      `${caller} is the name of a service, so nobody signs in as it`,
-    );
+    throw new BadCredential("reserved", `${caller} is the name of a service, which cannot sign in`);
   // The user `cli` sees and controls the runs of every user.
   if (caller === "cli" && !roles.includes("admin"))
     throw new BadCredential("reserved", "only an admin signs in as cli");

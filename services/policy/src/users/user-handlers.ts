@@ -101,7 +101,7 @@ async function issue({ signIn, sign, now }: UserParts, credential: string) {
 /** Only the toolbox may publish to this subject. */
 async function actFor({ sign, now }: UserParts, user: string) {
   if (isReserved(user))
-    throw fail.reserved_caller(`${user} is the name of a service, and nobody acts for one`, {
+    throw fail.reserved_caller(`${user} is the name of a service, and no user acts for one`, {
       caller: user,
     });
   const iat = Math.floor(now() / 1_000);

@@ -106,7 +106,7 @@ function hear(trigger: MessageTrigger, parts: HearParts): Hearing {
       subject: trigger.source.subject,
       onRefused: (err) => {
         if (!isRefused)
-          log.error({ err, trigger: trigger.id, hint: HINT }, "trigger hears nothing");
+          log.error({ err, trigger: trigger.id, hint: HINT }, "trigger receives no messages");
         isRefused = true;
         again ??= setTimeout(() => (hearing = listen()), REFUSED_MS).unref();
       },

@@ -87,7 +87,7 @@ async function careForRun(id: string, run: ActiveRun, parts: CareParts): Promise
   if (run.phase === "delivering") return deliver(id, run, parts);
   const { bus, now, alertAfter } = parts;
   if (now() - Math.max(run.runAtMs, run.dueAtMs) > MARKER_MS + (run.start.limits?.timeoutMs ?? 0)) {
-    const error = `nothing was heard of the run for 2 h; look at it with: yard runs show ${run.runId}`;
+    const error = `no event of the run arrived for 2 h; see it with: yard runs show ${run.runId}`;
     const end: RunEnd = { status: "error", error, endedAtMs: now() };
     await updateRun(id, run.runId, parts, ({ record }, current) =>
       endRun(record, current, end, alertAfter),
@@ -196,7 +196,7 @@ async function announceAt(
   if (place === null)
     return {
       outcome: "refused",
-      error: `no owner of an account of ${job.owner} has written in private yet, so there is no last place; docs/schedules.md says who counts`,
+      error: `no owner of an account of ${job.owner} has written in private yet, so there is no last address; see docs/schedules.md`,
     };
   const stored = await updateRun(id, run.runId, parts, ({ record }, current) =>
     next(withRun(record, { ...current, place })),

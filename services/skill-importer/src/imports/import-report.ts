@@ -104,8 +104,8 @@ function duplicateName(entry: Entry, by: Entry): Diagnostic[] {
 function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic[] {
   const { name } = entry.summary;
   const why = {
-    untrusted: "its project was found, not named, and nobody trusts it yet",
-    changed: "it changed since somebody trusted it",
+    untrusted: "its project was found, not named, and is not trusted yet",
+    changed: "it changed since it was trusted",
     blocked: "the scanner blocks it",
   }[reason];
   const flags = kind === "agent" ? " --agent" : "";

@@ -110,12 +110,12 @@ function textual(text: string) {
 
 function stopped({ call: { callId, isCancelled }, tool }: ToolRun, timeoutMs: number) {
   if (callId !== undefined && isCancelled)
-    return fail.cancelled(
-      `The call of ${tool.name} was cancelled; what it had done by then stays done.`,
-      { callId, sent: true },
-    );
+    return fail.cancelled(`The call of ${tool.name} was cancelled; what it had done stays done.`, {
+      callId,
+      sent: true,
+    });
   return fail.tool_timeout(
-    `${tool.name} was stopped after ${Math.round(timeoutMs)} ms at most, because its caller or this service waits no longer; what it had done by then stays done.`,
+    `${tool.name} was stopped after ${Math.round(timeoutMs)} ms at most, because its caller or this service waits no longer; what it had done stays done.`,
     { timeoutMs },
   );
 }

@@ -40,7 +40,7 @@ export function createCronTools(asCaller: AsCaller): readonly Tool[] {
 function readTools(asCaller: AsCaller): readonly Tool[] {
   const cron_status = defineTool({
     name: "cron_status",
-    description: "Says how many jobs there are and when the next one is due.",
+    description: "Returns the number of jobs and when the next one is due.",
     input: z.strictObject({}),
     run: async (_args, context) =>
       jsonResult(await asCaller(context, scheduleStatus, {}).catch(asToolError)),
@@ -136,7 +136,7 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
   const cron_remove = defineTool({
     name: "cron_remove",
     notForRuns: true,
-    description: "Removes a job; a run of it that is under way goes on.",
+    description: "Removes a job; a run of it that is under way continues.",
     input: z.strictObject(idShape),
     async run({ id, jobId = id }, context) {
       const request = { jobId: namedJob(jobId) };

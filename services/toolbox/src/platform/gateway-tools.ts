@@ -100,8 +100,10 @@ function namesIn(config: Json): string {
 function schemaTool(): Tool {
   return defineTool({
     name: "gateway_config_schema",
-    description: "Says what of the configuration can be changed, and to what, as JSON Schema.",
-    input: z.strictObject({ path: Key.describe("A dot path with the beginning of what is asked") }),
+    description: "Describes the configuration that can be changed, and its values, as JSON Schema.",
+    input: z.strictObject({
+      path: Key.describe("A dot path that limits the reply to what is below it"),
+    }),
     run({ path = "" }) {
       const writable = writableSchema(path);
       if (Object.keys(writable).length === 0)
@@ -166,7 +168,7 @@ function write(options: {
     if (about[name] !== undefined)
       return Promise.reject(
         new ToolError(
-          `gateway_config_${action} restarts nothing, so ${name} is not taken: the answer says what needs a restart, and gateway_restart has delayMs and sessionKey. Nothing was changed.`,
+          `gateway_config_${action} restarts nothing, so ${name} is not taken: the answer lists what needs a restart, and gateway_restart has delayMs and sessionKey. Nothing was changed.`,
         ),
       );
   return inTurn(turn, async () => {
@@ -202,7 +204,7 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
     name: "gateway_restart",
     notForRuns: NOT_FOR_RUNS,
     description:
-      "Restarts the service that reads a part of the configuration when it starts: runner (models) or scheduler (triggers). Runs that are under way go on after it. What takes longer than the call is told in your session.",
+      "Restarts the service that reads a part of the configuration when it starts: runner (models) or scheduler (triggers). Runs that are under way continue after it. If it takes longer than the call, the result comes as a message in your session.",
     input: z.strictObject({
       service: z
         .enum(SERVICES)
@@ -216,7 +218,7 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         .default(0)
         .describe("How long the restart waits, at most a minute"),
       sessionKey: SessionText.optional().describe(
-        "Where the result is told; left out: your own session",
+        "The session that gets the result; left out: your own session",
       ),
       continuationMessage: z
         .string()
@@ -255,12 +257,12 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         });
       const what =
         delayMs === 0
-          ? `The restart of the ${service} goes on`
+          ? `The restart of the ${service} continues`
           : `The ${service} is restarted ${delayMs} ms after the call`;
       const text =
         session === null
           ? `${what}; yard services shows when it is ready.`
-          : `${what}; what comes of it is told in ${session}.`;
+          : `${what}; the result comes as a message in ${session}.`;
       return jsonResult({ ok: true, restarted: false, underWay: true, service, session, text });
     },
   }) as Tool; // as above

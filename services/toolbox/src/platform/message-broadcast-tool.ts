@@ -77,7 +77,7 @@ type Delivered = z.output<typeof broadcastChannelMessage.reply>["results"][numbe
 
 function rowOf(delivered: Delivered | undefined) {
   if (delivered === undefined)
-    return { ok: false, error: "TIMEOUT_UNKNOWN: nothing is known of it" };
+    return { ok: false, error: "TIMEOUT_UNKNOWN: its outcome is unknown" };
   const { address, ok, error, messageIds, sendId } = delivered;
   const { channel, accountId = null } = address;
   const where = { channel, accountId, to: targetText(address), ok };

@@ -29,7 +29,7 @@ const Options = {
   bestEffort: z
     .boolean()
     .default(false)
-    .describe("What could not be sent is told in the result, and is no error"),
+    .describe("A message that could not be sent is reported in the result, and is no error"),
 };
 
 /** The tools that talk where people are, with the parameters and results of RemoteClaw's [F13-F22]. */

@@ -126,7 +126,7 @@ test("a restart that is wanted later begins then, has the same result, and waits
   const result = structuredContent as Data;
   assert.deepEqual([result["restarted"], result["processes"]], [true, 1]);
   const later = await restart({ delayMs: 1_500, sessionKey: "agent:helper:main" }, 2_500);
-  assert.match(later.text, /is restarted 1500 ms after the call; what comes of it is told in/);
+  assert.match(later.text, /is restarted 1500 ms after the call; the result comes as a message in/);
   assert.deepEqual(gone, 0, "nothing is restarted before");
   const before = told.length;
   await until(() => told.length > before);

@@ -26,7 +26,7 @@ export function createSendTool(parts: AccessParts) {
     name: "sessions_send",
     notForRuns: true,
     description:
-      "Says something in another session, by its key or its label, and waits for the answer. After a timeout the run goes on: do not send again, read sessions_history later.",
+      "Sends a message to another session, by its key or its label, and waits for the answer. After a timeout the run continues: do not send again, read sessions_history later.",
     input: z.strictObject({
       sessionKey: SessionText.optional(),
       label: z.string().max(128).optional(),

@@ -96,7 +96,7 @@ export function createSpawnTool(parts: AccessParts) {
       const followUp = announceTo(viewer, { label: label ?? null, endsSession });
       if (endsSession && followUp === null)
         throw new ToolError(
-          'cleanup="delete" is unavailable because nobody answers in your session, so its result could not be announced.',
+          'cleanup="delete" is unavailable because no agent answers in your session, so its result could not be announced.',
         );
       const key = spawnedKey(agent, parent);
       const runId = fullRunId(context.caller, `run-${randomBytes(13).toString("hex")}`);
@@ -141,7 +141,7 @@ function noteOf(isAnnounced: boolean): string {
   const where = isAnnounced
     ? "Its result is announced in your session when it has ended"
     : "Look with subagents (action list) when you need its result";
-  return `It works on its own. Go on with something else. ${where}; do not poll.`;
+  return `It works on its own. Continue with something else. ${where}; do not poll.`;
 }
 
 function forbidden(error: string) {

@@ -16,7 +16,7 @@ export const editFile = defineTool({
     "Replaces a text in a file of the workspace. The text must occur exactly once, unless replaceAll is true.",
   input: z.strictObject({
     path: z.string().describe("Path of the file, relative to the workspace"),
-    oldText: z.string().min(1).describe("The text to replace, exactly as it stands in the file"),
+    oldText: z.string().min(1).describe("The text to replace, exactly as in the file"),
     newText: z.string().describe("What to put in its place"),
     replaceAll: z.boolean().default(false).describe("Replace every occurrence"),
   }),

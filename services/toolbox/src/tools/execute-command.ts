@@ -142,7 +142,7 @@ function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits
   if (ended === "memory")
     return `Ended: it used more than ${toMib(limits?.memoryBytes)} MiB of memory (YARD_COMMAND_MEMORY_MB).`;
   if (ended === "disk")
-    return `Ended: its workspace had more than ${toMib(room?.mostBytes)} MiB (YARD_WORKSPACE_MB); delete files before you go on.`;
+    return `Ended: its workspace had more than ${toMib(room?.mostBytes)} MiB (YARD_WORKSPACE_MB); delete files before you continue.`;
   if (exitCode === null) return `Ended by ${signal}.`;
   return `Exit code ${exitCode}.${limits === null ? "" : ofSignal(exitCode, limits)}`;
 }

@@ -185,7 +185,7 @@ test("web_fetch cuts long texts and endless pages, reports it, and continues fro
   pages.set("/long", answer("text/plain", "ä".repeat(TEXT_LIMIT_BYTES)));
   const { structured, text } = await run(open, { url: at("/long") });
   assert.equal(structured["bytes"], TEXT_LIMIT_BYTES);
-  assert.match(text, /\[truncated: bytes 0 to 51200 of 102400; go on with offset 51200\]$/);
+  assert.match(text, /\[truncated: bytes 0 to 51200 of 102400; continue with offset 51200\]$/);
   const rest = await run(open, { url: at("/long"), offset: TEXT_LIMIT_BYTES });
   assert.equal(rest.structured["truncated"], false);
 

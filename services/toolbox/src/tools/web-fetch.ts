@@ -21,7 +21,7 @@ const Input = z.strictObject({
 export function createWebFetch(guard: EgressGuard, html = createHtmlTexts()): Tool<typeof Input> {
   return defineTool({
     name: "web_fetch",
-    description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there. A redirect to another host is told, not followed.`,
+    description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there. A redirect to another host is reported, not followed.`,
     input: Input,
     async run({ url, offset }, { caller, signal }) {
       const page = await fetchPage(url, {
@@ -44,7 +44,9 @@ export function createWebFetch(guard: EgressGuard, html = createHtmlTexts()): To
       const content = kept.toString("utf8");
       const notes = [
         ...(end < whole.length
-          ? [`[truncated: bytes ${offset} to ${end} of ${whole.length}; go on with offset ${end}]`]
+          ? [
+              `[truncated: bytes ${offset} to ${end} of ${whole.length}; continue with offset ${end}]`,
+            ]
           : []),
         ...(page.truncated
           ? [`[only the first ${PAGE_LIMIT_BYTES} bytes of the page were read]`]

@@ -199,7 +199,7 @@ test("a file that was changed since it was read is not replaced", async () => {
   const target = await workspacePath(workspace, "shared.txt");
   await assert.rejects(
     replaceFile(target, Buffer.from("edited"), { read: before }),
-    /changed by somebody else .* Read it again/,
+    /changed by another writer .* Read it again/,
   );
   await rm(join(root, "shared.txt"));
   await assert.rejects(replaceFile(target, Buffer.from("edited"), { read: before }), ToolError);

@@ -26,7 +26,7 @@ export async function replaceFile(
     const stats = await statsOfExisting(directory.path(name), target.requested);
     if (read !== undefined && !isSame(read, stats))
       throw new ToolError(
-        `'${target.requested}' was changed by somebody else at the same moment; nothing was done. Read it again.`,
+        `'${target.requested}' was changed by another writer at the same moment; nothing was done. Read it again.`,
       );
     const mode = stats?.isFile() === true ? Number(stats.mode) & PERMISSIONS : null;
     await writeBeside({ directory, name, bytes, mode: mode ?? NEW_FILE_MODE });

@@ -6,7 +6,7 @@ import { wasNeverConnected } from "../error-causes.ts";
 export function discordError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (isRateLimit(error))
-    return new ChannelError("rate_limited", "Discord limits how often this may be asked.", {
+    return new ChannelError("rate_limited", "Discord limits how often this may be requested.", {
       retryAfterMs: Math.max(1, Math.ceil(error.retryAfter)),
     });
   if (isRefusal(error)) return refused(error);

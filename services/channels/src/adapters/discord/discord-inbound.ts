@@ -87,7 +87,11 @@ export async function discordInbound(
 function goneIsEmpty(error: unknown): APIMessage[] {
   const { code } = discordError(error);
   if (code === "invalid_target" || code === "not_found" || code === "not_allowed") return [];
-  throw new ChannelError("provider_error", "Discord did not say what was written meanwhile.", {
-    cause: error,
-  });
+  throw new ChannelError(
+    "provider_error",
+    "Discord did not return the messages written meanwhile.",
+    {
+      cause: error,
+    },
+  );
 }

@@ -6,7 +6,7 @@ import { wasNeverConnected } from "../error-causes.ts";
 export function slackError(error: unknown): ChannelError {
   if (error instanceof ChannelError) return error;
   if (isNamed<WebAPIRateLimitedError>(error, "WebAPIRateLimitedError"))
-    return new ChannelError("rate_limited", "Slack limits how often this may be asked.", {
+    return new ChannelError("rate_limited", "Slack limits how often this may be requested.", {
       retryAfterMs: Math.max(1, error.retryAfter) * 1000,
     });
   const refusal = refusalOf(error);

@@ -44,7 +44,10 @@ export function slackSending(
     async findSent({ address, text, attachments, replyToMessageId }, call) {
       // Shared files carry no key of ours.
       if (text === "" || attachments.length > 0)
-        throw new ChannelError("timeout_unknown", "Slack cannot say whether the files were sent.");
+        throw new ChannelError(
+          "timeout_unknown",
+          "Slack cannot report whether the files were sent.",
+        );
       const oldest = String(now() / 1000 - LOOK_BACK_SECONDS);
       const thread = address.threadId ?? replyToMessageId;
       const place = thread === undefined ? address : { ...address, threadId: thread };
