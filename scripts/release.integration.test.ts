@@ -156,7 +156,7 @@ test("what Docker refuses, a digest that it does not print and a name with a tag
   });
   await assert.rejects(end(image, ["<none>"]), {
     code: 1,
-    stderr: /told no digest of registry\S*1\.2\.0; it said: <none>/,
+    stderr: /returned no digest of registry\S*1\.2\.0; its output: <none>/,
   });
   await assert.rejects(end(["Registry/x", "1.2.0"], digests), { code: 2, stderr: /without a tag/ });
   await assert.rejects(end(["registry/x"], digests), { code: 2, stderr: /^usage: / });

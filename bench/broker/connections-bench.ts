@@ -62,6 +62,6 @@ async function settledKiB(pid: number, windowMs: number): Promise<number> {
 async function residentKiB(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const found = /^VmRSS:\s+(\d+) kB$/m.exec(status);
-  if (found === null) throw new Error(`process ${pid} tells no VmRSS`);
+  if (found === null) throw new Error(`process ${pid} reports no VmRSS`);
   return Number(found[1]);
 }

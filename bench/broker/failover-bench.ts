@@ -30,7 +30,7 @@ export async function benchFailover({ stage, rounds }: Bench): Promise<Report> {
   for (let round = 1; round <= rounds * 2; round += 1) {
     await startNext(`broker-${round}`);
     const killed = brokers.get(await owner());
-    if (killed === undefined) throw new Error("nobody owns the server");
+    if (killed === undefined) throw new Error("no broker owns the server");
     const before = performance.now();
     await killed.kill();
     const { text } = await callMcpTool(

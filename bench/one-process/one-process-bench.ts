@@ -172,7 +172,7 @@ async function countsOf(instance: DevInstance, redis: Redis): Promise<ReadonlyMa
     ["JSON texts written", encodings],
     ["JSON texts read", decodings],
     ["timers", timers],
-    ["turns of the event loop that were asked for", immediates],
+    ["turns of the event loop that were requested", immediates],
   ]);
 }
 

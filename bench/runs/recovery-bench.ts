@@ -53,9 +53,9 @@ export async function benchRecovery({ stage, rounds }: Bench): Promise<Report> {
     name: "recovery",
     figures: [
       { name: "runs taken over", value: latencies.length, unit: "runs" },
-      { name: "kill -9 until a run goes on, p50", value: at(0.5), unit: "s" },
+      { name: "kill -9 until a run continues, p50", value: at(0.5), unit: "s" },
       {
-        name: "kill -9 until a run goes on, p95",
+        name: "kill -9 until a run continues, p95",
         value: at(0.95),
         unit: "s",
         goal: "≤ 12 s",

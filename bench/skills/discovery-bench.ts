@@ -61,8 +61,8 @@ async function writeSkills(root: string, count: number): Promise<void> {
   );
   for (const [n, directory] of directories.entries()) {
     await mkdir(directory, { recursive: true });
-    const paragraph = "Do this first, then look at the result, and only then go on.\n";
-    const head = `---\nname: skill-${n}\ndescription: Does one thing of kind ${n}, and says so. Use it when that is asked.\nallowed-tools: Read, Grep\n---\n`;
+    const paragraph = "Do this first, then look at the result, and only then continue.\n";
+    const head = `---\nname: skill-${n}\ndescription: Does one thing of kind ${n}, and reports it. Use it for such tasks.\nallowed-tools: Read, Grep\n---\n`;
     await writeFile(
       join(directory, "SKILL.md"),
       `${head}# Skill ${n}\n\n${paragraph.repeat(20 + 15 * (n % 9))}`,
@@ -78,7 +78,7 @@ skills: [summarise-files]
 limits: { tool_calls: 50, tokens: 200000, wall_time: 10m }
 ---
 
-${"You review changes and say what is wrong, where, and how to fix it.\n".repeat(60)}`;
+${"You review changes and report what is wrong, where, and how to fix it.\n".repeat(60)}`;
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -61,7 +61,7 @@ function request(bytes: number) {
 function summary(n: number): SkillSummary {
   return {
     name: `skill-${n}`,
-    description: `Extracts things of kind ${n} from reports, tables and lists, and writes down what it found. Use it when somebody asks for kind ${n}.`,
+    description: `Extracts things of kind ${n} from reports, tables and lists, and writes down what it found. Use it when a person asks for kind ${n}.`,
     digest: `sha256:${"a".repeat(64)}`,
     path: `skills/skill-${n}`,
     userInvocable: true,

@@ -79,13 +79,13 @@ function frontmatter(n: number): string {
     lines.push(`metadata: {"openclaw":{"requires":{"bins":["git","jq"]},"emoji":"x"}}`);
   // One in ten is written in a way that only the YAML library reads.
   if (n % 10 === 3) lines.push("metadata:", "  {", '    "hermes": { "tags": ["a", "b"], },', "  }");
-  if (n % 5 === 0) lines.push("version: 1.0.2", "author: somebody", "tags: [one, two, three]");
+  if (n % 5 === 0) lines.push("version: 1.0.2", "author: an author", "tags: [one, two, three]");
   return `${lines.join("\n")}\n`;
 }
 
 function body(n: number): string {
   const paragraph =
-    "Do this first, then look at the result, and only then go on to the next part.\n";
+    "Do this first, then look at the result, and only then continue with the next part.\n";
   const kilobytes = n % 100 === 0 ? 34 : 1 + (n % 9);
   return `# Skill ${n}\n\n${paragraph.repeat(Math.ceil((kilobytes * 1024) / paragraph.length))}`;
 }

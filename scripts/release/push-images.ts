@@ -72,7 +72,7 @@ function digestIn(text: string, image: string): string {
   const digest = text.trim();
   if (DIGEST.test(digest)) return digest;
   throw new Error(
-    `Docker told no digest of ${image}; it said: ${digest.slice(0, 200) || "nothing"}`,
+    `Docker returned no digest of ${image}; its output: ${digest.slice(0, 200) || "nothing"}`,
   );
 }
 
