@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commentProblems, wordingProblems } from "./plain-words.ts";
+import type { Expression } from "./text-cuts.ts";
+import { commentProblems, textOf, titleOf, wordingProblems } from "./plain-words.ts";
 
 test("avoided turns are named with what to write in their place", () => {
   const avoided = [
@@ -54,4 +55,33 @@ test("a comment that is no sentence is a fragment", () => {
     "That is the server's own limit.",
   ])
     assert.deepEqual(commentProblems(text), [], text);
+});
+
+const TITLE = { type: "Literal", value: "It goes on." };
+const TEST = { type: "Identifier", name: "test" };
+
+test("titles are those of tests, of tests within them and of groups", () => {
+  const call = (callee: Expression) => ({ type: "CallExpression", callee, arguments: [TITLE] });
+  const member = (object: string, property: string) => ({
+    type: "MemberExpression",
+    object: { type: "Identifier", name: object },
+    property: { type: "Identifier", name: property },
+  });
+  for (const callee of [
+    TEST,
+    member("t", "test"),
+    member("test", "only"),
+    { ...TEST, name: "describe" },
+  ])
+    assert.equal(titleOf(call(callee)), "It goes on.", JSON.stringify(callee));
+  assert.equal(titleOf(call(member("pattern", "exec"))), "");
+  assert.equal(titleOf({ type: "CallExpression", callee: TEST, arguments: [] }), "");
+});
+
+test("an expression within a template is one word of its text", () => {
+  const quasis = ["the run ", " goes on"].map((cooked) => ({ value: { cooked } }));
+  const text = textOf({ type: "TemplateLiteral", quasis });
+  assert.equal(text, "the run x goes on");
+  assert.equal(wordingProblems(text).length, 1);
+  assert.equal(textOf({ type: "Identifier", name: "told" }), "");
 });

@@ -1,3 +1,5 @@
+import type { Expression } from "./text-cuts.ts";
+
 /** Turns that no other codebase of the field uses, each with what to write in its place. */
 const AVOIDED: readonly (readonly [RegExp, string])[] = [
   [/\b(?:no|some|any)body\b|\bwho(?:m)?ever\b/i, "name the actor: no replica, a caller, the owner"],
@@ -50,4 +52,19 @@ export function commentProblems(text: string): string[] {
   return isFragment
     ? ["A comment is a sentence with a subject and a verb, and this is a fragment.", ...problems]
     : problems;
+}
+
+const TITLED = new Set(["describe", "it", "suite", "test"]);
+
+/** Returns the title of a test or of a group of tests, such as that of `t.test("…")`; empty for any other call. */
+export function titleOf({ callee, arguments: [title] = [] }: Expression): string {
+  const name = callee?.type === "MemberExpression" ? callee.property?.name : callee?.name;
+  const isTest = TITLED.has(name ?? "") || TITLED.has(callee?.object?.name ?? "");
+  return isTest && title !== undefined ? textOf(title) : "";
+}
+
+/** Returns the text of a literal; each expression within a template is one word. Empty for any other node. */
+export function textOf({ value, quasis = [] }: Expression): string {
+  if (typeof value === "string") return value;
+  return quasis.map((quasi) => quasi.value.cooked ?? "").join("x");
 }

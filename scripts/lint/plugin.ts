@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { commentProblems, wordingProblems } from "./plain-words.ts";
+import { commentProblems, textOf, titleOf, wordingProblems } from "./plain-words.ts";
 import { textCutProblem, type Expression } from "./text-cuts.ts";
 import { forbiddenImport } from "./layers.ts";
 import { declaredFloors, floorName, upwardImport } from "./layout.ts";
@@ -117,12 +117,21 @@ const plainWords = {
           for (const message of commentProblems(text)) context.report({ node, message });
       },
       CallExpression(node: Expression & Node) {
-        if (node.callee?.name !== "test") return;
-        const title = node.arguments?.[0]?.value;
-        if (typeof title !== "string") return;
-        for (const message of wordingProblems(title)) context.report({ node, message });
+        for (const message of wordingProblems(titleOf(node))) context.report({ node, message });
       },
     };
+  },
+};
+
+/** So are texts of the program, whichever call they are for: messages, help, descriptions and what the console shows. */
+const plainMessages = {
+  create(context: Context) {
+    const check = (node: Expression & Node): void => {
+      const text = textOf(node);
+      if (!/\s/.test(text)) return;
+      for (const message of wordingProblems(text)) context.report({ node, message });
+    };
+    return { Literal: check, TemplateLiteral: check, JSXText: check };
   },
 };
 
@@ -146,5 +155,11 @@ function wholeComments(comments: readonly Comment[]): { node: Comment; text: str
 
 export default {
   meta: { name: "switchyard" },
-  rules: { layers, layout, "plain-words": plainWords, "text-cuts": textCuts },
+  rules: {
+    layers,
+    layout,
+    "plain-messages": plainMessages,
+    "plain-words": plainWords,
+    "text-cuts": textCuts,
+  },
 };

@@ -1,4 +1,4 @@
-/** The part of ESTree that the rule reads. */
+/** The part of ESTree that the rules read. */
 export interface Expression {
   readonly type: string;
   readonly name?: string;
@@ -14,6 +14,11 @@ export interface Expression {
   readonly consequent?: Expression;
   readonly alternate?: Expression;
   readonly arguments?: readonly Expression[];
+  readonly quasis?: readonly Quasi[];
+}
+
+interface Quasi {
+  readonly value: { readonly cooked?: string | null };
 }
 
 const CUT =
