@@ -101,7 +101,7 @@ function userTable(): string {
       : `${user.readsEvents === "all" ? "all" : "its own"} events and live output`,
     rightsOf(user).join(", ") || "–",
   ]);
-  return table(["user", "who", "hears", "may also"], rows);
+  return table(["user", "who", "receives", "may also"], rows);
 }
 
 function rightsOf(user: BusUser): string[] {
