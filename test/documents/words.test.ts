@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { wordingProblems } from "../../scripts/lint/plain-words.ts";
 import { markdownFiles } from "./markdown-files.ts";
 
-/** Pages about past choices keep their words; texts for models are no documentation. */
-const LEFT_OUT = /^decisions\/|\/(?:agents|skills)\//;
+/** Texts for models are no documentation. */
+const LEFT_OUT = /\/(?:agents|skills)\//;
 
 test("the documentation is written in the words of the field", () => {
   const documents = markdownFiles().filter(({ path }) => !LEFT_OUT.test(path));
