@@ -23,7 +23,7 @@ export async function queueLag(monitorUrl: string, scaled: Manifest): Promise<nu
   const stream = told.account_details
     ?.find(({ name }) => name === trigger.account)
     ?.stream_detail?.find(({ name }) => name === trigger.stream);
-  if (stream === undefined) throw new Error(`NATS tells of no stream ${trigger.stream}`);
+  if (stream === undefined) throw new Error(`NATS has no stream ${trigger.stream}`);
   const consumer = stream.consumer_detail?.find(({ name }) => name === trigger.consumer);
   if (consumer === undefined) return stream.state.last_seq;
   return consumer.num_pending + consumer.num_ack_pending;

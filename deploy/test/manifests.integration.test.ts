@@ -98,7 +98,7 @@ function redisUserOf(deployment: Manifest): string {
   const container = dig(deployment, "spec.template.spec.containers.0");
   const url = String(variable(container, "YARD_REDIS_URL"));
   const user = /^\$\(REDIS_SCHEME\):\/\/([a-z]+)@\$\(REDIS_ADDRESS\)$/.exec(url)?.[1];
-  assert.ok(user, `${deployment.metadata.name} is nobody in Redis: ${url}`);
+  assert.ok(user, `${deployment.metadata.name} is no user of Redis: ${url}`);
   const env = dig(container, "env");
   assert.ok(Array.isArray(env));
   const names = env.map(({ name }: { name: string }) => name);

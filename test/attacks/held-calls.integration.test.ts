@@ -134,7 +134,7 @@ async function approvalOf(runId: string): Promise<string> {
   await eventsUntil(runId, "waiting");
   const { approvals } = await call(bus, listApprovals, { runId });
   const [approval] = approvals;
-  assert.ok(approval, `nothing is asked for ${runId}`);
+  assert.ok(approval, `no approval is requested for ${runId}`);
   return approval.id;
 }
 
@@ -227,7 +227,7 @@ test("the reason of a denial stands once in the model's conversation, also after
   assert.equal(events.filter(({ name }) => name === "tool-denied").length, 1);
   assert.equal(await callsOf("talked"), 0);
   const { approvals } = await call(bus, listApprovals, { runId, pendingOnly: false });
-  assert.equal(approvals.length, 1, "a person was asked once");
+  assert.equal(approvals.length, 1, "a person was prompted once");
   await until(async () => (await currentPid("runner")) !== killed);
 });
 
@@ -383,5 +383,5 @@ test("a policy that is killed: a call happens with a decision of the next one, o
     refused += happened.length === 0 ? 1 : 0;
     return isBack() && happened.length === 2;
   });
-  assert.ok(refused > 0, "the whole time somebody decided");
+  assert.ok(refused > 0, "no call met the outage");
 });

@@ -195,7 +195,7 @@ async function queuedCommands(world: World): Promise<number> {
   const { account_details: accounts = [] } = (await response.json()) as StreamReport;
   const streams = accounts.flatMap(({ stream_detail: details = [] }) => details);
   const queue = streams.find(({ name }) => name === commandStream.name);
-  if (queue === undefined) throw new Error(`NATS tells of no stream ${commandStream.name}`);
+  if (queue === undefined) throw new Error(`NATS has no stream ${commandStream.name}`);
   return queue.state.messages;
 }
 

@@ -15,7 +15,7 @@ async function startWorld(executable: string, how: ConsoleOptions) {
     const looking = await look(options);
     t.after(async () => {
       await looking.context.close();
-      assert.deepEqual(looking.faults, [], "the page has no errors and asks nobody else");
+      assert.deepEqual(looking.faults, [], "the page has no errors and calls no other host");
     });
     return looking;
   };

@@ -383,7 +383,7 @@ test(
     await page.locator('[data-testid="live"][data-status="live"]').waitFor();
     await page.getByTestId("timeline").getByText("finished").waitFor();
     const titles = await page.getByTestId("timeline").getByTestId("row").allInnerTexts();
-    assert.equal(titles.filter((title) => title.includes("finished")).length, 1, "told once");
+    assert.equal(titles.filter((title) => title.includes("finished")).length, 1, "shown once");
   },
 );
 

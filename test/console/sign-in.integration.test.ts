@@ -50,7 +50,7 @@ async function startWorld(executable: string) {
     t.after(async () => {
       await context.close();
       const ours = faults.filter((fault) => !fault.includes("googleapis"));
-      assert.deepEqual(ours, [], "the page has no errors and asks nobody else");
+      assert.deepEqual(ours, [], "the page has no errors and calls no other host");
     });
     page.setDefaultTimeout(20_000);
     return page;

@@ -195,7 +195,7 @@ test(
     held.resolve(undefined);
     const detail = page.getByTestId("approval-detail");
     await detail.getByText('"path": "one.md"').waitFor();
-    assert.equal(await page.getByTestId("approve").isDisabled(), true, "nobody has read it yet");
+    assert.equal(await page.getByTestId("approve").isDisabled(), true, "it was not read yet");
     await page.keyboard.press("a");
     await decidable(page);
     assert.deepEqual(await statesOf(there(), runIds), ["pending", "pending", "pending"]);

@@ -165,7 +165,7 @@ test("a question makes the task wait for input, an approval for a decision, and 
   assert.deepEqual(
     await curious.getTask({ tenant: "", id: asked.id }),
     asked,
-    "told the same twice",
+    "the same task twice",
   );
   const told = isTask(await curious.sendMessage(request("green", { taskId: asked.id })));
   assert.match(answerOf(told), /The colour is .*green/);

@@ -57,7 +57,7 @@ async function busyRunner(): Promise<DevProcess> {
     const metrics = await (await fetch(new URL("/metrics", runner.healthUrl ?? ""))).text();
     if (/^yard_runner_slots_busy(\{[^}]*\})? [1-9]/m.test(metrics)) return runner;
   }
-  throw new Error("no runner says that it holds a run");
+  throw new Error("no runner reports that it holds a run");
 }
 
 test("kill -9 of the runner in the middle of a run: another finishes it, no finished call is repeated", async () => {

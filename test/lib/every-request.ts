@@ -145,7 +145,7 @@ export async function everyRequest(options: {
 
   const outcomeOf = async (rpc: Rpc): Promise<string> => {
     const caller = callerOf(rpc);
-    if (caller === undefined) return "nobody may call it";
+    if (caller === undefined) return "no user may call it";
     const isService = serviceUsers.some(({ name }) => name === caller.name);
     const about = { ...(isService && takesToken(rpc) ? { token } : {}), ...ABOUT[rpc.name] };
     const words = rpc.subject.matchAll(/\{(\w+)\}/g);

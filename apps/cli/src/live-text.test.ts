@@ -63,7 +63,7 @@ test("text of a step waits for the events of the step before it, and none of it 
   assert.deepEqual(said(live.take(delta(2, "two\nre"))), []);
   const responded = storedEvent(modelResponded, { step: 1, toolCalls: 2 });
   assert.deepEqual(said(live.before(responded)), ["┆ tail"]);
-  assert.deepEqual(said(live.after(responded)), [], "its calls are not told yet");
+  assert.deepEqual(said(live.after(responded)), [], "its calls are not shown yet");
   const denied = storedEvent(toolDenied);
   assert.deepEqual(said(live.before(denied)), []);
   assert.deepEqual(said(live.after(denied)), [], "one of two calls");

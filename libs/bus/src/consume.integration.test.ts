@@ -358,7 +358,7 @@ test("renewals that fail for less than the ack wait take no work away", async ()
   await all;
   assert.equal(deliveries[0]?.signal.aborted, false);
   assert.equal(deliveries[0]?.deliveryCount, 1);
-  assert.equal(faults.length, 3, "a row of failures is told once");
+  assert.equal(faults.length, 3, "a row of failures is logged once");
 });
 
 test("work that is left keeps no slot, and its message comes again after the ack wait", async () => {

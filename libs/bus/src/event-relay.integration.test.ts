@@ -244,7 +244,7 @@ for (const [how, before] of [
   ["before it sent anything", []],
   ["after it sent something", [1]],
 ] as const) {
-  const title = `tells who waits when its bus is closed ${how}, and does not try for ever`;
+  const title = `notifies waiting callers when its bus is closed ${how}, and does not try for ever`;
   test(title, { timeout: 30_000 }, async () => {
     const closing = await testBus(nats, "runner");
     const over = newRelay(closing);

@@ -71,7 +71,7 @@ test("a subscription that the server's permissions refuse is reported", async ()
   const hearing = hearSubject(one, {
     subject: "shop.secrets",
     onRefused: (error) => void refused.push(error),
-    onMessage: () => assert.fail("heard"),
+    onMessage: () => assert.fail("received"),
   });
   await until(() => refused.length > 0);
   assert.match(String(refused[0]), /may not subscribe shop\.secrets/);
@@ -123,7 +123,7 @@ test("a stream is read from its new messages on, each message until it is done, 
   });
   await until(() => later.length >= 2);
   await second.stop();
-  assert.deepEqual(later.toSorted(), ["three", "two"], "what came while nobody read was kept");
+  assert.deepEqual(later.toSorted(), ["three", "two"], "messages without a reader were stored");
 });
 
 test("a stream that does not exist is waited for, and reported once", async () => {

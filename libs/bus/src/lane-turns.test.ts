@@ -56,7 +56,7 @@ test("a lane that is no longer used is forgotten, with the position up to which 
 test("a lane that was notified of a message while it had one in progress is searched when that has left", () => {
   const turns = new LaneTurns(LANES);
   const lane = turns.take(startOf("a"), false);
-  assert.equal(turns.left(lane, 0), false, "nothing was heard of");
+  assert.equal(turns.left(lane, 0), false, "nothing was announced");
   turns.take(startOf("a"), false);
   turns.take(startOf("a"), false);
   turns.heard(startOf("a"), 100);
@@ -66,5 +66,5 @@ test("a lane that was notified of a message while it had one in progress is sear
   assert.equal(turns.left(lane, 50), false, "it was taken since");
   turns.take(startOf("a"), false);
   turns.heard(startOf("a"), 100);
-  assert.equal(turns.left(lane, 101), false, "that was too long ago: somebody else has it");
+  assert.equal(turns.left(lane, 101), false, "that was too long ago: another process has it");
 });

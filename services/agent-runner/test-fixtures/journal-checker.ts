@@ -40,7 +40,7 @@ export function checkJournal(entries: readonly JournalEntry[]): void {
     }
     if (!RESULTS.has(entry.kind) || !("callId" in entry)) continue;
     const before = asked.get(entry.callId);
-    assert.equal(before, 0, `call ${entry.callId} was asked for and has no result yet`);
+    assert.equal(before, 0, `call ${entry.callId} was requested and has no result yet`);
     asked.set(entry.callId, 1);
     if (entry.kind === "tool-completed" && entry.decision !== null)
       assert.equal(entry.decision.effect, "allow", entry.callId);

@@ -256,7 +256,7 @@ async function startPolicy(
   }));
   service.handle(admitCall, ({ callId }) => {
     const reply = hooks.admit?.(callId);
-    if (reply === undefined) throw new TypeError("no test says what becomes of the call");
+    if (reply === undefined) throw new TypeError("no test defines the result of the call");
     return reply;
   });
   service.handle(settleCall, ({ approvalId, outcome }) => {

@@ -302,7 +302,7 @@ test("after the reply to a stop every replica denies the stopped calls, until it
   const listed = await broker.filterPolicy({ onBehalfOf: "runner", token, tools: [tool("get")] });
   assert.deepEqual(listed.allowed, []);
   assert.equal(listed.cacheable, undefined);
-  assert.equal((await check(undefined)).decision.effect, "allow", "others go on");
+  assert.equal((await check(undefined)).decision.effect, "allow", "others continue");
   assert.equal((await cli.listStops({})).stops.length, 1);
   const scope = { kind: "agent", name: "demo" } as const;
   assert.deepEqual(await cli.resumeCalls({ scope }), { resumed: true });

@@ -46,7 +46,7 @@ export const attacksOnCalls: Rows = {
       },
     },
     {
-      title: "with the id of a call that team-a's run will make does not stand in its way",
+      title: "with the id of a call that team-a's run will make does not block it",
       run: async (world) => {
         for (const callId of [world.victim.held.callId, `${world.victim.held.runId}:2:0`])
           assert.equal((await bigOfB(world, { callId })).replayed, false);
@@ -108,7 +108,7 @@ export const attacksOnCalls: Rows = {
   ],
   [listTools.name]: [
     {
-      title: "right after team-a was told what it may use",
+      title: "right after team-a received the tools that it may use",
       run: async ({ teamA, teamB }) => {
         for (const [bus, isTold] of [
           [teamA, true],
@@ -161,7 +161,7 @@ export const attacksOnCalls: Rows = {
       },
     },
     {
-      title: "with the standing approval of team-a is asked for all the same",
+      title: "with the grant of team-a needs an approval all the same",
       run: (world) => refused(writeOfB(world, { callId: "b-1" }), "approval_required"),
     },
     {
@@ -209,7 +209,7 @@ export const attacksOnCalls: Rows = {
   ],
   [listBuiltins.name]: [
     {
-      title: "right after team-a was told what it may use",
+      title: "right after team-a received the tools that it may use",
       run: async ({ teamA, teamB }) => {
         const told = async (bus: World["teamA"]) =>
           (await call(bus, listBuiltins, {})).tools.some(({ name }) => name === "list_files");

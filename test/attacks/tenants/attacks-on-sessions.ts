@@ -60,7 +60,7 @@ export const attacksOnSessions: Rows = {
       },
     },
     {
-      title: "under the same key is a session of its own, which knows nothing of team-a's",
+      title: "under the same key is a session of its own, without the history of team-a's",
       run: async ({ teamB, victim }) => {
         const { key, id } = victim.session;
         const said = { session: key, message: "hello", agent: "echo", timeoutSeconds: 20 };
@@ -79,7 +79,7 @@ export const attacksOnSessions: Rows = {
       },
     },
     {
-      title: "again and again fills nobody's room but its own",
+      title: "again and again fills only its own room",
       run: async ({ teamA, teamB }) => {
         const codes = new Set<unknown>();
         for (let index = 0; index < 30; index += 1) {

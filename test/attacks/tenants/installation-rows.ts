@@ -26,7 +26,7 @@ import { TEAM_A } from "./reachable.ts";
 import type { World } from "./world.ts";
 
 const DEFINITIONS =
-  "agents and skills belong to the installation: whoever may start runs may read them";
+  "agents and skills belong to the installation: every user that may start runs may read them";
 const RULES = "the rules belong to the installation, and everybody may ask what they say";
 const SERVERS = "servers belong to the installation; the policy decides who gets what of them";
 
@@ -135,5 +135,5 @@ export const installationRows: Rows = {
   "mcp.prompts": SERVERS,
   "mcp.templates": SERVERS,
   "mcp.resources": SERVERS,
-  "mcp.unsubscribe": "a subscription is found by its caller, so nobody names another one's",
+  "mcp.unsubscribe": "a subscription is found by its caller, so no client names another one's",
 };

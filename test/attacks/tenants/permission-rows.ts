@@ -37,7 +37,7 @@ function requestRows(contract: Contract): PermissionRow[] {
   ]);
   return [
     { title: `sends no ${name} that is not its own`, publish: subjects },
-    { title: `neither hears nor answers ${name} of others`, subscribe: heard },
+    { title: `neither receives nor answers ${name} of others`, subscribe: heard },
   ];
 }
 
@@ -52,8 +52,8 @@ function factRows(contract: Contract): PermissionRow[] {
     { subject: concrete(filterOf(contract, { owner })) },
   ]);
   return [
-    { title: `tells no ${name}, of itself or of others`, publish: told },
-    { title: `hears no ${name} of others`, subscribe: heard },
+    { title: `publishes no ${name}, of itself or of others`, publish: told },
+    { title: `receives no ${name} of others`, subscribe: heard },
   ];
 }
 
@@ -175,9 +175,9 @@ export function subjectRows(): PermissionRow[] {
   return [
     ...WIDE.trim()
       .split(/\s+/)
-      .map((subject) => ({ title: `does not hear ${subject}`, subscribe: [{ subject }] })),
+      .map((subject) => ({ title: `does not receive ${subject}`, subscribe: [{ subject }] })),
     ...OTHERS.map((user) => ({
-      title: `neither hears nor fills the inbox of ${user}`,
+      title: `neither reads nor fills the inbox of ${user}`,
       subscribe: [{ subject: `_INBOX_${user}.>` }, { subject: `_INBOX_${user}.x.1` }],
       publish: [`_INBOX_${user}.x`, `_INBOX_${user}.x.1`],
     })),

@@ -17,7 +17,7 @@ const SESSION = "the name is a digest of owner and key, or a made id; the record
 const INSTALLATION = "it belongs to the installation, and no team has a part in its name";
 const DEFINITIONS =
   "agents and skills belong to the installation, and only its admins bring them in";
-const SERVERS = "servers belong to the installation; what is a user's says so in the value";
+const SERVERS = "servers belong to the installation; values of a user name it";
 
 const OF_RUN = /^yard:run:\{([^~}]+)~/;
 const CALL = /^yard:call:\{([^/~}]+)[/~]/;
@@ -73,7 +73,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:command:*": {
     by: "runner",
     owner:
-      "the place of a command in the queue, which nobody chooses; of kept ones a run id with its owner in front",
+      "the sequence of a command in the queue, which no client chooses; of stored ones a run id with its owner in front",
   },
   "yard:limit:*": { by: "runner", owner: INSTALLATION },
   "yard:approval:*": { by: "policy", owner: MADE },

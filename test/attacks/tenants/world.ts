@@ -81,7 +81,7 @@ async function makeVictim({ teamA, cli }: Installation): Promise<Victim> {
     held: {
       runId: `${TEAM_A}~held`,
       callId: held.callId,
-      approvalId: held.approvalId ?? assert.fail("nothing is asked"),
+      approvalId: held.approvalId ?? assert.fail("no approval is requested"),
     },
     boss: { runId: `${TEAM_A}~boss`, childId: String(child["childRunId"]) },
     session: { key: session.key, id: said.sessionId, label: session.label },

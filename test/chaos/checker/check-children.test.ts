@@ -28,7 +28,7 @@ function rulesOf({ facts = journal, runs = [boss, sub], permits = [permit] } = {
 test("finds nothing where a child was allowed and its end delivered once", () => {
   assert.deepEqual(rulesOf(), []);
   const cancelled = journal.toSpliced(2, 2, { kind: "cancelled", at: 4 });
-  assert.deepEqual(rulesOf({ facts: cancelled }), [], "who was cancelled need not hear of it");
+  assert.deepEqual(rulesOf({ facts: cancelled }), [], "a cancelled parent need not receive it");
 });
 
 test("finds a child that was not allowed", () => {

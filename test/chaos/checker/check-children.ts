@@ -19,14 +19,14 @@ export function checkChildren(
       found.push({
         rule: "child",
         where,
-        detail: `${runId} heard of its end ${ends.length} times`,
+        detail: `${runId} received its end ${ends.length} times`,
       });
     const child = runs.find((one) => one.runId === where);
     if (ends.some(({ status }) => status !== child?.status))
       found.push({
         rule: "child",
         where,
-        detail: `it is ${child?.status}, ${runId} heard otherwise`,
+        detail: `it is ${child?.status}, ${runId} received another status`,
       });
     return found;
   });

@@ -92,7 +92,7 @@ const again = (effect: Effect | undefined, at: number): Effect[] =>
 
 /** Planted faults, and the rule that the checker must name. */
 const planted: readonly (readonly [string, Rule, Evidence])[] = [
-  ["an accepted run that nobody knows", "run-lost", { ...sound, accepted: ["r1", "r2"] }],
+  ["an accepted run without a trace", "run-lost", { ...sound, accepted: ["r1", "r2"] }],
   [
     "a run without an end",
     "one-end",
@@ -104,7 +104,7 @@ const planted: readonly (readonly [string, Rule, Evidence])[] = [
     withJournal((facts) => [...facts, { kind: "failed", at: 30 }]),
   ],
   [
-    "a journal that goes on after the end",
+    "a journal that continues after the end",
     "one-end",
     withJournal((facts) => [...facts, { kind: "resumed", at: 30 }]),
   ],
@@ -233,14 +233,14 @@ const planted: readonly (readonly [string, Rule, Evidence])[] = [
     },
   ],
   [
-    "a call that was executed and told as not made",
+    "a call that was executed and reported as not made",
     "denied-execution",
     withJournal((facts) =>
       facts.with(2, { kind: "tool-failed", at: 10, callId: "r1:1:0", code: "server_down" }),
     ),
   ],
   [
-    "a command that nobody takes off the queue",
+    "a command that stays in the queue",
     "left-queued",
     { ...sound, queued: ["yard.cmd.cli.run.start.walker"] },
   ],
@@ -269,7 +269,7 @@ const planted: readonly (readonly [string, Rule, Evidence])[] = [
     }),
   ],
   [
-    "an event that tells another result than the journal",
+    "an event with another result than the journal",
     "events",
     withRun({ events: events.with(4, { name: "tool-failed", seq: 5, callId: "r1:1:0" }) }),
   ],

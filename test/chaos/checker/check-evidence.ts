@@ -73,7 +73,7 @@ function checkEnd({ runId, status, journal, events }: RunEvidence): Violation[] 
     );
   }
   if (end !== undefined && journal.at(-1) !== end)
-    found.push(broken("one-end", runId, `its journal goes on after ${end.kind}`));
+    found.push(broken("one-end", runId, `its journal continues after ${end.kind}`));
   if (end !== undefined && STATUS_OF_END.get(end.kind) !== status)
     found.push(broken("one-end", runId, `its journal says ${end.kind}, its state ${status}`));
   const told = events.filter(({ name }) => STATUS_OF_END.has(name));
@@ -121,7 +121,7 @@ function checkEvents({ runId, journal, events }: RunEvidence): Violation[] {
   const told = resultsIn(events.map(({ name, callId }) => ({ kind: name, callId })));
   const written = resultsIn(journal.map(({ kind, callId = null }) => ({ kind, callId })));
   if (told.join() !== written.join())
-    found.push(broken("events", runId, `they tell ${told.join()}, the journal ${written.join()}`));
+    found.push(broken("events", runId, `they have ${told.join()}, the journal ${written.join()}`));
   return found;
 }
 
@@ -176,7 +176,9 @@ function checkExecutions({ callId, run, began }: TracedCall): Violation[] {
   if (result.kind === "tool-completed" && result.effect !== "allow")
     found.push(broken("unpermitted-call", callId, `its result stands under ${result.effect}`));
   if (result.kind === "tool-failed" && began.length > 0 && !ADMITS_EXECUTION.has(result.code ?? ""))
-    found.push(broken("denied-execution", callId, `it was executed and told as ${result.code}`));
+    found.push(
+      broken("denied-execution", callId, `it was executed and reported as ${result.code}`),
+    );
   if (result.kind === "tool-denied" && began.length > 0)
     found.push(broken("unpermitted-call", callId, "it was denied and executed"));
   return found;

@@ -80,7 +80,7 @@ test("shows text as it is written, marks what of it is void, and prints what the
   const json = await yard(["run", "demo", "x", "--json"], env);
   assert.equal(json.code, 0, json.stderr);
   for (const line of json.stdout.trim().split("\n"))
-    assert.equal(typeof JSON.parse(line).sequence, "number", "only events are told");
+    assert.equal(typeof JSON.parse(line).sequence, "number", "only events are shown");
 });
 
 test("tails a run that another client started, and ends as it does", async () => {

@@ -52,7 +52,7 @@ test("without an approval setting a shell asks always, writes and MCP tools ask 
   assert.equal(tierOf("read_file"), "auto");
   assert.equal(tierOf("agent"), "auto");
   assert.equal(tierOf("x.write_file"), "session");
-  assert.equal(tierOf("x.read_file"), "session", "what a server calls its tool says nothing of it");
+  assert.equal(tierOf("x.read_file"), "session", "a server's name for its tool does not count");
   assert.equal(tierOf("message_send"), "session", "it is not known to only read");
 
   assert.equal(tierOf("exec"), "always");
@@ -161,10 +161,14 @@ rules: [{ id: all, effect: allow, approval: auto }]
   assert.equal(effects("cron_create", other), "deny", "for owners alone");
   assert.equal(effects("cron_create", { ...other, user: "boss" }), "allow");
   const spoken = { ...other, user: "boss", context: { channel: "slack" } };
-  assert.equal(effects("cron_create", spoken), "deny", "a channel is nobody's until it says so");
+  assert.equal(
+    effects("cron_create", spoken),
+    "deny",
+    "a channel has no owner until it is declared",
+  );
   const said = (principal: Principal, owner: boolean) =>
     effects("cron_create", { ...principal, context: { channel: "slack", owner } });
-  assert.equal(said(other, true), "allow", "what the origin says counts, whoever the user is");
+  assert.equal(said(other, true), "allow", "the origin counts, whichever user it is");
   assert.equal(said(spoken, false), "deny");
   const child = { ...other, context: { depth: 1 } };
   assert.equal(effects("sessions_spawn", child), "deny");

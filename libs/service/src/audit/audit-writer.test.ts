@@ -95,7 +95,7 @@ test("a failure that waiting does not help against refuses at once, until a reco
   await until(() => writer.state.waiting === 0);
   assert.doesNotThrow(() => writer.admit());
   stream.isUp = false;
-  assert.doesNotThrow(() => writer.admit(), "it is full only when it says so again");
+  assert.doesNotThrow(() => writer.admit(), "it is full only when it reports it again");
   assert.deepEqual(told, ["Error: no stream", "recovered"]);
 });
 

@@ -98,7 +98,11 @@ test("a stop whose event was lost is seen by the next look at the list", async (
   const { signal } = new AbortController();
   const stopped = during(callOf("run-lost"), signal, endless(new Error("aborted")));
   await assert.rejects(stopped, { code: "stopped" });
-  assert.equal(getEventListeners(signal, "abort").length, 0, "a call that is over hears nothing");
+  assert.equal(
+    getEventListeners(signal, "abort").length,
+    0,
+    "a call that is over receives nothing",
+  );
 });
 
 test("a call that was stopped before it was sent reports that, and not that it may have had its effect", async () => {

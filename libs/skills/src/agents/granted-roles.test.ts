@@ -22,7 +22,7 @@ test("an agent that a client sends has only the roles that its sender may grant"
   assert.deepEqual(rolesOf(from("team-a")), ["planner", "reader"]);
   assert.deepEqual(rolesOf(from("team-b", "archive")), ["reader"]);
   assert.deepEqual(rolesOf(from("team-a"), []), [], "without the setting none");
-  assert.deepEqual(rolesOf(null), [], "nor when nobody knows who sent it");
+  assert.deepEqual(rolesOf(null), [], "nor when its sender is unknown");
 });
 
 test("an agent of a directory that the operator mounted has the roles that it names", () => {

@@ -30,7 +30,7 @@ test("recognises the run that a version without owners in ids made of the same m
     return read.command.runId;
   };
   assert.equal(idOf([[madeName(message), "cli"]]), madeName(message));
-  assert.equal(idOf([[madeName(message), "team-a"]]), madeRunId(message), "of somebody else");
+  assert.equal(idOf([[madeName(message), "team-a"]]), madeRunId(message), "of another user");
 });
 
 test("distinguishes commands under one run id by everything that they request", () => {

@@ -28,11 +28,7 @@ test("skips a run that still waits, and one that a runner works on", () => {
   assert.deepEqual(lookAt(run, NOW), later);
   assert.deepEqual(lookAt({ ...run, wakeAt: NOW + 5 }, NOW), { next: "later", atMs: NOW + 5 });
   const held = lookAt({ ...run, status: "running", heldUntil: NOW + 1 }, NOW);
-  assert.deepEqual(
-    held,
-    { next: "later", atMs: NOW + 1 },
-    "whoever holds it may have died by then",
-  );
+  assert.deepEqual(held, { next: "later", atMs: NOW + 1 }, "its holder may have died meanwhile");
   const resting = lookAt({ ...run, status: "running", restsUntil: NOW + 2 }, NOW);
   assert.deepEqual(resting, { next: "later", atMs: NOW + 2 }, "its message comes again by itself");
 });

@@ -95,7 +95,11 @@ test("previews of arguments and results show no secrets", () => {
     requested?.payload["argsPreview"],
     '{"clientSecret":"[redacted]","note":"use [redacted]","path":"a.txt"}',
   );
-  assert.equal(requested?.payload["argsDigest"], canonicalDigest(input), "of what was asked for");
+  assert.equal(
+    requested?.payload["argsDigest"],
+    canonicalDigest(input),
+    "the digest is of the whole input",
+  );
   assert.equal(told?.payload["preview"], `${"x".repeat(1_000)} [redacted]`);
 });
 

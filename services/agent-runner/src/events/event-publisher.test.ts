@@ -59,7 +59,7 @@ test("an event whose storage was not acknowledged is looked up before it is sent
     ],
     [true, true, false],
   );
-  assert.equal(stream.looks, 1, "one look tells of all");
+  assert.equal(stream.looks, 1, "one check reports all");
 });
 
 test("an event that had to wait is looked up first, since the next runner of the run may have sent it", async () => {
@@ -68,7 +68,7 @@ test("an event that had to wait is looked up first, since the next runner of the
   stream.last = 3;
   for (const seq of [1, 2, 3]) assert.equal(await made.isStored(numbered(seq, 3_000)), true);
   assert.equal(await made.isStored(numbered(4, 3_000)), false);
-  assert.equal(stream.looks, 1, "one look tells of all");
+  assert.equal(stream.looks, 1, "one check reports all");
 });
 
 test("events that a restarted server has lost are pushed again, before those that follow", async () => {

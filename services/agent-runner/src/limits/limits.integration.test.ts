@@ -98,7 +98,7 @@ test("waits when its time is over in the middle of a call, which continues and w
   await reached.promise;
   const waiting = await lab.eventsUntil("late", "waiting");
   assert.match(JSON.stringify(waiting.at(-1)?.payload), /"timeoutMs","value":1000/);
-  assert.deepEqual(peers.cancelled, [], "nobody took the call back");
+  assert.deepEqual(peers.cancelled, [], "no runner took the call back");
   opened.resolve("opened");
   await resume("late", { limits: { timeoutMs: 600_000 } });
   const events = await lab.eventsUntil("late", "finished");
@@ -133,7 +133,10 @@ test("calls no model for a team that has used up its share, and continues when t
   const waiting = await lab.eventsUntil("team-a~shared", "waiting");
   const { waits, until: nextMonth } = waiting.at(-1)?.payload ?? {};
   assert.match(JSON.stringify(waits), /"tokens","value":1,"team":{"name":"team-a","per":"month"}/);
-  assert.ok(Date.parse(String(nextMonth)) > Date.now(), "it goes on by itself with the next month");
+  assert.ok(
+    Date.parse(String(nextMonth)) > Date.now(),
+    "it continues by itself with the next month",
+  );
   assert.equal(waiting.filter(({ name }) => name === "model-responded").length, 0);
 
   await writeTeams({

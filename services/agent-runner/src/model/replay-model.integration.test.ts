@@ -67,7 +67,7 @@ test("a run of a real provider is replayed without calling it, and its tools are
   const marks = lab.peers.grants.slice(granted).map(({ origin }) => origin);
   assert.ok(marks.length > 0);
   for (const origin of marks)
-    assert.deepEqual([origin?.replayed, origin?.dictatedBy], [true, "cli"], "its token says so");
+    assert.deepEqual([origin?.replayed, origin?.dictatedBy], [true, "cli"], "its token reports it");
   const [started] = await lab.eventsUntil("again", "started");
   assert.equal(started?.payload["replayed"], true);
   // A replayed run is a recording itself.
@@ -148,7 +148,7 @@ test("a run whose conversation was compacted is played with the recorded summari
   assert.equal((await endOf("compacted"))?.name, "finished");
   const recorded = await recordingOf("compacted");
   assert.ok(recorded.recording.summaries.length > 0);
-  assert.equal(recorded.recording.contextWindow, 6_000, "nobody has to know the model's window");
+  assert.equal(recorded.recording.contextWindow, 6_000, "the model's window is not needed");
   count = 0;
   assert.equal((await replay("compacted-again", recorded))?.payload["output"], "done");
 });

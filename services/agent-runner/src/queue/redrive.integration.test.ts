@@ -92,7 +92,7 @@ for (const [title, more] of [
     assert.deepEqual(
       events.map((event) => event.name).filter((event) => event !== "queued"),
       ["rejected", "rejected", "started", "model-responded", "finished"],
-      "its sender is told each time",
+      "its sender is notified each time",
     );
     assert.equal(await parts.kept.read(runId), null, "nothing of it is left");
   });

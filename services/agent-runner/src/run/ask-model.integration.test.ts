@@ -174,7 +174,7 @@ test("a provider's long pause delays its other callers, and returns a run withou
     askerWith().ask(startOf(startedEntry({ model: "first/other" })), 1, []),
     Suspended,
   );
-  assert.equal(server.requests.length, before, "nobody was asked");
+  assert.equal(server.requests.length, before, "no model was called");
   server.answer({ text: ["meanwhile"] });
   const answer = await askerWith().ask(startOf(startedEntry({ model: "first/large" })), 1, []);
   assert.equal(answer.model, "second/small");

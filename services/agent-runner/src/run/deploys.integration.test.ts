@@ -56,7 +56,7 @@ test("a run ends after one deploy after the other, and none uses up an attempt [
   for (let step = 1; step <= DEPLOYS; step += 1)
     assert.equal(peers.requested.get(`cli~deployed:${step}:0`), 1, "each call was sent once");
   const { run } = await call(lab.bus, getRun, { runId: "deployed" });
-  assert.equal(run.attempts, DEPLOYS + 1, "they are told, and held against nothing");
+  assert.equal(run.attempts, DEPLOYS + 1, "they get the result, and nothing is held against them");
   old.kill("SIGTERM");
   await old.exited;
 });
@@ -101,7 +101,7 @@ for (const version of ["older", "newer"] as const) {
         command: null,
       });
     assert.equal(await tell(), "taken");
-    assert.notEqual(await tell(), "taken", "the same decision, heard twice");
+    assert.notEqual(await tell(), "taken", "the same decision, received twice");
     const hint = (count: number) => hintDelivery(resumeRun, { runId }, place(count));
     for (const count of [2, 3]) {
       const woken = await mortal.worker(dyingAt(null), later).handle(hint(count));
@@ -114,7 +114,11 @@ for (const version of ["older", "newer"] as const) {
       sequenceOf(events),
       events.map((_, index) => index + 1),
     );
-    assert.equal(peers.requested.get(callId), 2, "once to be told to wait, once after the yes");
+    assert.equal(
+      peers.requested.get(callId),
+      2,
+      "once for the request to wait, once after the yes",
+    );
   });
 }
 

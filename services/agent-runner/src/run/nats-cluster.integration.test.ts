@@ -74,7 +74,7 @@ async function nextVictim(
 ) {
   const leader = stream === null ? null : (await manager.streams.info(stream)).cluster?.leader;
   const fresh = cluster.nodes.filter(({ name }) => !killed.has(name));
-  return fresh.find(({ name }) => name === leader) ?? fresh[0] ?? assert.fail("nobody is left");
+  return fresh.find(({ name }) => name === leader) ?? fresh[0] ?? assert.fail("no server is left");
 }
 
 /** Sends each command until the queue has acknowledged it: the same run id again is the same run. */

@@ -433,5 +433,5 @@ test("comments of a stream show that its provider works, for longer than it may 
   const before = server.requests.length;
   const events = await lab.eventsUntil("comments", "finished");
   assert.equal(events.at(-1)?.payload["output"], "slow");
-  assert.ok(server.requests.length - before <= 1, "it was asked once");
+  assert.ok(server.requests.length - before <= 1, "it was called once");
 });

@@ -68,7 +68,7 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   assert.equal(peers.requested.get("cli~killed:2:1"), 1);
   const { run } = await call(lab.bus, getRun, { runId: "killed" });
   assert.equal(run.attempts, 2);
-  assert.deepEqual(peers.cancelled, [], "a run that goes on elsewhere takes no call back");
+  assert.deepEqual(peers.cancelled, [], "a run that continues elsewhere takes no call back");
   await stop(other);
 });
 

@@ -130,7 +130,7 @@ for (const { tried, program } of found) {
       assert.equal(events.at(-1)?.payload["output"], "All done.", whatWasAsked(events, model));
       assert.equal(countOf(events, "tool-requested"), 2, "no call is made again");
       const later = JSON.stringify(model.requests.slice(before).map(({ body }) => body));
-      assert.match(later, /contents of xyzzy/, "it knows what was before");
+      assert.match(later, /contents of xyzzy/, "it has the earlier conversation");
       assert.equal(later.includes("You were interrupted"), tried.cli !== FORGETFUL);
       assert.equal(later.includes("This is the conversation so far"), tried.cli === FORGETFUL);
     },

@@ -290,7 +290,7 @@ test("in any order of steps at most one run is under way, nothing is lost and no
         const { session } = record;
         if (session === null) continue;
         assert.ok(session.queue.length <= LIMITS.maxQueued);
-        assert.ok(session.active !== null || session.queue.length === 0, "nobody begins the next");
+        assert.ok(session.active !== null || session.queue.length === 0, "no run begins");
         for (const runOf of live) assert.equal(session.active?.runId, runOf);
         for (const kept of accepted) {
           if (leftAgain.has(kept)) continue;

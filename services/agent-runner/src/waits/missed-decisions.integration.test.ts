@@ -46,6 +46,6 @@ test("continues with a call whose approval was decided before any runner could r
   await lab.eventsUntil("unheard", "waiting");
   const events = await lab.eventsUntil("unheard", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done after a yes");
-  assert.equal(calls, 2, "once to be told to wait, once after the decision");
+  assert.equal(calls, 2, "once for the request to wait, once after the decision");
   assert.equal(events.filter(({ name }) => name === "waiting").length, 1);
 });

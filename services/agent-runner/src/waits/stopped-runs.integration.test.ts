@@ -68,7 +68,7 @@ for (const isPublished of [true, false])
       const before = peers.grants.length;
       await lab.publish(`yard.cmd.cli.run.steer.${runId}`, JSON.stringify({ message }));
       await until(async () => (await lab.pendingCommands()) === 0);
-      assert.equal(peers.grants.length, before, "it is not woken to ask again");
+      assert.equal(peers.grants.length, before, "it is not woken for another request");
     }
     await lift({ isPublished });
     const events = await lab.eventsUntil(runId, ({ name }) => ["finished", "dead"].includes(name));

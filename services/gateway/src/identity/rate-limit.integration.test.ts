@@ -32,7 +32,7 @@ test("replicas let never more pass than the limit together, and ask Redis for a 
   const replicas = Array.from({ length: 3 }, () => createRateLimit(redis, Date.now));
   const before = await counted();
   assert.equal(await passing(replicas, 3_000, 1_000), 1_000);
-  assert.ok((await counted()) - before <= 110, "Redis was asked for single requests");
+  assert.ok((await counted()) - before <= 110, "Redis was called for single requests");
   assert.equal(await passing(replicas, 30, 1_000), 0);
 });
 

@@ -32,7 +32,7 @@ test("passes on at most ten a second, and the end once", () => {
 test("takes secrets out of the message and cuts it", () => {
   const { told, tell } = teller();
   tell({ progress: 1, message: `secret ${"x".repeat(1_000)}` });
-  const [first = assert.fail("nothing was told")] = told;
+  const [first = assert.fail("nothing was sent")] = told;
   assert.ok(first.message !== null && first.message.startsWith("[redacted] x"));
   assert.equal(first.message.length, 500);
   assert.equal(first.total, null);

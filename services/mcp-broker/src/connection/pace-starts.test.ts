@@ -56,7 +56,7 @@ test("a server that hangs gives its place to others after a while, once", async 
   end("hangs");
   await starts[0];
   await turn();
-  assert.deepEqual(names(), ["hangs", "second"], "its place was given back already");
+  assert.deepEqual(names(), ["hangs", "second"], "its slot was released already");
   end("second");
   await starts[1];
   await turn();

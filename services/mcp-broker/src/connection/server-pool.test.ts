@@ -7,7 +7,7 @@ import { parseServerFile } from "@switchyard/project/mcp-servers/server-file";
 import type { McpSession, OpenSession, ToolCall } from "./mcp-session.ts";
 import { createServerPool } from "./server-pool.ts";
 
-const unused = (): never => assert.fail("nobody asks for this");
+const unused = (): never => assert.fail("this is not called");
 
 /** A client without an SDK: it has the tools `a` and `b`, and answers with the call's own arguments. */
 async function ownSession(config: ServerConfig, called: ToolCall[]): Promise<McpSession> {

@@ -91,7 +91,7 @@ function settle(all: readonly BrokerShare[]): { moves: number; after: BrokerShar
     const taker = after
       .filter(({ owned, limit }) => owned < limit)
       .toSorted((a, b) => a.owned - b.owned)[0];
-    assert.ok(taker, "a server is given away that nobody has room for");
+    assert.ok(taker, "a server is given away without room at another broker");
     giver.owned -= 1;
     taker.owned += 1;
   }

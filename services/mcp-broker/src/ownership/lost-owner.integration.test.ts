@@ -28,7 +28,7 @@ async function owner() {
     (reply) => reply.servers.some(({ id, status }) => id === "kept" && status === "connected"),
   );
   const found = brokers.find(({ name }) => name === servers[0]?.owner);
-  return found ?? assert.fail(`nobody owns it: ${JSON.stringify(servers)}`);
+  return found ?? assert.fail(`no broker owns it: ${JSON.stringify(servers)}`);
 }
 
 const send = (request: { tool: string; args: Record<string, unknown>; callId: string }) =>

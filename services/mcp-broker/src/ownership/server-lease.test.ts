@@ -24,7 +24,7 @@ test("a lease of another broker counts as long as it lasts, and then has no know
   assert.equal(lease.ownerElsewhere, "b:1", "it was renewed");
   passes(20_000);
   assert.equal(lease.ownerElsewhere, null);
-  assert.equal(lease.freeSince, null, "only Redis says that it is free");
+  assert.equal(lease.freeSince, null, "only Redis reports that it is free");
   lease.foundFree(instant());
   assert.notEqual(lease.freeSince, null);
 });

@@ -186,7 +186,7 @@ test("a call waits for a person, passes once when it is approved, and never agai
   const token = await tokenOf("run-once");
   const call = { token, callId: "run-once:1" };
   const id = await waiting(call);
-  assert.equal(await waiting(call), id, "a repeat asks nobody again");
+  assert.equal(await waiting(call), id, "a repeat sends no other prompt");
   const { approval } = await person.approveCall({ id });
   assert.equal(approval.state, "approved");
   assert.deepEqual(
@@ -201,7 +201,7 @@ test("a call waits for a person, passes once when it is approved, and never agai
   assert.equal(again.state, "consumed");
   assert.match(again.reason, /attempt whose end is not known/);
   const shown = await person.getApproval({ id });
-  assert.equal(shown.approval.execution, "unknown", "the provider has not told how it ended");
+  assert.equal(shown.approval.execution, "unknown", "the provider has not reported its end");
   const attempt = passed.attempt;
   await broker.settleCall({ approvalId: id, attempt, outcome: "executed" });
   assert.match((await refused(call)).reason, /used for a call that has ended/);
@@ -488,7 +488,7 @@ test("a change of the rules during the wait voids the approval", async () => {
   await writeFile(policyFile, RULES("writes change files"));
   await back;
   assert.equal((await person.getApproval({ id: before })).approval.state, "cancelled");
-  assert.equal(await waiting(call), id, "nobody decided about it, so it is asked for anew");
+  assert.equal(await waiting(call), id, "no decision came, so it is requested anew");
   assert.equal(await waiting(approved), before);
   const listed = (await person.listApprovals({ limit: 100 })).approvals.map((one) => one.id);
   assert.deepEqual(

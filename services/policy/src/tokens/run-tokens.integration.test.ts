@@ -340,7 +340,7 @@ test("a stop ends pending approvals and grants, and no token is minted for its s
 
   assert.deepEqual((await cli.listGrants({})).grants, []);
   const { approvals } = await cli.listApprovals({ runId: "cli~run-s" });
-  assert.deepEqual(approvals, [], "nobody is asked any more");
+  assert.deepEqual(approvals, [], "no approval is requested any more");
   await assert.rejects(tokenOf("cli~run-s"), (error) => {
     assert.ok(isError(error, grantRun, "stopped"));
     assert.deepEqual(error.data, { scope, reason: "it misbehaves" });

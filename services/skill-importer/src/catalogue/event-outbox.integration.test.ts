@@ -50,7 +50,7 @@ test("publishes after an outage of the bus the changes committed during it, each
   await lost.promise;
   await store.commit({ revision: "0" }, { listed: {} }, announcements);
   await outbox.flush();
-  assert(await failed.promise, "the failure is told");
+  assert(await failed.promise, "the failure is logged");
   assert.notEqual(await store.nextAnnouncement(), null, "and nothing is lost");
 
   await testNats({ dataDir, port: nats.port });

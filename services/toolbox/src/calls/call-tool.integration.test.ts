@@ -109,7 +109,11 @@ test("a call that needs a person waits for one, and then happens once [E11] [ER1
   assert.equal(existsSync(file("user-cli", "asked.txt")), false);
   policy.approved.add(APPROVAL);
   const { decision } = await write("asked.txt", { approvalId: APPROVAL });
-  assert.equal(decision.effect, "allow", "a call that was made is not told as an open question");
+  assert.equal(
+    decision.effect,
+    "allow",
+    "a call that was made is not reported as an open question",
+  );
   assert.equal(existsSync(file("user-cli", "asked.txt")), true);
   await assert.rejects(write("again.txt", { approvalId: APPROVAL }), (error) =>
     isError(error, callBuiltin, "approval_required"),

@@ -48,7 +48,7 @@ test("an agent has a memory for each owner, and memories from before there were 
   await redis.hset("yard:{agent:old}:memory", "plan", "of before");
   const list = (owner: string | null) => call("memory_read", {}, "old", { from, owner });
   assert.equal((await list("team-a")).text, "Nothing is kept yet.");
-  assert.deepEqual(unread, ["old"], "whoever runs the installation is told");
+  assert.deepEqual(unread, ["old"], "the operator gets a message");
   assert.equal((await list(null)).text, "plan");
   await call("memory_write", { name: "mine", content: "x" }, "old", { from, owner: "team-a" });
   assert.equal((await list("team-a")).text, "mine");

@@ -137,7 +137,7 @@ test("web_fetch reaches no private address: not by number, not by name, not by a
   assert.equal(
     (await run(open, { url: at("/away") })).structured["redirect"],
     "http://10.0.0.1/",
-    "told, not followed",
+    "reported, not followed",
   );
   pages.set("/file", redirect("file:///etc/passwd"));
   await assert.rejects(run(open, { url: at("/file") }), /is not an http or https URL/);
