@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Expression } from "./text-cuts.ts";
-import { commentProblems, textOf, titleOf, wordingProblems } from "./plain-words.ts";
+import { assertionOf, commentProblems, textOf, titleOf, wordingProblems } from "./plain-words.ts";
 
 test("avoided turns are named with what to write in their place", () => {
   const avoided = [
@@ -76,6 +76,22 @@ test("titles are those of tests, of tests within them and of groups", () => {
     assert.equal(titleOf(call(callee)), "It goes on.", JSON.stringify(callee));
   assert.equal(titleOf(call(member("pattern", "exec"))), "");
   assert.equal(titleOf({ type: "CallExpression", callee: TEST, arguments: [] }), "");
+});
+
+test("the message of an assertion is its last argument, and not the value before it", () => {
+  const call = (name: string, count: number) => ({
+    type: "CallExpression",
+    callee: {
+      type: "MemberExpression",
+      object: { type: "Identifier", name: "assert" },
+      property: { type: "Identifier", name },
+    },
+    arguments: Array.from({ length: count }, () => TITLE),
+  });
+  for (const whole of [call("fail", 1), call("ok", 2), call("equal", 3), call("match", 3)])
+    assert.equal(assertionOf(whole), TITLE.value, JSON.stringify(whole.callee));
+  for (const bare of [call("ok", 1), call("equal", 2), { type: "CallExpression", callee: TEST }])
+    assert.equal(assertionOf(bare), "", JSON.stringify(bare.callee));
 });
 
 test("an expression within a template is one word of its text", () => {

@@ -63,6 +63,16 @@ export function titleOf({ callee, arguments: [title] = [] }: Expression): string
   return isTest && title !== undefined ? textOf(title) : "";
 }
 
+/** The position of the message among the arguments of assertions that do not have it as the third one. */
+const MESSAGE_AT: Readonly<Record<string, number>> = { fail: 0, ok: 1 };
+
+/** Returns the message of an assertion, such as that of `assert.ok(isDone, "…")`; empty for one without, and for any other call. */
+export function assertionOf({ callee, arguments: args = [] }: Expression): string {
+  if (callee?.object?.name !== "assert") return "";
+  const message = args[MESSAGE_AT[callee.property?.name ?? ""] ?? 2];
+  return message === undefined ? "" : textOf(message);
+}
+
 /** Returns the text of a literal; each expression within a template is one word. Empty for any other node. */
 export function textOf({ value, quasis = [] }: Expression): string {
   if (typeof value === "string") return value;

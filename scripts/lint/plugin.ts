@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
-import { commentProblems, textOf, titleOf, wordingProblems } from "./plain-words.ts";
+import { assertionOf, commentProblems, textOf, titleOf, wordingProblems } from "./plain-words.ts";
 import { textCutProblem, type Expression } from "./text-cuts.ts";
 import { forbiddenImport } from "./layers.ts";
 import { declaredFloors, floorName, upwardImport } from "./layout.ts";
@@ -108,7 +108,7 @@ const textCuts = {
   },
 };
 
-/** Comments and titles of tests are written in the words of the field. */
+/** Comments, titles of tests and messages of assertions are written in the words of the field. */
 const plainWords = {
   create(context: Context) {
     return {
@@ -117,7 +117,8 @@ const plainWords = {
           for (const message of commentProblems(text)) context.report({ node, message });
       },
       CallExpression(node: Expression & Node) {
-        for (const message of wordingProblems(titleOf(node))) context.report({ node, message });
+        for (const text of [titleOf(node), assertionOf(node)])
+          for (const message of wordingProblems(text)) context.report({ node, message });
       },
     };
   },
