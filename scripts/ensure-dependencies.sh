@@ -38,7 +38,7 @@ until mkdir "$lock" 2>/dev/null; do
   if [ -n "$owner" ]; then
     kill -0 "$owner" 2>/dev/null || rm -rf "$lock"
   elif [ -n "$(find "$lock" -prune -mmin +1 2>/dev/null)" ]; then
-    rm -rf "$lock" # its owner ended before it could say who it is
+    rm -rf "$lock" # its owner ended before it wrote its id
   fi
   sleep 1
 done

@@ -24,7 +24,7 @@ def check(response: httpx.Response) -> None:
 
 
 def follow(client: httpx.Client, run_id: str):
-    """The events of a run; after a cut it goes on behind the last one, at whatever gateway answers."""
+    """The events of a run; after a cut it continues behind the last one, at whatever gateway answers."""
     last_id = ""
     while True:
         headers = {"Last-Event-ID": last_id} if last_id else {}

@@ -40,7 +40,7 @@
 {{- fail "gateway.url: sign-in by OIDC needs the address to which the provider sends people back" }}
 {{- end }}
 {{- if and $v.gateway.oidc.issuer (not $v.policy.issuers) }}
-{{- fail "policy.issuers: sign-in by OIDC needs an entry that says who people of gateway.oidc.issuer are here" }}
+{{- fail "policy.issuers: sign-in by OIDC needs an entry that maps the people of gateway.oidc.issuer to users" }}
 {{- end }}
 {{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "channels" "toolbox" "scheduler" "gateway" "compact" }}
 {{- range $variable, $_ := (index $v $name).env }}
