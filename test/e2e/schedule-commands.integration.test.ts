@@ -80,7 +80,7 @@ test("a job is added, shown, changed, run, paused, resumed and removed by its na
   );
   assert.match(await said("schedules", "pause", "report"), /report: paused/);
   assert.match(await said("schedules", "list", "--state", "disabled"), / paused +ok$/m);
-  assert.match(await said("schedules", "resume", String(id)), /report: goes on/);
+  assert.match(await said("schedules", "resume", String(id)), /report: resumed/);
   assert.match(await said("schedules", "remove", "report"), /is removed/);
   await refused(3, /there is no job report/, "schedules", "show", "report");
   // Its log stays.
