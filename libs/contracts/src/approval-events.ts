@@ -45,7 +45,7 @@ export const approvalDecided = event({
 
 export const approvalExpired = event({
   subject: "yard.evt.approval.{owner}.{id}.expired",
-  summary: "A waiting call got no decision in time, or an approved one was not made.",
+  summary: "An approval expired before a decision, or before the approved call was made.",
   payload: z.object(facts),
 });
 

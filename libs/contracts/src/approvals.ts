@@ -85,7 +85,7 @@ export const MAX_APPROVAL_STATES = 500;
 /** Meant for services that wait, such as a runner with a parked run: the truth behind the events. */
 export const approvalStates = rpc({
   subject: "yard.rpc.{caller}.approvals.states",
-  summary: "Returns the states of approvals by id; an unknown one is left out.",
+  summary: "Returns the states of approvals by id; unknown ones are left out.",
   role: "viewer",
   request: z.strictObject({ ids: z.array(ApprovalId).min(1).max(MAX_APPROVAL_STATES) }),
   reply: z.object({

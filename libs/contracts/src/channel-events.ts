@@ -23,7 +23,7 @@ export const MAX_EVENT_TEXT = 16_384;
 export const messageReceived = event({
   subject: "yard.evt.message.{owner}.{inboundId}.received",
   summary:
-    "A message was received and stored. Messages that the account's rules refuse are not published.",
+    "A message was received and stored. Messages that the account's rules refuse have no event.",
   payload: z.object({
     inboundId: InboundId,
     at: Timestamp,

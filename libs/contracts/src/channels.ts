@@ -302,7 +302,7 @@ export const listChannelAccounts = rpc({
 
 export const channelCapabilities = rpc({
   subject: "yard.rpc.{caller}.channels.capabilities",
-  summary: "Returns the capabilities of an account.",
+  summary: "Returns what an account supports.",
   role: "viewer",
   request: z.strictObject({
     ...OnBehalfOf,

@@ -28,7 +28,7 @@ export type CircuitState = z.infer<typeof CircuitState>;
 /** Served beside `mcp.call` on one subject per server, so it reaches the broker that has the call. */
 export const cancelCall = rpc({
   subject: "yard.rpc.{caller}.mcp.cancel.{server}",
-  summary: "Cancels a tool call in progress and notifies its MCP server.",
+  summary: "Cancels a tool call in progress, at its MCP server, too.",
   role: "operator",
   request: z.strictObject({
     callId: CallId,

@@ -258,7 +258,7 @@ export function isPartOfResource(changed: string, uri: string): boolean {
 
 export const resourceUpdated = event({
   subject: "yard.evt.mcp.{server}.resource-updated",
-  summary: "A subscribed resource has changed.",
+  summary: "A resource with a subscription has changed.",
   payload: z.object({ server: ServerId, uri: ResourceUri, at: Timestamp }),
 });
 

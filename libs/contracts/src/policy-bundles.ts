@@ -186,8 +186,7 @@ export type ToolReach = z.infer<typeof ToolReach>;
 
 export const whoCanCall = rpc({
   subject: "yard.rpc.{caller}.policy.who-can",
-  summary:
-    "Lists the principals that may call a tool, the rules that allow it, and the exceptions.",
+  summary: "Returns who may call a tool: principals, rules that allow it, and exceptions.",
   role: "viewer",
   request: z.strictObject({
     tool: ToolRef,

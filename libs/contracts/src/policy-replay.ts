@@ -38,7 +38,7 @@ export type ReplayedDecision = z.infer<typeof ReplayedDecision>;
 /** Evaluates which decisions rules would have made, from the records. Counts, flows and stops of that time are gone and are ignored. */
 export const replayDecisions = rpc({
   subject: "yard.rpc.{caller}.policy.replay",
-  summary: "Reports how a policy text would decide about recorded decisions; changes nothing.",
+  summary: "Evaluates a policy text on recorded decisions; changes nothing.",
   role: "admin",
   request: z.strictObject({
     /** Left out: the bundle in force. Test files are ignored. */

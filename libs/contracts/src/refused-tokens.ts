@@ -5,8 +5,7 @@ import { CallerName, Timestamp } from "./ids.ts";
 /** Refused tokens are counted and published once a second, so that a flood of them is not a flood of events. */
 export const tokensRefused = event({
   subject: "yard.evt.token.{provider}.refused",
-  summary:
-    "Calls came with run tokens that are not good: forged, expired, revoked or of another user.",
+  summary: "Calls had invalid run tokens: forged, expired, revoked or another user's.",
   payload: z.object({
     /** The NATS user that called the provider. */
     caller: CallerName,

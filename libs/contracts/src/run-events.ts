@@ -235,7 +235,7 @@ const LimitsInForce = z.object({
 
 export const runRetried = event({
   subject: "yard.evt.run.{owner}.{runId}.retried",
-  summary: "A run that had failed or was cancelled continues.",
+  summary: "A failed, cancelled or dead run continues.",
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,
@@ -246,7 +246,7 @@ export const runRetried = event({
 
 export const runLimitsChanged = event({
   subject: "yard.evt.run.{owner}.{runId}.limits-changed",
-  summary: "A run got other limits; one that waited at a limit continues.",
+  summary: "A run has other limits; one that waited at a limit continues.",
   payload: RunEvent.extend({
     by: CallerName,
     limits: LimitsInForce,

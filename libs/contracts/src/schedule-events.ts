@@ -25,7 +25,7 @@ export const scheduleChanged = event({
 
 export const scheduleRemoved = event({
   subject: "yard.evt.schedule.{owner}.{jobId}.removed",
-  summary: "A job was removed, by a request or because it was to run once.",
+  summary: "A job was removed, by a user or after its only run.",
   payload: ScheduleEvent.extend({ by: CallerName.nullable() }),
 });
 
@@ -37,7 +37,7 @@ export const scheduleStarted = event({
 
 export const scheduleFinished = event({
   subject: "yard.evt.schedule.{owner}.{jobId}.finished",
-  summary: "A job's run ended and its result was delivered.",
+  summary: "A run of a job ended and its answer was delivered.",
   payload: ScheduleEvent.extend({
     runId: RunId,
     dueAtMs: z.int(),
@@ -58,7 +58,7 @@ export const scheduleSkipped = event({
 
 export const scheduleFailing = event({
   subject: "yard.evt.schedule.{owner}.{jobId}.failing",
-  summary: "Too many runs of a job have failed in a row; a person should check it.",
+  summary: "Several runs of a job in a row failed; a person should check it.",
   payload: ScheduleEvent.extend({ consecutiveErrors: z.int().positive(), error: z.string() }),
 });
 

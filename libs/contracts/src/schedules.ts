@@ -185,7 +185,7 @@ const changeErrors = {
 
 export const scheduleStatus = rpc({
   subject: "yard.rpc.{caller}.schedules.status",
-  summary: "Returns the number of the caller's jobs, and when the next one is due.",
+  summary: "Returns how many jobs the caller has, and when the next one is due.",
   role: "viewer",
   request: z.strictObject({ owner: Owner }),
   reply: z.object({
@@ -281,7 +281,7 @@ export const updateSchedule = rpc({
 
 export const removeSchedule = rpc({
   subject: "yard.rpc.{caller}.schedules.remove",
-  summary: "Removes a job, unless it is declared. A run of it that is under way continues.",
+  summary: "Removes a job, unless it is declared. A run in progress continues.",
   role: "operator",
   request: z.strictObject({ jobId: NamedJob.optional(), owner: Owner, ifVersion: IfVersion }),
   reply: z.object({ jobId: ScheduleId, removed: z.boolean() }),

@@ -59,7 +59,7 @@ export const sessionReset = event({
 /** The last event of a session: everything that was stored for it can be deleted. */
 export const sessionEnded = event({
   subject: "yard.evt.session.{owner}.{sessionId}.ended",
-  summary: "A session has ended: it expired unused, or it was deleted or reset.",
+  summary: "A session ended: it was unused for too long, deleted or reset.",
   payload: SessionEvent.extend({ reason: z.enum(["idle", "deleted", "reset"]) }),
 });
 

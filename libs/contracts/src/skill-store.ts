@@ -206,7 +206,7 @@ export const trustSkill = rpc({
 
 export const listWithheld = rpc({
   subject: "yard.rpc.{caller}.skills.withheld",
-  summary: "Lists the skills and agents that are stored and not trusted yet.",
+  summary: "Lists the skills and agents that are stored and wait for a person's trust.",
   role: "viewer",
   request: z.strictObject({}),
   reply: z.object({

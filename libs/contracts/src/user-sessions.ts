@@ -45,7 +45,7 @@ export const closeUserSession = rpc({
 
 export const listUserSessions = rpc({
   subject: "yard.rpc.{caller}.policy.user-session.list",
-  summary: "Lists the caller's own browser sessions; policy admins list any user's.",
+  summary: "Lists the caller's browser sessions; for policy admins those of any user.",
   role: "viewer",
   request: z.strictObject({
     /** Missing: the caller itself. */
@@ -60,7 +60,7 @@ export const listUserSessions = rpc({
 
 export const revokeUserSession = rpc({
   subject: "yard.rpc.{caller}.policy.user-session.revoke",
-  summary: "Ends one of the caller's browser sessions at once; policy admins end any user's.",
+  summary: "Ends a browser session of the caller at once; for policy admins one of any user.",
   role: "viewer",
   request: z.strictObject({ id: UserSessionId }),
   reply: z.object({ info: UserSession }),

@@ -103,7 +103,7 @@ export const actForUser = rpc({
 export const verifyUserToken = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.verify",
   summary:
-    "Returns the user for whom the gateway sent a message, if its user token was valid at that time.",
+    "Returns the user of a message that the gateway sent, when its user token was valid then.",
   request: z.strictObject({
     token: z.string().min(1).max(USER_TOKEN_MAX_LENGTH),
     /** The time at which a stream stored the message with it, in milliseconds since the Unix epoch; missing: now. */
@@ -207,6 +207,6 @@ export const revokeUserKey = rpc({
 /** Gateways remove the key from their caches. One that misses the event does so when the user token ends. */
 export const userKeyRevoked = event({
   subject: "yard.evt.user-key.{id}.revoked",
-  summary: "An API key was revoked, or ends at the time in the event.",
+  summary: "An API key was revoked, or ends at `endsAt`.",
   payload: z.object({ id: UserKeyId, caller: CallerName, endsAt: Timestamp, by: CallerName }),
 });
