@@ -4,6 +4,11 @@ import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
+import {
+  readChannelMessages,
+  sendChannelMessage,
+  submitChannelMessage,
+} from "@switchyard/contracts/channels";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
 import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import { deleteSession } from "@switchyard/contracts/sessions";
@@ -452,6 +457,30 @@ test("messages to another chat are refused or marked as tools.json states, and a
   const [messageId] = (here.json["payload"] as { messageIds: string[] }).messageIds;
   const { client: answering } = await inChat({ SWITCHYARD_MESSAGE_ID: String(messageId) });
   assert.equal((await callOf(answering, "message_react", { emoji: "👍" })).isError, false);
+});
+
+test("a run that answers a chat replies, reacts, pins and reads there without a target, and reaches no other chat if tools.json forbids it [F13] [F14] [F17] [F21] [F22]", async () => {
+  await setTools({
+    message: { crossContext: { allowWithinProvider: false, allowAcrossProviders: false } },
+  });
+  const cli = await connectAsCli(dev);
+  after(() => cli.close());
+  const target = { kind: "user" as const, id: "ann" };
+  const address = { channel: "loopback", accountId: "default", target };
+  const before = await call(cli, sendChannelMessage, { to: address, text: "before" });
+  // The loopback channel does not store what people say, so the message that is answered has the id of one that it has.
+  const [messageId = ""] = before.messageIds;
+  const said = { channel: "loopback" as const, accountId: "default", target, messageId };
+  await call(cli, submitChannelMessage, { ...said, sender: { id: "ann" }, text: messageId });
+  const read = () => call(cli, readChannelMessages, { address });
+  const { messages } = await until(read, (chat) => chat.messages.length >= 3);
+  const [first, second, answer] = messages;
+  assert.deepEqual([first?.reactions, first?.isPinned], [["👍"], true]);
+  assert.equal(second?.text, "here");
+  assert.match(
+    answer?.text ?? "",
+    /action=send target="user:lee" while bound to "user:ann".*action=delete target="user:lee"/s,
+  );
 });
 
 /** The loopback channel's messages to a person, once there are any. */

@@ -695,6 +695,8 @@ export type ReadMessage = {
   replyToMessageId?: string;
   threadId?: string;
   attachments: { name?: string; mimeType?: string }[];
+  reactions?: string[];
+  isPinned?: boolean;
 };
 
 export type RecordedAnswer = {
@@ -804,6 +806,12 @@ export type RunAuthority = {
   toolLayers: string[][];
 };
 
+export type RunChat = {
+  address: Address;
+  messageId?: ProviderId;
+  sender?: { id: ProviderId; name?: string };
+};
+
 export type RunChild = {
   runId: RunId;
   callId: string;
@@ -814,6 +822,7 @@ export type RunChild = {
 export type RunContext = {
   channel?: string;
   group?: string;
+  chat?: RunChat;
   owner?: boolean;
   session?: string;
   model?: ModelName;
@@ -902,6 +911,7 @@ export type RunLimits = {
 export type RunOrigin = {
   channel?: string;
   group?: string;
+  chat?: RunChat;
   owner?: boolean;
   session?: string;
   model?: ModelName;
@@ -953,7 +963,7 @@ export type RunWait = {
   stop?: StopInForce;
 };
 
-export type SaidOrigin = { channel?: string; group?: string; owner?: boolean };
+export type SaidOrigin = { channel?: string; group?: string; chat?: RunChat; owner?: boolean };
 
 export type Sampling = {
   temperature?: number;

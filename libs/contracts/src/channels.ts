@@ -239,6 +239,9 @@ export const ReadMessage = z.object({
   replyToMessageId: z.string().optional(),
   threadId: z.string().optional(),
   attachments: z.array(z.object({ name: z.string().optional(), mimeType: z.string().optional() })),
+  /** Reactions of the account, where the channel keeps its messages here; missing elsewhere. */
+  reactions: z.array(z.string()).optional(),
+  isPinned: z.boolean().optional(),
 });
 
 export const readChannelMessages = rpc({

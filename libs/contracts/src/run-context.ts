@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Address, ProviderId } from "./channel-address.ts";
 import { CallerName, ModelName, RunId } from "./ids.ts";
 
 const OriginName = z
@@ -11,12 +12,24 @@ const OriginName = z
 /** A run below this depth gets no token. */
 export const MAX_RUN_DEPTH = 16;
 
+/** The chat that a run answers: tools that send messages act in it when a call names no other one. */
+export const RunChat = z.strictObject({
+  address: Address,
+  /** The message that the run answers. */
+  messageId: ProviderId.optional(),
+  /** The name is the sender's own text. */
+  sender: z.strictObject({ id: ProviderId, name: z.string().max(128).optional() }).optional(),
+});
+export type RunChat = z.infer<typeof RunChat>;
+
 /** The origin of a run, as the service that starts it reports it: never from a model or a payload. */
 export const RunOrigin = z.strictObject({
   /** The channel of the conversation: `slack`, or with its account or room `slack:eng-general`. */
   channel: OriginName.optional(),
   /** The group conversation in the channel. */
   group: OriginName.optional(),
+  /** The chat itself, by the provider's own ids. */
+  chat: RunChat.optional(),
   /** True when the sender owns this installation; absent when that is not established. */
   owner: z.boolean().optional(),
   /** The conversation that the run belongs to: everything stored for a session is stored for this one. A sub-agent's is its parent's. */
@@ -31,7 +44,12 @@ export const RunOrigin = z.strictObject({
 export type RunOrigin = z.infer<typeof RunOrigin>;
 
 /** The origin that the service behind a message can claim; trusted only from the users that the policy names (`origins`). */
-export const SaidOrigin = RunOrigin.pick({ channel: true, group: true, owner: true });
+export const SaidOrigin = RunOrigin.pick({
+  channel: true,
+  group: true,
+  chat: true,
+  owner: true,
+});
 export type SaidOrigin = z.infer<typeof SaidOrigin>;
 
 /** The facts about a run in a run token and a decision, beside its agent. */

@@ -113,6 +113,19 @@ export const BuiltinInfo = z.object({
 });
 export type BuiltinInfo = z.infer<typeof BuiltinInfo>;
 
+/** Marks a parameter that the client of a coding agent sets, such as the chat that the agent works in. */
+export const SET_BY_CLIENT = "setByClient";
+
+/** Returns the input schema without the parameters that a client sets: a model is not shown them. */
+export function schemaForModels(inputSchema: BuiltinInfo["inputSchema"]): BuiltinInfo["inputSchema"] {
+  const { properties } = inputSchema;
+  if (typeof properties !== "object" || properties === null) return inputSchema;
+  const shown = Object.entries(properties).filter(
+    ([, part]) => typeof part !== "object" || part === null || !(SET_BY_CLIENT in part),
+  );
+  return { ...inputSchema, properties: Object.fromEntries(shown) };
+}
+
 const InvalidToken = { data: z.object({ reason: z.string() }) };
 const PolicyUnavailable = { data: z.object({ cause: z.string() }), retryable: true };
 

@@ -1,3 +1,4 @@
+import type { RunChat } from "@switchyard/contracts/run-context";
 import type { BuiltinName } from "@switchyard/contracts/toolbox";
 import type { z } from "zod";
 import type { Workspace } from "./workspace/workspace.ts";
@@ -18,6 +19,8 @@ export interface ToolContext {
   readonly session: string | null;
   /** The run that calls; null for a person or program. */
   readonly runId: string | null;
+  /** The chat that the calling run answers; null for any other call. */
+  readonly chat: RunChat | null;
   /** The token with which the gateway called for the caller; undefined for a call of a run or a NATS user. */
   readonly userToken: string | undefined;
   readonly correlationId: string;

@@ -30,6 +30,7 @@ export async function testWorkspace(
     caller: "cli",
     runId: null,
     session: null,
+    chat: null,
     userToken: undefined,
     correlationId: "test",
     callId: undefined,

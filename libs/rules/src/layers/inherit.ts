@@ -57,7 +57,7 @@ export async function inherit(
     const message = `the run that starts this one was started by ${parent.requester}, not by ${requester}`;
     return { kind: "refused", reason: "requester", message };
   }
-  const { channel, group, owner, session, depth = 0, root = parent.run } = parent.context ?? {};
+  const { channel, group, chat, owner, session, depth = 0, root = parent.run } = parent.context ?? {};
   const { replayed = origin.replayed, dictatedBy = origin.dictatedBy } = parent.context ?? {};
   if (depth >= MAX_RUN_DEPTH) {
     const message = `runs stand at most ${MAX_RUN_DEPTH} deep`;
@@ -67,6 +67,7 @@ export async function inherit(
   const context: RunContext = {
     ...(channel !== undefined && { channel }),
     ...(group !== undefined && { group }),
+    ...(chat !== undefined && { chat }),
     ...(owner !== undefined && { owner }),
     ...(session !== undefined && { session }),
     ...(origin.model !== undefined && { model: origin.model }),

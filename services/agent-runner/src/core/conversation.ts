@@ -4,6 +4,7 @@ import { userContent } from "./file-content.ts";
 import { observationBytes, observationOf } from "./observation.ts";
 import { asWritten } from "./call-tool.ts";
 import { withCacheMarks } from "./cache-marks.ts";
+import { chatNote } from "./chat-note.ts";
 import { summaryMessage } from "./summary-message.ts";
 import type { SaidBefore } from "./started-entry.ts";
 import { REMINDER } from "./final-answer.ts";
@@ -31,14 +32,11 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
   const { compaction } = state;
   const summary: ModelMessage[] =
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
-  const { prompt, recalled, input } = state.started;
-  const task = sayable(prompt);
-  const text =
-    recalled === undefined
-      ? task
-      : `${recalled}
-
-${task}`;
+  const { prompt, recalled, input, origin } = state.started;
+  const chat = origin?.chat === undefined ? undefined : chatNote(origin.chat);
+  const text = [recalled, chat, sayable(prompt)]
+    .filter((part) => part !== undefined)
+    .join("\n\n");
   const first: ModelMessage = { role: "user", content: userContent(text, filesOf(input)) };
   const before = saidBefore(state).map(messageBefore);
   const since = messagesFrom(state, compaction?.upTo ?? 0, { reader });

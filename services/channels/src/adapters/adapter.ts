@@ -242,10 +242,7 @@ export interface Mailbox {
   ): Promise<boolean>;
 }
 
-export type StoredMessage = ReadMessage & {
-  readonly reactions?: readonly string[];
-  readonly isPinned?: boolean;
-};
+export type StoredMessage = ReadMessage;
 
 export type ChannelErrorCode =
   | "invalid_target"

@@ -15,6 +15,7 @@ import {
   noteInSession,
   sessionOutcome,
 } from "@switchyard/contracts/session-delivery";
+import type { SaidOrigin } from "@switchyard/contracts/run-context";
 import { until } from "@switchyard/local-servers/until";
 import type { z } from "zod";
 import { channelsWorld, type ChannelsProcess } from "../../test-fixtures/channels-world.ts";
@@ -35,7 +36,10 @@ const world = await channelsWorld({
 });
 
 /** Fake runners: the delivered messages, by the run that answers, and its end. */
-const said = new Map<string, { message: string; session: string; owner: boolean | undefined }>();
+const said = new Map<
+  string,
+  { message: string; session: string; owner: boolean | undefined; origin: SaidOrigin }
+>();
 const ends = new Map<string, { output: string } | { code: string }>();
 const runner = serve(await world.bus("runner"), {
   name: "agent-runner",
@@ -46,7 +50,7 @@ const runner = serve(await world.bus("runner"), {
 const SESSION = `ses-${"0".repeat(26)}-1`;
 runner.handle(deliverToSession, ({ owner, runId, message, session, origin }) => {
   const id = fullRunId(owner, runId);
-  if (!said.has(id)) said.set(id, { message, session, owner: origin?.owner });
+  if (!said.has(id)) said.set(id, { message, session, owner: origin?.owner, origin: origin ?? {} });
   if (!message.includes("wait") && !ends.has(id))
     ends.set(id, message.includes("fail") ? { code: "model_error" } : { output: `re: ${message}` });
   return { sessionId: SESSION, sessionKey: session, runId: id, placed: "started" as const };
@@ -100,6 +104,11 @@ test("a message becomes a run of the account's caller, and the answer goes to it
   assert.match(runId ?? "", /^cli~chat-[0-9a-f]{32}$/);
   assert.equal(run?.session, "agent:demo:loopback:main:direct:boss");
   assert.equal(run.owner, true);
+  assert.deepEqual(run.origin, {
+    channel: "loopback",
+    chat: { address: addressOf("boss"), messageId: "m1", sender: { id: "boss" } },
+    owner: true,
+  });
   await submit({ ...from("guest"), text: "am I?" });
   await answersAt("guest", 1);
   assert.equal([...said.values()].at(-1)?.owner, false);

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
+import { ProviderId } from "@switchyard/contracts/channel-address";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { fileLine, groupMessage } from "@switchyard/contracts/group-message";
-import type { SaidOrigin } from "@switchyard/contracts/run-context";
+import { cleanName, fileLine, groupMessage } from "@switchyard/contracts/group-message";
+import type { RunChat, SaidOrigin } from "@switchyard/contracts/run-context";
 import type { InboundRecord } from "./inbound-store.ts";
 
 const MAX_MESSAGE = 32_768;
@@ -19,10 +20,26 @@ export function messageFor({ address, sender, text, attachments }: InboundRecord
 }
 
 /** Returns the origin of the message for the policy. */
-export function originFor({ address, sender }: InboundRecord): SaidOrigin {
+export function originFor({ address, messageId, sender }: InboundRecord): SaidOrigin {
   const { channel, target } = address;
   const group = target.kind === "user" ? {} : { group: placeOf(target.id) };
-  return { channel, ...group, owner: sender.isOwner };
+  return { channel, ...group, chat: chatOf({ address, messageId, sender }), owner: sender.isOwner };
+}
+
+/** An id that no request can contain, such as one that is too long, is left out. */
+function chatOf({
+  address,
+  messageId,
+  sender,
+}: Pick<InboundRecord, "address" | "messageId" | "sender">): RunChat {
+  const name = cleanName(sender.name ?? sender.username ?? "");
+  return {
+    address,
+    ...(ProviderId.safeParse(messageId).success && { messageId }),
+    ...(ProviderId.safeParse(sender.id).success && {
+      sender: { id: sender.id, ...(name !== "" && { name }) },
+    }),
+  };
 }
 
 /** Returns an id in a form that the policy can name; any other id as a digest, which no plain id equals. */

@@ -190,6 +190,14 @@ test("reacts, pins, deletes and resolves [F17][F18][F21]", async () => {
   const acted = await call(world.cli, reactToMessage, { message, emoji: "👍" });
   assert.deepEqual([acted.kind, acted.action], ["action", "react"]);
   await call(world.cli, pinMessage, { message });
+  const marksOf = async () => {
+    const { messages } = await call(world.cli, readChannelMessages, { address });
+    return messages.map(({ reactions, isPinned }) => ({ reactions, isPinned }));
+  };
+  assert.deepEqual(await marksOf(), [{ reactions: ["👍"], isPinned: true }]);
+  await call(world.cli, reactToMessage, { message, emoji: "👍", remove: true });
+  await call(world.cli, pinMessage, { message, unpin: true });
+  assert.deepEqual(await marksOf(), [{ reactions: [], isPinned: false }]);
   await call(world.cli, deleteChannelMessage, { message });
   const again = await refused(call(world.cli, deleteChannelMessage, { message }));
   assert.equal(again.code, "not_found");

@@ -8,7 +8,7 @@ import { listServers } from "@switchyard/contracts/mcp-servers";
 import { startRun } from "@switchyard/contracts/runs";
 import { readSkillFile } from "@switchyard/contracts/skill-store";
 import { listSkills, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
-import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import { callBuiltin, listBuiltins, schemaForModels } from "@switchyard/contracts/toolbox";
 import {
   ResourceNotFoundError,
   type GetPromptResult,
@@ -142,7 +142,12 @@ export const wholeCatalogue: Catalogue = {
     const items = [
       ...mcp.tools.map((tool) => withAddressedUi(clientTool(tool, tool.name), tool.server)),
       ...builtins.tools.map(
-        ({ name, description, inputSchema }) => ({ name, description, inputSchema }), // It is the JSON Schema of an object.
+        // It is the JSON Schema of an object.
+        ({ name, description, inputSchema }) => ({
+          name,
+          description,
+          inputSchema: schemaForModels(inputSchema),
+        }),
       ),
       ...agents.map(agentTool),
       ...runTools.filter(({ contract }) => requester.may(contract)).map(({ tool }) => tool),

@@ -5,6 +5,7 @@ import {
   BuiltinInfo,
   type BuiltinName,
   listBuiltins,
+  schemaForModels,
 } from "@switchyard/contracts/toolbox";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { toJSONSchema } from "zod";
@@ -22,10 +23,10 @@ export async function listTools(
   );
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, requester);
-  return replyWith(
-    deps.tools,
-    tools.filter(({ name }) => allowed.has(name)),
-  );
+  return replyWith(deps.tools, {
+    allowed: tools.filter(({ name }) => allowed.has(name)),
+    isRun,
+  });
 }
 
 type ListReply = PreparedReply<typeof listBuiltins>;
@@ -33,21 +34,27 @@ type ListReply = PreparedReply<typeof listBuiltins>;
 /** Caches replies: every run requests the list, and there is only one reply for each set of tools that some principal may use. */
 const replies = new WeakMap<ReadonlyMap<BuiltinName, Tool>, Map<string, ListReply>>();
 
-function replyWith(all: ReadonlyMap<BuiltinName, Tool>, allowed: readonly Tool[]): ListReply {
+function replyWith(
+  all: ReadonlyMap<BuiltinName, Tool>,
+  { allowed, isRun }: { readonly allowed: readonly Tool[]; readonly isRun: boolean },
+): ListReply {
   const known = replies.get(all) ?? new Map<string, ListReply>();
   replies.set(all, known);
-  const names = allowed.map(({ name }) => name).join();
-  const reply = known.get(names) ?? prepareReply(listBuiltins, { tools: allowed.map(infoOf) });
+  const names = `${isRun ? "run" : "user"} ${allowed.map(({ name }) => name).join()}`;
+  const reply =
+    known.get(names) ??
+    prepareReply(listBuiltins, { tools: allowed.map((tool) => infoOf(tool, isRun)) });
   known.set(names, reply);
   return reply;
 }
 
-function infoOf({ name, description, input }: Tool): BuiltinInfo {
+function infoOf({ name, description, input }: Tool, isRun: boolean): BuiltinInfo {
   // The schema for callers, who may leave out arguments with a default.
   const { $schema: _, properties = {}, ...schema } = toJSONSchema(input, { io: "input" });
   const shown = Object.entries(properties).filter(([, part]) => !isRefused(part));
   const inputSchema = { ...schema, properties: Object.fromEntries(shown) };
-  return BuiltinInfo.parse({ name, description, inputSchema, tier: BUILTIN_TIERS[name] });
+  const info = BuiltinInfo.parse({ name, description, inputSchema, tier: BUILTIN_TIERS[name] });
+  return isRun ? { ...info, inputSchema: schemaForModels(info.inputSchema) } : info;
 }
 
 /** True for arguments that a tool declares only to explain why it rejects them. */

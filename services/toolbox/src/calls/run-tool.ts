@@ -58,14 +58,15 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const workspace = await workspaces.of(principal);
     const caller = principal.user;
     const memory = memoryOf(principal);
-    const session = principal.context?.session ?? null;
+    const { session = null, chat = null } = principal.context ?? {};
     const { userToken, correlationId } = run.call.requester;
     const { callId } = run.call;
-    const who = { caller, callId, runId: principal.runId, session, userToken, correlationId };
+    const { runId } = principal;
+    const who = { caller, callId, runId, chat, session, userToken, correlationId };
     const otherwise = {
       denialOf: async (name: BuiltinName, asked: Record<string, unknown>) =>
         denialOf(deps, { ref: builtinToolRef(name), args: asked }, run.call.requester),
-      workspaceOfNewRun: (runId: string) => workspaces.ofNewRun({ user: caller, runId }),
+      workspaceOfNewRun: (newRun: string) => workspaces.ofNewRun({ user: caller, runId: newRun }),
     };
     const limits = { timeLeftMs, signal };
     result = await tool.run(args, { workspace, ...who, memory, ...otherwise, ...limits });

@@ -7,13 +7,13 @@ import {
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import type { AsCaller } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
-import { addressOf, channelError, Target } from "./message-delivery.ts";
-import { MessageId, shape } from "./message-shape.ts";
+import { channelError, deliveryOf, Target } from "./message-delivery.ts";
+import { MessageId, reachOf, shape, type MessageParts } from "./message-shape.ts";
 
 /** The tools for a message that is there, and for reading a chat [F17, F18, F21, F22]. */
-export function createActionTools(asCaller: AsCaller): readonly Tool[] {
+export function createActionTools(parts: MessageParts): readonly Tool[] {
+  const { asCaller } = parts;
   const message_react = defineTool({
     name: "message_react",
     description: "Adds a reaction to a message of the chat that you work in, or takes it away.",
@@ -22,15 +22,18 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
       messageId: MessageId.optional().describe("Left out: the message that you answer"),
       remove: z.boolean().default(false),
       target: Target.optional(),
-      originMessageId: MessageId.optional().describe("The message that you answer"),
       ...shape,
     }),
-    async run({ emoji, remove, target, ...rest }, context) {
+    async run({ emoji, remove, target, messageId: named, ...delivery }, context) {
       if (emoji === "") throw new ToolError("react needs an emoji, also to remove it.");
-      const { originMessageId, messageId = originMessageId, ...delivery } = rest;
+      const messageId = named ?? deliveryOf(context, delivery).originMessageId;
       if (messageId === undefined)
         throw new ToolError("react needs a messageId: there is no message that you answer.");
-      const address = await addressOf(asCaller, context, { delivery, target, action: "react" });
+      const { to: address } = await reachOf(parts, context, {
+        named: delivery,
+        target,
+        action: "react",
+      });
       const message = { address, messageId };
       const payload = await asCaller(context, reactToMessage, { message, emoji, remove }).catch(
         channelError("react"),
@@ -43,7 +46,11 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
     description: "Deletes a message of the chat that you work in.",
     input: z.strictObject({ messageId: MessageId, target: Target.optional(), ...shape }),
     async run({ messageId, target, ...delivery }, context) {
-      const address = await addressOf(asCaller, context, { delivery, target, action: "delete" });
+      const { to: address } = await reachOf(parts, context, {
+        named: delivery,
+        target,
+        action: "delete",
+      });
       const message = { address, messageId };
       const payload = await asCaller(context, deleteChannelMessage, { message }).catch(
         channelError("delete"),
@@ -61,7 +68,11 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
       ...shape,
     }),
     async run({ messageId, unpin, target, ...delivery }, context) {
-      const address = await addressOf(asCaller, context, { delivery, target, action: "pin" });
+      const { to: address } = await reachOf(parts, context, {
+        named: delivery,
+        target,
+        action: "pin",
+      });
       const message = { address, messageId };
       const payload = await asCaller(context, pinMessage, { message, unpin }).catch(
         channelError("pin"),
@@ -78,7 +89,11 @@ export function createActionTools(asCaller: AsCaller): readonly Tool[] {
       ...shape,
     }),
     async run({ channelId: target, limit, ...delivery }, context) {
-      const address = await addressOf(asCaller, context, { delivery, target, action: "read" });
+      const { to: address } = await reachOf(parts, context, {
+        named: delivery,
+        target,
+        action: "read",
+      });
       const payload = await asCaller(context, readChannelMessages, { address, limit }).catch(
         channelError("read"),
       );

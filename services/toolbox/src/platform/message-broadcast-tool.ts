@@ -3,10 +3,10 @@ import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { jsonResult } from "./json-result.ts";
-import { addressOf, channelError, channelsOf, Target } from "./message-delivery.ts";
+import { channelError, channelsOf, Target } from "./message-delivery.ts";
 import {
   aboutCaller,
-  markOf,
+  reachOf,
   shape,
   targetText,
   Text,
@@ -32,10 +32,8 @@ export function createBroadcastTool(parts: MessageParts): Tool {
       if (delivery.channel === undefined && (await channelsOf(asCaller, context)).length === 0)
         throw new ToolError("Broadcast requires at least one configured channel.");
       const action = "broadcast";
-      const addressed = async (target: string) => {
-        const to = await addressOf(asCaller, context, { delivery, target, action });
-        return { to, mark: await markOf(parts, { action, delivery, to }) };
-      };
+      const addressed = (target: string) =>
+        reachOf(parts, context, { named: delivery, target, action });
       const found = await Promise.all(
         targets.map((target) =>
           addressed(target).catch((error: unknown) => {

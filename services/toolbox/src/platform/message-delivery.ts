@@ -5,16 +5,22 @@ import { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
+import { setByClient } from "./set-by-client.ts";
 
 const Id = z.string().min(1).max(256);
 
-/** The address of a message: fields that begin with `origin` are set by the client, for the chat that it works in, and never by a model. */
+/**
+ * The address of a message. The client of a coding agent sets the fields that begin with `origin`, for the chat that the agent works in; a
+ * model never does. The toolbox takes those of a run from its token.
+ */
 export const deliveryShape = {
   channel: z.string().max(24).optional().describe("Left out: the channel of this chat"),
   accountId: z.string().max(32).optional(),
-  originChannel: z.string().max(24).optional().describe("The channel that you work in"),
-  originTo: Id.optional().describe("The chat that you work in"),
-  originThreadId: Id.optional().describe("The thread that you work in"),
+  originChannel: setByClient(z.string().max(24).optional(), "The channel that you work in"),
+  originAccountId: setByClient(z.string().max(32).optional(), "The account that you work with"),
+  originTo: setByClient(Id.optional(), "The chat that you work in"),
+  originThreadId: setByClient(Id.optional(), "The thread that you work in"),
+  originMessageId: setByClient(Id.optional(), "The message that you answer"),
 };
 export const Target = z
   .string()
@@ -26,8 +32,31 @@ export interface DeliveryContext {
   readonly channel?: string | undefined;
   readonly accountId?: string | undefined;
   readonly originChannel?: string | undefined;
+  readonly originAccountId?: string | undefined;
   readonly originTo?: string | undefined;
   readonly originThreadId?: string | undefined;
+  readonly originMessageId?: string | undefined;
+}
+
+/** Returns the chat that the caller works in: that of the run's token, or the one that the client of a coding agent names. */
+export function deliveryOf(
+  { runId, chat }: Pick<ToolContext, "runId" | "chat">,
+  named: DeliveryContext,
+): DeliveryContext {
+  if (runId === null) return named;
+  const { channel = chat?.address.channel, accountId } = named;
+  if (chat === null) return { channel, accountId };
+  const { address, messageId } = chat;
+  const { target, threadId } = address;
+  return {
+    channel,
+    accountId: accountId ?? (channel === address.channel ? address.accountId : undefined),
+    originChannel: address.channel,
+    originAccountId: address.accountId,
+    originTo: `${target.kind}:${target.id}`,
+    originThreadId: threadId,
+    originMessageId: messageId,
+  };
 }
 
 /** Returns the address of a target, or of the chat that the caller works in. Throws a ToolError that names a missing part. */
@@ -72,9 +101,11 @@ export function crossing(
   delivery: DeliveryContext,
   address: AddressInput,
 ): "none" | "chat" | "channel" {
-  const { originChannel, originTo } = delivery;
+  const { originChannel, originAccountId, originTo } = delivery;
   if (originChannel === undefined || originTo === undefined) return "none";
   if (address.channel !== originChannel) return "channel";
+  const { accountId = originAccountId } = address;
+  if (originAccountId !== undefined && accountId !== originAccountId) return "chat";
   const { kind, id } = address.target;
   return originTo === `${kind}:${id}` || originTo === id ? "none" : "chat";
 }

@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
-import { crossing, deliveryShape, type DeliveryContext } from "./message-delivery.ts";
+import { addressOf, crossing, deliveryOf, deliveryShape } from "./message-delivery.ts";
+import type { DeliveryContext } from "./message-delivery.ts";
 import { CallerSession } from "./session-tools.ts";
 import type { CurrentSettings } from "@switchyard/service/settings-file";
 import type { ToolSettings } from "./tool-settings.ts";
@@ -23,8 +24,27 @@ export function targetText({ target }: Pick<AddressInput, "target">): string {
   return `${target.kind}:${target.id}`;
 }
 
+/**
+ * Returns the address that a call is about, and the prefix of a text for it. Throws a ToolError when the address is incomplete, and when
+ * the caller works in another chat and may not reach this one.
+ */
+export async function reachOf(
+  parts: MessageParts,
+  context: ToolContext,
+  asked: {
+    readonly named: DeliveryContext;
+    readonly target?: string | undefined;
+    readonly action: string;
+  },
+): Promise<{ readonly to: AddressInput; readonly mark: string }> {
+  const { named, target, action } = asked;
+  const delivery = deliveryOf(context, named);
+  const to = await addressOf(parts.asCaller, context, { delivery, target, action });
+  return { to, mark: await markOf(parts, { action, delivery, to }) };
+}
+
 /** Returns the prefix of a text for another chat; throws a ToolError when messages to it are not allowed. */
-export async function markOf(
+async function markOf(
   { settings }: Pick<MessageParts, "settings">,
   {
     action,
@@ -50,10 +70,10 @@ export async function markOf(
 
 /** A call that is made again under its id is sent once. */
 export function aboutCaller(
-  { callId, runId, session }: ToolContext,
+  { callId, runId }: ToolContext,
   callerSession: string | undefined,
 ) {
-  const sessionKey = session === null ? callerSession : undefined;
+  const sessionKey = runId === null ? callerSession : undefined;
   return {
     ...(callId !== undefined && { idempotencyKey: callId }),
     ...(runId !== null && { runId }),

@@ -6,11 +6,11 @@ import { ToolError } from "../tool-error.ts";
 import { jsonResult } from "./json-result.ts";
 import { createActionTools } from "./message-action-tools.ts";
 import { createBroadcastTool } from "./message-broadcast-tool.ts";
-import { addressOf, channelError, Target, type DeliveryContext } from "./message-delivery.ts";
+import { channelError, Target, type DeliveryContext } from "./message-delivery.ts";
 import {
   aboutCaller,
-  markOf,
   MessageId,
+  reachOf,
   shape,
   targetText,
   Text,
@@ -38,7 +38,7 @@ export function createMessageTools(parts: MessageParts): readonly Tool[] {
     ...sendTools(parts),
     ...richTools(parts),
     createBroadcastTool(parts),
-    ...createActionTools(parts.asCaller),
+    ...createActionTools(parts),
   ];
 }
 
@@ -190,9 +190,9 @@ async function sendNow(parts: MessageParts, context: ToolContext, sending: Sendi
   const said = messageText(sending.text);
   if (said === "" && media === undefined) throw new ToolError("send requires text or media");
   const { target } = sending;
-  const found = await addressOf(asCaller, context, { delivery: rest, target, action });
+  const { to: found, mark } = await reachOf(parts, context, { named: rest, target, action });
   const to: AddressInput = threadId === undefined ? found : { ...found, threadId };
-  const text = `${await markOf(parts, { action, delivery: rest, to })}${said}`;
+  const text = `${mark}${said}`;
   const reply = await asCaller(context, sendChannelMessage, {
     to,
     text,

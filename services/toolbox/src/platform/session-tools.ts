@@ -23,14 +23,15 @@ import {
   type AccessParts,
 } from "./session-access.ts";
 import { rowOf } from "./session-names.ts";
+import { setByClient } from "./set-by-client.ts";
 
 export const SessionText = z.string().max(160);
-/** Set by the client that acts for a session, never by a model: the stdio server hides it. A run's own session comes from its token. */
-export const CallerSession = SessionText.optional().describe("The session that you speak in");
+/** Set by the client that acts for a session, never by a model. A run's own session comes from its token. */
+export const CallerSession = setByClient(SessionText.optional(), "The session that you speak in");
 /** The same parameters for a client whose program runs in a sandbox. */
 export const callerShape = {
   callerSession: CallerSession,
-  callerSandboxed: z.boolean().optional().describe("Whether you are kept in a sandbox"),
+  callerSandboxed: setByClient(z.boolean().optional(), "Whether you are kept in a sandbox"),
 };
 /** The session shown for a caller without one of its own. */
 export const NO_SESSION = "main";
