@@ -40,6 +40,8 @@ export const RunOrigin = z.strictObject({
   replayed: z.literal(true).optional(),
   /** The author of the model's answers: the sender of a recording, or of the agent whose plan is played. */
   dictatedBy: CallerName.optional(),
+  /** The number of runs above it; absent for a run that no other run started. */
+  depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
 });
 export type RunOrigin = z.infer<typeof RunOrigin>;
 
@@ -62,8 +64,6 @@ export const RunContext = RunOrigin.extend({
   root: RunId.optional(),
   /** True when the run has the memory that its agent shares, because its file requests it and the policy allows it. */
   sharesMemory: z.literal(true).optional(),
-  /** The number of its ancestors; absent for a run that no other run started. */
-  depth: z.int().min(1).max(MAX_RUN_DEPTH).optional(),
 });
 export type RunContext = z.infer<typeof RunContext>;
 

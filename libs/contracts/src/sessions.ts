@@ -7,6 +7,7 @@ import { AgentName, CallerName, ModelName, RunId, SkillName, Timestamp } from ".
 import { IfVersion, versionChanged } from "./if-version.ts";
 import { SteerMessage } from "./run-commands.ts";
 import { RunFollowUp } from "./run-follow-up.ts";
+import { RunSender } from "./run-sender.ts";
 import { RunFailure, RunLimits } from "./runs.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionKind, SessionRef } from "./session-key.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
@@ -196,6 +197,8 @@ export const sendToSession = rpc({
       runId: RunId.optional(),
       /** Accepted from the toolbox alone; with it the run is one of its own, too. */
       followUp: RunFollowUp.optional(),
+      /** The run that sends the message. Accepted from the toolbox alone; with it the run is one of its own, too. */
+      sender: RunSender.optional(),
     })
     .refine(({ session, label }) => session === undefined || label === undefined, {
       error: "Provide either session or label (not both).",

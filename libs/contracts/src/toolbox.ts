@@ -152,7 +152,9 @@ const AROUND_MS = 5_000;
 
 /** Returns the time a caller waits for a built-in tool, in milliseconds: for a command the time that it requests. */
 export function builtinTimeoutMs(tool: string, args: Readonly<Record<string, unknown>>): number {
-  if (builtinNamed(tool) === "sessions_send") return sendTimeoutMs(args["timeoutSeconds"]);
+  if (builtinNamed(tool) === "sessions_send") {
+    return sendTimeoutMs(args["timeoutSeconds"] ?? args["timeout"]);
+  }
   if (builtinNamed(tool) !== "execute_command") return callBuiltin.timeoutMs;
   const { timeout } = args;
   const wanted = typeof timeout === "number" && timeout > 0 ? timeout : DEFAULT_COMMAND_MS;

@@ -1,4 +1,5 @@
 import type { RunChat } from "@switchyard/contracts/run-context";
+import type { RunSender } from "@switchyard/contracts/run-sender";
 import type { BuiltinName } from "@switchyard/contracts/toolbox";
 import type { z } from "zod";
 import type { Workspace } from "./workspace/workspace.ts";
@@ -21,6 +22,8 @@ export interface ToolContext {
   readonly runId: string | null;
   /** The chat that the calling run answers; null for any other call. */
   readonly chat: RunChat | null;
+  /** The rights of the calling run, for runs that it begins in other sessions; null for any other call. */
+  readonly sender: RunSender | null;
   /** The token with which the gateway called for the caller; undefined for a call of a run or a NATS user. */
   readonly userToken: string | undefined;
   readonly correlationId: string;
@@ -53,10 +56,10 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
   /** The reason why it cannot be used here, for callers that call it all the same: it is not listed, and no approval of it is requested. */
   readonly unavailable?: string | undefined;
   /**
-   * True for tools that runs get from the runner, in a form that keeps the child within the rights of its parent; a text states
-   * another reason.
+   * Names that other systems give to parameters, with the tool's own names. The policy decides about the tool's own. With null, the
+   * members of the parameter are parameters themselves.
    */
-  readonly notForRuns?: boolean | string;
+  readonly aliases?: Readonly<Record<string, string | null>>;
   run(args: z.output<I>, context: ToolContext): Promise<ToolResult>;
 }
 

@@ -31,6 +31,7 @@ export async function testWorkspace(
     runId: null,
     session: null,
     chat: null,
+    sender: null,
     userToken: undefined,
     correlationId: "test",
     callId: undefined,

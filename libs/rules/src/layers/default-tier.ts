@@ -8,7 +8,7 @@ const SHELLS: ReadonlySet<string> = new Set(["exec", "process", "shell", "bash"]
 /** Platform tools that only read, and `agent`: each call that its child run makes is decided by itself. */
 const READS: ReadonlySet<string> = new Set(
   (
-    "agent subagents agents_list skill find_tools read " +
+    "agent child_runs subagents agents_list skill find_tools read " +
     "sessions_list sessions_history session_status message_read memory_search " +
     "cron_list cron_status cron_runs gateway_status gateway_config_get gateway_config_schema"
   ).split(" "),

@@ -23,7 +23,7 @@ const OWN_NAMES: Readonly<Record<string, string>> = {
 };
 /** Tools of the runner and of the platform; the built-in ones are in their contract. */
 const OTHER_OWN =
-  /^(skill|agent|subagents|ask_user|wait|find_tools|read_result|final_answer|(sessions|message|cron|gateway)_.+)$/;
+  /^(skill|agent|child_runs|subagents|ask_user|wait|find_tools|read_result|final_answer|(sessions|message|cron|gateway)_.+)$/;
 /** `mcp__github` in Claude Code's permission rules: all tools of the server. Policies refuse it, because there it may be a slip. */
 const WHOLE_SERVER = /^mcp__[a-z0-9][a-z0-9-]*$/;
 /** Tools without a server, for patterns with a star. */
@@ -32,7 +32,7 @@ const OWN_TOOLS = [
   ...PLATFORM_TOOLS,
   "skill",
   "agent",
-  "subagents",
+  "child_runs",
   "ask_user",
   "wait",
   "find_tools",

@@ -141,7 +141,7 @@ test("continues while a child runs that it does not wait for, and receives the c
   const free = { tool: "agent", with: { agent: "slow", task: "x", wait: false } };
   const steps = [
     { calls: [free] },
-    { calls: [{ tool: "subagents", with: { action: "list" }, as: "list" }] },
+    { calls: [{ tool: "child_runs", with: { action: "list" }, as: "list" }] },
     { calls: [{ tool: "wait", with: { seconds: 3_600 } }] },
   ];
   peers.agents.set("free", agent("free", { plan: { steps, answer: "{{/results/list/text}}" } }));

@@ -34,7 +34,7 @@ test("a run is offered it when some of its calls may pass", async () => {
   model.answer({ text: ["done"] });
   await lab.command("boss", { runId: "leading", input: "x" });
   await lab.eventsUntil("leading", "finished");
-  assert.deepEqual(shownIn(2), ["read_result", "ask_user", "wait", "agent", "subagents"]);
+  assert.deepEqual(shownIn(2), ["read_result", "ask_user", "wait", "agent", "child_runs"]);
 });
 
 /** The names of the tools that the n-th request to the model offered. */

@@ -5,7 +5,7 @@ import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** Lists, steers and ends the runs that a run has started. */
 export const subagentsTool: OfferedTool = {
-  name: "subagents",
+  name: "child_runs",
   description:
     "Lists the runs that you have started, gives one of them a message (steer) or ends it (kill).",
   inputSchema: {

@@ -22,7 +22,7 @@ peers.agents.set(
 test("lists, steers and kills the runs that it has started, and no others", async () => {
   const run = childRunIdOf("cli", "cli~keeper:1:0");
   const look = (as: string, more: Record<string, unknown>) => ({
-    calls: [{ tool: "subagents", with: more, as }],
+    calls: [{ tool: "child_runs", with: more, as }],
   });
   const steps = [
     { calls: [{ tool: "agent", with: { agent: "idle", task: "x", wait: false } }] },

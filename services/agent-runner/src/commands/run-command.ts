@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/ids";
 import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
+import type { RunSender } from "@switchyard/contracts/run-sender";
 import type { StartRun } from "@switchyard/contracts/runs";
 import { RUNNER, type RunNames } from "../journal/run-names.ts";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
@@ -18,6 +19,8 @@ export interface RunCommand {
   readonly broughtBy?: string | undefined;
   /** The message sent to another session when the run has ended. */
   readonly followUp?: RunFollowUp | undefined;
+  /** The run that sent its message from another session, whose rights limit those of this one. */
+  readonly sender?: RunSender | undefined;
   /** Set for a run that works for another one. */
   readonly parent?: {
     readonly runId: string;

@@ -1,5 +1,4 @@
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import type { SaidOrigin } from "@switchyard/contracts/run-context";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { originOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
 import { replay } from "../core/replay.ts";
@@ -23,7 +22,7 @@ export interface Grantee {
   readonly sharesMemory?: StartedEntry["sharesMemory"];
   readonly parent?: { readonly runId: string } | undefined;
   readonly session?: { readonly sessionId: string } | undefined;
-  readonly origin?: SaidOrigin | undefined;
+  readonly origin?: StartedEntry["origin"];
   readonly broughtBy?: StartedEntry["broughtBy"];
   /** The model of the run. */
   readonly model: string;

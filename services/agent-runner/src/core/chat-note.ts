@@ -20,5 +20,5 @@ export function chatNote({ address, messageId, sender }: RunChat): string {
       },
     }),
   };
-  return `[Chat of this message: ${JSON.stringify(facts)}. Message tools act in it when no target is named.]`;
+  return `[This run works for a chat: ${JSON.stringify(facts)}. Message tools act in it when no target is named.]`;
 }

@@ -11,8 +11,9 @@ import {
   Timestamp,
 } from "@switchyard/contracts/ids";
 import { Plan } from "@switchyard/contracts/plan";
-import { type RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
+import { RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
 import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
+import { RunSender } from "@switchyard/contracts/run-sender";
 import { Recording } from "@switchyard/contracts/recording";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/runs";
@@ -30,6 +31,12 @@ const SaidBefore = z.object({
   files: MessageFiles.optional(),
 });
 export type SaidBefore = z.infer<typeof SaidBefore>;
+
+/** The origin of a command, or of the run that sent its message from another session. */
+const StartedOrigin = SaidOrigin.extend(
+  RunOrigin.pick({ depth: true, replayed: true, dictatedBy: true }).shape,
+);
+export type StartedOrigin = z.infer<typeof StartedOrigin>;
 
 /** Everything that a run is pinned to, so that another runner continues with the same definition. */
 export const StartedEntry = z.object({
@@ -110,9 +117,11 @@ export const StartedEntry = z.object({
     })
     .optional(),
   /** The origin of its command, as the sender stated it. */
-  origin: SaidOrigin.optional(),
+  origin: StartedOrigin.optional(),
   /** The service that brought the command for its requester, and is believed about the origin. */
   broughtBy: CallerName.optional(),
+  /** The run that sent its message from another session; its layers and approval are in this entry's own. */
+  sender: RunSender.optional(),
   /** The follow-up of its end in another session, or in a chat; missing: none. */
   followUp: RunFollowUp.optional(),
   /** The conversation that the run belongs to. */

@@ -85,8 +85,9 @@ export function keptOf(received: Received): KeptCommand {
 
 /** The stored text of a command that runners die of; null when its parent is notified of the failure. */
 export function deadTextOf({ command, message, received }: Start): DeadText | null {
-  const { digest, parent, runId, requester: caller, agent } = command;
-  if (parent !== undefined) return null;
+  const { digest, parent, sender, runId, requester: caller, agent } = command;
+  // The stored text has no room for the rights of the run that sent the message.
+  if (parent !== undefined || sender !== undefined) return null;
   if (received.contract.name !== proceedSession.name) return { digest, command: keptOf(received) };
   // The message that gave it its turn is obsolete once its session has continued.
   const { subject, streamSequence, messageId } = message;

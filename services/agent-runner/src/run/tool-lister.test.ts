@@ -45,7 +45,7 @@ test("a tool of the runner that the policy denies is not offered, unless the pol
     filterOwn: () => Promise.reject(new ServiceError("no_responders", "away")),
   });
   const names = (await silent.lister.tools()).offered.map(({ name }) => name);
-  assert.deepEqual(names.slice(0, 4), ["ask_user", "wait", "agent", "subagents"]);
+  assert.deepEqual(names.slice(0, 4), ["ask_user", "wait", "agent", "child_runs"]);
 });
 
 test("servers whose tools are missing are noted when they change, and their reasons cut [CR12]", async () => {

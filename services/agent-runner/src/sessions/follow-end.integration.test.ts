@@ -4,6 +4,7 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { isError } from "@switchyard/contracts/errors";
 import { getRun, listRuns } from "@switchyard/contracts/runs";
 import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { listSessions, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
@@ -96,6 +97,33 @@ test("the result of a task is announced in the session that started it, and that
     sourceSession: "desk",
     sourceTool: "sessions_spawn",
   });
+});
+
+test("a run that another run begins in a session, and the run that its answer begins, keep the rights of the first [F1] [F9]", async () => {
+  const origin = { channel: "slack", group: "room", owner: false, depth: 1, dictatedBy: "cli" };
+  const sender = { tools: [["read_*", "!read_file"]], approval: "always" as const, origin };
+  const to = { session: "narrow-desk", agent: "told" };
+  const followUp = { kind: "announce", to, label: null, endsSession: false } as const;
+  const request = { session: "narrow", agent: "echo", message: "go", followUp, sender };
+  const { runId } = await call(toolbox, sendToSession, request);
+  await linesOf("narrow-desk", 2);
+  const { runs } = await call(toolbox, listRuns, {});
+  const announced = await until(async () => {
+    const found = runs.find(({ labels }) => labels["sourceRun"] === runId);
+    return found ?? null;
+  });
+  for (const id of [runId, announced.runId]) {
+    const { run } = await call(toolbox, getRun, { runId: id });
+    assert.deepEqual(run.authority?.toolLayers.at(-1), ["read_*", "!read_file"]);
+    assert.equal(run.authority.approval, "always");
+    const { session: _, model: __, ...context } = run.authority.context;
+    assert.deepEqual(context, origin);
+  }
+  const other = await connectBus({ servers: lab.nats.url, user: "cli" });
+  await assert.rejects(call(other, sendToSession, { ...request, followUp: undefined }), (error) =>
+    isError(error, sendToSession, "not_allowed"),
+  );
+  await other.close();
 });
 
 test("two sessions answer each other, and the chat of the first one receives the end [F8]", async () => {

@@ -4,7 +4,7 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { sendChannelMessage } from "@switchyard/contracts/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { RUNNER_USER } from "@switchyard/contracts/user-names";
+import { RUNNER_USER, TOOLBOX_USER } from "@switchyard/contracts/user-names";
 import { followUpOf, type FollowUp } from "../core/follow-up.ts";
 import type { RunState } from "../core/run-state.ts";
 import { isOutage } from "../peers/peers.ts";
@@ -70,7 +70,7 @@ async function sayNext(parts: SessionParts, state: RunState, say: Say): Promise<
 }
 
 function commandOf(state: RunState, say: Say, nowMs: number): SessionCommand {
-  const { requester, runId: from, session } = state.started;
+  const { requester, runId: from, session, sender } = state.started;
   const { agent, message, followUp } = say;
   const runId = fullRunId(requester, `follow-${idOf(state)}`);
   // The labels show a reader of the run its origin.
@@ -87,6 +87,8 @@ function commandOf(state: RunState, say: Say, nowMs: number): SessionCommand {
     payload: { ...content, runId },
     digest: canonicalDigest({ agent, requester, asked: content }),
     ...(followUp !== undefined && { followUp }),
+    // The answer of a run of limited rights must not direct a run with more.
+    ...(sender !== undefined && { sender, broughtBy: TOOLBOX_USER }),
     message: {
       subject: `yard.rpc.${RUNNER_USER}.sessions.send`,
       caller: requester,

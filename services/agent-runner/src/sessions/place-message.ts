@@ -139,10 +139,10 @@ async function endedRun(
 }
 
 /** True for a command that requests more than a message can give to a run under way; the rest would be silently dropped. */
-function asksMoreThanWords({ payload, followUp }: SessionCommand): boolean {
+function asksMoreThanWords({ payload, followUp, sender }: SessionCommand): boolean {
   const { input, skill, model, thinking, sampling, limits, replay, output } = payload;
   if (filesOf(input).length > 0) return true;
-  return [skill, model, thinking, sampling, limits, replay, output, followUp].some(
+  return [skill, model, thinking, sampling, limits, replay, output, followUp, sender].some(
     (request) => request !== undefined,
   );
 }

@@ -56,10 +56,9 @@ export function handleSessionMessages(service: Service, parts: SessionParts): vo
 
 async function send(parts: SessionParts, request: Request, context: Context): Promise<Sent> {
   const { caller, fail, tokens } = context;
-  if (request.followUp !== undefined && tokens.caller !== TOOLBOX_USER)
-    throw fail.not_allowed("only the toolbox may set what follows a run; leave followUp out", {
-      field: "followUp",
-    });
+  const field = (["followUp", "sender"] as const).find((name) => request[name] !== undefined);
+  if (field !== undefined && tokens.caller !== TOOLBOX_USER)
+    throw fail.not_allowed(`only the toolbox may set ${field}; leave it out`, { field });
   const ref = await refOf(parts, request, context);
   const found = await findSession(parts.store, { ref, caller, owner: request.owner });
   const agent = request.agent ?? found?.session.agent;
@@ -104,7 +103,7 @@ async function refOf(
 }
 
 function commandOf(
-  { message, files, model, thinking, skill, limits, onBusy, runId, followUp }: Request,
+  { message, files, model, thinking, skill, limits, onBusy, runId, followUp, sender }: Request,
   by: { readonly agent: string; readonly session: string; caller: string; nowMs: number },
 ): SessionCommand {
   const { agent, session, caller, nowMs } = by;
@@ -126,6 +125,7 @@ function commandOf(
     payload: { ...content, runId: id },
     digest: canonicalDigest({ agent, requester: caller, asked: content }),
     ...(followUp === undefined ? {} : { followUp }),
+    ...(sender === undefined ? {} : { sender, broughtBy: TOOLBOX_USER }),
     message: {
       subject: `yard.rpc.${caller}.sessions.send`,
       caller,

@@ -1,5 +1,6 @@
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
+import { RunSender } from "@switchyard/contracts/run-sender";
 import { startRun } from "@switchyard/contracts/runs";
 import { Session } from "@switchyard/contracts/sessions";
 import { z } from "zod";
@@ -66,6 +67,8 @@ export const SessionCommand = z.object({
   /** The service that delivered it for its requester; the origin that it states is trusted. */
   broughtBy: CallerName.optional(),
   followUp: RunFollowUp.optional(),
+  /** The run that sent the message, whose rights limit those of this one. */
+  sender: RunSender.optional(),
   /** The message that brought it; the sequence is 0 for a request. */
   message: z.object({
     subject: z.string(),

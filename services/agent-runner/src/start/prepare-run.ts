@@ -1,9 +1,12 @@
 import { inputText } from "@switchyard/contracts/input-text";
+import { stricterTier } from "@switchyard/contracts/approval-tier";
 import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { isError } from "@switchyard/contracts/errors";
 import { grantRun } from "@switchyard/contracts/policy-grants";
+import type { RunSender } from "@switchyard/contracts/run-sender";
+import { distinctLayers, MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { Log } from "@switchyard/service/log";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
@@ -33,7 +36,7 @@ import {
 import { recallForRun } from "./recall-for-run.ts";
 import { limitsOf, type RunDefaults } from "./run-limits.ts";
 import { requireFiles } from "./required-files.ts";
-import { rejectionOf } from "./start-rejection.ts";
+import { rejectionOf, TooManyLayers } from "./start-rejection.ts";
 
 export interface PrepareOptions extends RunDefaults {
   readonly peers: Peers;
@@ -93,7 +96,10 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     options.store.reserve(command),
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
-  const toolLayers = layersOf(agent, invoked, preloaded);
+  const { sender } = command;
+  const toolLayers = withinSender(layersOf(agent, invoked, preloaded), sender);
+  const duties = dutiesOf(agent, sender);
+  const origin = sender?.origin ?? command.payload.origin;
   const { model, played } = modelOf(command, { agent, provenance, models });
   const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
@@ -104,10 +110,10 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         requester: command.requester,
         // A copy of another run's steps contains the skills that those steps activated.
         toolLayers: narrowedLayers(toolLayers, command.fork?.narrowings ?? []),
-        ...dutiesOf(agent),
+        ...duties,
         parent: command.parent,
         session: command.session,
-        origin: command.payload.origin,
+        origin,
         broughtBy: command.broughtBy,
         model,
         ...played,
@@ -151,7 +157,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...cutOf(catalogue),
     ...offOf(command),
     ...(recalled.memory === null ? {} : { memory: recalled.memory }),
-    ...dutiesOf(agent),
+    ...duties,
     onUnknownOutcome: agent.onUnknownOutcome,
     ...windowOf(command, agent, models.factsOf(model).contextWindow),
     ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
@@ -187,7 +193,7 @@ function rulesFor(
  * a dictated run are marked like it, whatever model they use.
  */
 function modelOf(
-  { requester, payload, dictation = {} }: RunCommand,
+  { requester, payload, sender, dictation = {} }: RunCommand,
   {
     agent,
     provenance,
@@ -199,12 +205,18 @@ function modelOf(
   },
 ): { readonly model: string; readonly played: Pick<StartedEntry, "replay"> & Dictation } {
   const { replay, model = agent.model ?? models.defaultModel } = payload;
+  const { replayed, dictatedBy } = sender?.origin ?? {};
+  const marks = {
+    ...(replayed === undefined ? {} : { replayed }),
+    ...(dictatedBy === undefined ? {} : { dictatedBy }),
+    ...dictation,
+  };
   if (replay !== undefined)
     return { model: REPLAY_MODEL, played: { replay, dictatedBy: requester } };
   // An agent or skill in a directory of the installation has no user as its author.
   const isSent = provenance !== undefined && provenance.source !== "root";
   const isPlan = isSent && model.startsWith("scripted/");
-  return { model, played: { ...dictation, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
+  return { model, played: { ...marks, ...(isPlan ? { dictatedBy: provenance.by } : {}) } };
 }
 
 /** The settings sent to the model beside the conversation. */
@@ -221,12 +233,20 @@ function settingsOf(
   };
 }
 
+/** Throws TooManyLayers when a run token has no room for the layers of the sender. */
+function withinSender(layers: string[][], sender: RunSender | undefined): string[][] {
+  if (sender === undefined) return layers;
+  const all = distinctLayers([...layers, ...sender.tools]);
+  if (all.length > MAX_TOOL_LAYERS) throw new TooManyLayers(all.length);
+  return all;
+}
+
 /** The facts about the agent that the policy gets, as its file has them. */
-function dutiesOf({
-  roles,
-  approval,
-  sharesMemory,
-}: AgentDefinition): Pick<StartedEntry, "roles" | "approval" | "sharesMemory"> {
+function dutiesOf(
+  { roles, approval: own, sharesMemory }: AgentDefinition,
+  sender: RunSender | undefined,
+): Pick<StartedEntry, "roles" | "approval" | "sharesMemory"> {
+  const approval = own === null ? (sender?.approval ?? null) : stricterTier(own, sender?.approval);
   return {
     ...(roles.length === 0 ? {} : { roles }),
     ...(approval === null ? {} : { approval }),
@@ -278,12 +298,13 @@ function offOf({ skillsOff = [] }: RunCommand): Pick<StartedEntry, "skillsOff"> 
 
 /** The origin of the run, and how many levels of runs may be below it. */
 function originOf(
-  { parent, fork, session, broughtBy, followUp, payload: { origin } }: RunCommand,
+  { parent, fork, session, broughtBy, followUp, sender, payload }: RunCommand,
   { limits }: AgentDefinition,
 ): Pick<
   StartedEntry,
-  "depthLeft" | "parent" | "fork" | "origin" | "broughtBy" | "followUp" | "session"
+  "depthLeft" | "parent" | "fork" | "origin" | "broughtBy" | "followUp" | "sender" | "session"
 > {
+  const origin = sender?.origin ?? payload.origin;
   const own = limits.maxDepth ?? DEFAULT_DEPTH;
   const depthLeft = parent === undefined ? own : Math.max(0, Math.min(own, parent.depthLeft));
   return {
@@ -293,6 +314,7 @@ function originOf(
     ...(origin === undefined ? {} : { origin }),
     ...(broughtBy === undefined ? {} : { broughtBy }),
     ...(followUp === undefined ? {} : { followUp }),
+    ...(sender === undefined ? {} : { sender }),
     ...(session === undefined ? {} : { session }),
   };
 }

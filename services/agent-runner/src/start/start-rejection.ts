@@ -1,6 +1,7 @@
 import { getAgent } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { grantRun } from "@switchyard/contracts/policy-grants";
+import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
 import { renderSkill } from "@switchyard/contracts/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
@@ -8,12 +9,25 @@ import { isOutage } from "../peers/peers.ts";
 import { UnknownFiles } from "./required-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";
 
+/** Thrown when the tools of an agent and of the run that sent its message are more layers than a run token holds. */
+export class TooManyLayers extends Error {
+  override readonly name = "TooManyLayers";
+
+  constructor(layers: number) {
+    super(
+      `the tools of this run and of the run that sent its message are ${layers} layers of patterns; a run token holds ${MAX_TOOL_LAYERS}`,
+    );
+  }
+}
+
 /** The correction that the sender must make; null for outages and faults. */
 export function rejectionOf(command: RunCommand, error: unknown): Rejection | null {
   if (error instanceof ModelUnusable)
     return { code: error.code, message: error.message, problems: [] };
   if (error instanceof UnknownFiles)
     return { code: "unknown_file", message: error.message, problems: error.problems };
+  if (error instanceof TooManyLayers)
+    return { code: "too_many_layers", message: error.message, problems: [] };
   if (error instanceof SkillForModels)
     return {
       code: "skill_not_invocable",

@@ -22,7 +22,7 @@ afterEach(() => {
 const write = (path: string, more: object = {}) =>
   world.call({ tool: "write_file", args: { path, content: "x" }, ...more });
 
-test("lists the built-in tools with schemas and tiers, and only those that the policy allows [X14]", async () => {
+test("lists the built-in tools with schemas and tiers, and only those that the policy allows, to runs as to people [X14] [F1]", async () => {
   policy.answer = (tool) => (tool === "execute_command" ? "deny" : "allow");
   const { tools } = await world.tools();
   assert.deepEqual(
@@ -62,6 +62,13 @@ test("lists the built-in tools with schemas and tiers, and only those that the p
       "cron_run session",
     ],
   );
+  // A run has the same tools: which of them it may call is up to the policy. Its model is not shown what a client fills in.
+  const { tools: ofRun } = await world.tools({ token: runToken("run-1") });
+  const namesOf = (list: typeof tools) => list.map(({ name }) => name);
+  assert.deepEqual(namesOf(ofRun), namesOf(tools));
+  const hidden = /callerSession|callerSandboxed|origin[A-Z]|setByClient/;
+  assert.match(JSON.stringify(tools), hidden);
+  assert.doesNotMatch(JSON.stringify(ofRun), hidden);
   const [read] = tools;
   assert.deepEqual(read?.inputSchema["required"], ["path"]);
   assert.equal(read?.inputSchema["additionalProperties"], false);

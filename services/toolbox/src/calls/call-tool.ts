@@ -26,6 +26,7 @@ import { visible } from "@switchyard/service/visible-text";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { runTool } from "./run-tool.ts";
+import { withoutAliases } from "./without-aliases.ts";
 
 type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
@@ -155,14 +156,15 @@ async function readCall(
     );
   }
   const ref = builtinToolRef(tool.name);
-  const args = tool.input.safeParse(request.args);
-  const missing = tool.unavailable ?? notForRuns(tool, requester);
+  const given = withoutAliases(request.args, tool.aliases);
+  const args = tool.input.safeParse(given);
+  const missing = tool.unavailable;
   if (missing !== undefined) {
-    await notDenied(gate, { ref, args: args.data ?? request.args }, requester);
+    await notDenied(gate, { ref, args: args.data ?? given }, requester);
     throw fail.unknown_tool(missing, { tool: request.tool, known: namesOf(tools) });
   }
   if (args.success) return { tool, ref, args: args.data };
-  await notDenied(gate, { ref, args: request.args }, requester);
+  await notDenied(gate, { ref, args: given }, requester);
   const problems = args.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
     pointer: visible(path.map((part) => `/${String(part)}`).join(""), MAX_PROBLEM_TEXT),
     // Names of unknown properties are the caller's own text, and may be of any length.
@@ -173,14 +175,6 @@ async function readCall(
     `The arguments do not fit ${tool.name}: ${shown.join("; ")}. Nothing was done.`,
     { problems },
   );
-}
-
-/** Returns the reason why a run cannot use it. */
-function notForRuns(tool: Tool, { token }: Requester): string | undefined {
-  const { notForRuns: reason = false } = tool;
-  if (reason === false || token === undefined) return undefined;
-  if (typeof reason === "string") return `${tool.name} ${reason}`;
-  return `${tool.name} is for people and programs: a run starts others with the tools of its runner (agent), which keep them within its own rights.`;
 }
 
 function namesOf(tools: CallToolDeps["tools"]): string[] {

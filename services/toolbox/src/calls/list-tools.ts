@@ -17,10 +17,7 @@ export async function listTools(
   requester: Requester,
 ): Promise<PreparedReply<typeof listBuiltins>> {
   const isRun = requester.token !== undefined;
-  const tools = [...deps.tools.values()].filter(
-    ({ unavailable, notForRuns = false }) =>
-      unavailable === undefined && !(isRun && notForRuns !== false),
-  );
+  const tools = [...deps.tools.values()].filter(({ unavailable }) => unavailable === undefined);
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, requester);
   return replyWith(deps.tools, {

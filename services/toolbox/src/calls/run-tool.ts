@@ -13,6 +13,7 @@ import type {
   Question,
   Requester,
 } from "@switchyard/service/tool-provider/policy-gate";
+import { senderOf } from "./run-sender.ts";
 import { memoryOf } from "../memory/memory-store.ts";
 import { ToolError } from "../tool-error.ts";
 import type { Tool, ToolResult } from "../tool.ts";
@@ -62,7 +63,9 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const { userToken, correlationId } = run.call.requester;
     const { callId } = run.call;
     const { runId } = principal;
-    const who = { caller, callId, runId, chat, session, userToken, correlationId };
+    const { token } = run.call.requester;
+    const sender = token === undefined ? null : senderOf(principal, token);
+    const who = { caller, callId, runId, chat, sender, session, userToken, correlationId };
     const otherwise = {
       denialOf: async (name: BuiltinName, asked: Record<string, unknown>) =>
         denialOf(deps, { ref: builtinToolRef(name), args: asked }, run.call.requester),

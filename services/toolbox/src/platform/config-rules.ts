@@ -18,7 +18,7 @@ interface Rule {
 
 const Prompt = z.string().max(100_000);
 
-/** Everything that agents may change; all other values are protected [F32] [F33]. */
+/** Everything that agents can change; all other values are protected [F32] [F33]. The operator may leave some of it out. */
 const RULES: readonly Rule[] = [
   rule("models.default", ModelName, "the model of agents that name none", 1),
   rule("models.sampling", z.array(ModelName).max(32), "models for MCP servers that sample", 1),
@@ -30,6 +30,9 @@ const RULES: readonly Rule[] = [
   rule("agents.*.model", ModelName, "the agent's model; null: the default", 2),
   { ...rule("agents.*.system_prompt", Prompt, "the agent's prompt", 2), required: true },
 ];
+
+/** The paths that an operator can let agents change. */
+export const WRITABLE_PATHS: readonly string[] = RULES.map(({ path }) => path.join("."));
 
 // oxlint-disable-next-line max-params -- a row of a table
 function rule(path: string, schema: z.ZodType, about: string, existing: number): Rule {
@@ -47,7 +50,16 @@ const DANGEROUS: readonly (readonly [string, (value: Json | undefined) => boolea
 /** Throws a ToolError for a change that is not for agents, or not valid. Values are not repeated. */
 export function checkChanges(
   changes: readonly ConfigChange[],
-  { action, config }: { readonly action: "patch" | "apply"; readonly config: Json },
+  {
+    action,
+    config,
+    writable,
+  }: {
+    readonly action: "patch" | "apply";
+    readonly config: Json;
+    /** The paths that the operator lets agents change. */
+    readonly writable: readonly string[];
+  },
 ): void {
   const dangerous = changes.filter(({ path, value }) =>
     DANGEROUS.some(([pattern, opens]) => fits(pattern.split("."), path) && opens(value)),
@@ -56,7 +68,10 @@ export function checkChanges(
     throw new ToolError(
       `gateway config.${action} cannot enable dangerous config flags: ${named(dangerous)}`,
     );
-  const unruled = changes.filter(({ path }) => ruleOf(path) === undefined);
+  const unruled = changes.filter(({ path }) => {
+    const found = ruleOf(path);
+    return found === undefined || !writable.includes(found.path.join("."));
+  });
   if (unruled.length > 0)
     throw new ToolError(
       `gateway config.${action} cannot change protected config paths: ${named(unruled)}`,
@@ -109,9 +124,14 @@ function modelProblem(name: string, path: readonly string[], config: Json): stri
 }
 
 /** Returns the JSON Schema of what can be changed, by its path; for one path and those below it if one is named. */
-export function writableSchema(path: string): Record<string, unknown> {
+export function writableSchema(
+  path: string,
+  writable: readonly string[],
+): Record<string, unknown> {
   const wanted = path === "" ? [] : path.split(".");
-  const rows = RULES.filter((one) => startsAs(one.path, wanted));
+  const rows = RULES.filter(
+    (one) => writable.includes(one.path.join(".")) && startsAs(one.path, wanted),
+  );
   return Object.fromEntries(
     rows.map((one) => {
       const { $schema: _, ...schema } = z.toJSONSchema(one.schema);

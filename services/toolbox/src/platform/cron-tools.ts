@@ -13,7 +13,7 @@ import {
   updateSchedule,
 } from "@switchyard/contracts/schedules";
 import { z } from "zod";
-import { defineTool, type Tool } from "../tool.ts";
+import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
@@ -87,8 +87,6 @@ function readTools(asCaller: AsCaller): readonly Tool[] {
 function addTool(asCaller: AsCaller): Tool {
   return defineTool({
     name: "cron_add",
-    // A job's run has all rights of the owner, so a run that makes one would leave the limits of its own.
-    notForRuns: true,
     description:
       "Adds a job that runs an agent at a time, every so often, or by a cron expression.",
     // Some models write the fields of the job beside it, or instead of it.
@@ -106,11 +104,12 @@ function addTool(asCaller: AsCaller): Tool {
       const given = job ?? (Object.keys(flat).length === 0 ? undefined : flat);
       if (given === undefined) throw new ToolError("job required");
       const read = parsedAs(ScheduleJobInput, given, "job");
-      const recent = { session: callerSession, messages: contextMessages };
+      const ownSession = context.session ?? callerSession;
+      const recent = { session: ownSession, messages: contextMessages };
       const payload = await withRecentChat(asCaller, context, { payload: read.payload, recent });
       const { callId: idempotencyKey } = context;
       const request = {
-        job: { ...withDelivery(read, callerSession), payload },
+        job: { ...withDelivery(read, chatOf(context, callerSession)), payload },
         ...(idempotencyKey !== undefined && { idempotencyKey }),
       };
       const { job: added } = await asCaller(context, addSchedule, request).catch(asToolError);
@@ -122,7 +121,7 @@ function addTool(asCaller: AsCaller): Tool {
 function changeTools(asCaller: AsCaller): readonly Tool[] {
   const cron_update = defineTool({
     name: "cron_update",
-    notForRuns: true,
+    aliases: { updates: "patch" },
     description: "Changes a job: patch has the fields that are to be others.",
     input: z.strictObject({ ...idShape, patch: Job.optional() }),
     async run({ id, jobId = id, patch }, context) {
@@ -135,7 +134,6 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
   });
   const cron_remove = defineTool({
     name: "cron_remove",
-    notForRuns: true,
     description: "Removes a job; a run of it that is under way continues.",
     input: z.strictObject(idShape),
     async run({ id, jobId = id }, context) {
@@ -145,7 +143,6 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
   });
   const cron_run = defineTool({
     name: "cron_run",
-    notForRuns: true,
     description: "Runs a job now (force), or only when it is due.",
     input: z.strictObject({ ...idShape, mode: z.enum(["due", "force"]).default("force") }),
     async run({ id, jobId = id, mode }, context) {
@@ -156,9 +153,18 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
   return [cron_update, cron_remove, cron_run] as readonly Tool[]; // as above
 }
 
-/** The answer of an isolated job is announced in the chat in which it was created, if the session's key names one. */
-function withDelivery(job: ScheduleJobInput, session: string | undefined): ScheduleJobInput {
-  const chat = session === undefined ? null : announceOfKey(session);
+/** Returns the chat that the caller works in: that of its run, or the one that the key of its session names. */
+function chatOf({ runId, chat }: ToolContext, session: string | undefined): Chat | null {
+  if (runId === null) return session === undefined ? null : announceOfKey(session);
+  if (chat === null) return null;
+  const { channel, accountId, target } = chat.address;
+  return { channel, accountId, to: `${target.kind}:${target.id}` };
+}
+
+type Chat = NonNullable<ReturnType<typeof announceOfKey>>;
+
+/** The answer of an isolated job is announced in the chat in which it was created, unless its delivery has another target. */
+function withDelivery(job: ScheduleJobInput, chat: Chat | null): ScheduleJobInput {
   if (job.sessionTarget !== "isolated" || chat === null) return job;
   const { mode = "announce", channel = "last", to, bestEffort } = job.delivery ?? {};
   if (mode !== "announce" || channel !== "last" || to !== undefined) return job;

@@ -314,17 +314,21 @@ test("without YARD_RESTARTS a restart is refused, and services that reload their
   }
 });
 
-test("runs may read it and not change it [F39]", async () => {
+test("runs have the same tools, of which the policy decides [F1] [F39]", async () => {
   const token = runToken("r1");
   const names = async () =>
     (await world.tools({ token })).tools
       .map(({ name }) => name)
       .filter((name) => name.startsWith("gateway_"));
-  assert.deepEqual((await names()).toSorted(), ["gateway_config_get", "gateway_config_schema"]);
-  const patch = { tool: "gateway_config_patch", args: { patches: {} } };
-  await assert.rejects(world.call({ ...patch, token }), (error) => {
-    assert.ok(isError(error, callBuiltin, "unknown_tool"));
-    assert.match(error.message, /gateway_config_patch is for people and programs/);
-    return true;
-  });
+  assert.equal((await names()).length, 5);
+  world.policy.answer = (tool) => (/apply|patch|restart/.test(tool) ? "deny" : "allow");
+  try {
+    assert.deepEqual((await names()).toSorted(), ["gateway_config_get", "gateway_config_schema"]);
+    const patch = { tool: "gateway_config_patch", args: { patches: {} } };
+    await assert.rejects(world.call({ ...patch, token }), (error) =>
+      isError(error, callBuiltin, "denied"),
+    );
+  } finally {
+    world.policy.answer = () => "allow";
+  }
 });

@@ -1,7 +1,8 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { RESTARTS, type Restartable } from "@switchyard/contracts/restarts";
+import type { CurrentSettings } from "@switchyard/service/settings-file";
 import { z } from "zod";
-import { defineTool, type Tool } from "../tool.ts";
+import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { inTurn } from "../workspace/in-turn.ts";
 import { changesBetween, mergePatch, valueOfKey } from "./config-changes.ts";
@@ -9,8 +10,9 @@ import { configFiles, type ConfigFiles } from "./config-files.ts";
 import { checkChanges, writableSchema } from "./config-rules.ts";
 import type { Json } from "./config-value.ts";
 import { jsonResult } from "./json-result.ts";
-import { resultText, type RestartDesk } from "./restart-desk.ts";
+import { resultText, type RestartDesk, type RestartWish } from "./restart-desk.ts";
 import { CallerSession, SessionText } from "./session-tools.ts";
+import type { ToolSettings } from "./tool-settings.ts";
 
 /** The service that reads each part, and when. */
 const READERS = {
@@ -24,8 +26,6 @@ const SERVICES = Object.values(READERS).map(({ service }) => service);
 
 /** Larger answers are of no use to a model. */
 const MAX_SHOWN = 200_000;
-const NOT_FOR_RUNS =
-  "is for people and programs: a run that could change its own prompt or model would outlive what it was allowed.";
 const Note = z.string().max(200).optional();
 const Key = z.string().max(1_024).optional();
 const BaseHash = z
@@ -50,8 +50,11 @@ export function createGatewayTools({
   directory,
   desk,
   isRestartPermitted,
+  settings,
 }: {
   readonly directory: string | undefined;
+  /** The settings name what may be changed. */
+  readonly settings: CurrentSettings<ToolSettings>;
   readonly desk: RestartDesk;
   /** `YARD_RESTARTS` of the toolbox. */
   readonly isRestartPermitted: boolean;
@@ -61,7 +64,8 @@ export function createGatewayTools({
       ? "This installation gives the toolbox no configuration directory (YARD_CONFIG_DIR), so gateway_* cannot read or change it; a person has to."
       : undefined;
   const files = configFiles(directory ?? "");
-  const tools = [getTool(files), schemaTool(), ...writeTools(files, `config:${directory}`)];
+  const parts = { files, settings, turn: `config:${directory}` };
+  const tools = [getTool(files), schemaTool(settings), ...writeTools(parts)];
   return [
     ...tools.map((tool) => Object.assign(tool, { unavailable })),
     Object.assign(restartTool(desk, isRestartPermitted), {
@@ -97,44 +101,48 @@ function namesIn(config: Json): string {
   return Object.keys(Object(config)).slice(0, 50).join(", ");
 }
 
-function schemaTool(): Tool {
+function schemaTool(settings: Writing["settings"]): Tool {
   return defineTool({
     name: "gateway_config_schema",
     description: "Describes the configuration that can be changed, and its values, as JSON Schema.",
     input: z.strictObject({
       path: Key.describe("A dot path that limits the reply to what is below it"),
     }),
-    run({ path = "" }) {
-      const writable = writableSchema(path);
+    async run({ path = "" }) {
+      const writable = writableSchema(path, (await settings()).gateway.writable);
       if (Object.keys(writable).length === 0)
         throw new ToolError(
           `config schema path not found: ${path.slice(0, 200)}; nothing there can be changed`,
         );
-      return Promise.resolve(jsonResult({ writable, protected: "everything else", READERS }));
+      return jsonResult({ writable, protected: "everything else", READERS });
     },
   }) as Tool; // as above
 }
 
-function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
+interface Writing {
+  readonly files: ConfigFiles;
+  readonly settings: CurrentSettings<ToolSettings>;
+  /** Changes under the same name are made one after the other. */
+  readonly turn: string;
+}
+
+function writeTools(parts: Writing): readonly Tool[] {
   const apply = defineTool({
     name: "gateway_config_apply",
-    notForRuns: NOT_FOR_RUNS,
     description:
       "Makes the configuration what config says, which is all of it as gateway_config_get shows it, with changes.",
     input: z.strictObject({ config: Config, ...writeShape }),
     run: ({ config, ...about }) =>
-      write({ files, turn, action: "apply", about, wanted: () => config as Json }), // the value was parsed from JSON
+      write({ ...parts, action: "apply", about, wanted: () => config as Json }), // the value was parsed from JSON
   });
   const patch = defineTool({
     name: "gateway_config_patch",
-    notForRuns: NOT_FOR_RUNS,
     description:
       "Changes parts of the configuration by a merge patch: null takes a value away, lists of objects are merged by id.",
     input: z.strictObject({ patches: Config, ...writeShape }),
     run: ({ patches, ...about }) =>
       write({
-        files,
-        turn,
+        ...parts,
         action: "patch",
         about,
         wanted: (before) => mergePatch(before, patches as Json), // as above
@@ -144,18 +152,18 @@ function writeTools(files: ConfigFiles, turn: string): readonly Tool[] {
 }
 
 /** Values are not in the answer. */
-function write(options: {
-  readonly files: ConfigFiles;
-  readonly turn: string;
-  readonly action: "apply" | "patch";
-  readonly about: {
-    readonly baseHash?: string | undefined;
-    readonly restartDelayMs?: unknown;
-    readonly sessionKey?: unknown;
-  };
-  readonly wanted: (before: Json) => Json;
-}) {
-  const { files, turn, action, about, wanted } = options;
+function write(
+  options: Writing & {
+    readonly action: "apply" | "patch";
+    readonly about: {
+      readonly baseHash?: string | undefined;
+      readonly restartDelayMs?: unknown;
+      readonly sessionKey?: unknown;
+    };
+    readonly wanted: (before: Json) => Json;
+  },
+) {
+  const { files, settings, turn, action, about, wanted } = options;
   const { baseHash } = about;
   if (baseHash === undefined)
     return Promise.reject(
@@ -180,7 +188,8 @@ function write(options: {
     const { config } = snapshot;
     const changes = changesBetween(config, wanted(config));
     if (changes.length === 0) return jsonResult({ ok: true, noop: true, hash: snapshot.hash });
-    checkChanges(changes, { action, config });
+    const { writable } = (await settings()).gateway;
+    checkChanges(changes, { action, config, writable });
     const written = await files.write(snapshot, changes);
     const { hash } = await files.read();
     const parts = new Set(changes.map(({ path }) => path[0]));
@@ -202,12 +211,12 @@ function inForce(part: Part) {
 function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
   return defineTool({
     name: "gateway_restart",
-    notForRuns: NOT_FOR_RUNS,
     description:
-      "Restarts the service that reads a part of the configuration when it starts: runner (models) or scheduler (triggers). Runs that are under way continue after it. If it takes longer than the call, the result comes as a message in your session.",
+      "Restarts the service that reads a part of the configuration when it starts: runner (models) or scheduler (triggers); without service both. Runs that are under way continue after it. If it takes longer than the call, the result comes as a message in your session.",
     input: z.strictObject({
       service: z
         .enum(SERVICES)
+        .optional()
         .describe("channels and importer read their files again by themselves"),
       reason: Note,
       note: Note,
@@ -228,8 +237,9 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         .describe("Said in the session behind the result"),
       callerSession: CallerSession,
     }),
-    async run({ service, delayMs, sessionKey, continuationMessage, callerSession }, context) {
-      if (!isRestartable(service))
+    async run({ service, delayMs, sessionKey, reason, note, ...said }, context) {
+      const { continuationMessage: continuation = null, callerSession } = said;
+      if (service !== undefined && !isRestartable(service))
         return jsonResult({
           ok: true,
           restarted: false,
@@ -238,34 +248,62 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
         });
       if (!isPermitted)
         throw new ToolError(
-          `Gateway restart is disabled (commands.restart=false). Nothing was restarted: YARD_RESTARTS is not set here, so a person restarts the ${service} (docs/operations.md, "Restarts from outside").`,
+          `Gateway restart is disabled (commands.restart=false). Nothing was restarted: YARD_RESTARTS is not set here, so a person restarts the ${service ?? "services"} (docs/operations.md, "Restarts from outside").`,
         );
-      const session = sessionKey ?? callerSession ?? null;
-      if (continuationMessage !== undefined && session === null)
+      const session = sessionKey ?? context.session ?? callerSession ?? null;
+      if (continuation !== null && session === null)
         throw new ToolError(
           "continuationMessage needs sessionKey: there is no session of your own.",
         );
-      const wish = { service, delayMs, session, continuation: continuationMessage ?? null };
-      const restarted = await desk.restart(wish, context);
-      if (restarted !== null)
+      const wish = { delayMs, session, continuation, reason: reason ?? null, note: note ?? null };
+      const requested = { reason, note };
+      if (service !== undefined)
         return jsonResult({
           ok: true,
-          restarted: true,
-          service,
-          ...restarted,
-          text: resultText(service, restarted),
+          ...(await restartOne(desk, { ...wish, service }, context)),
+          requested,
         });
-      const what =
-        delayMs === 0
-          ? `The restart of the ${service} continues`
-          : `The ${service} is restarted ${delayMs} ms after the call`;
-      const text =
-        session === null
-          ? `${what}; yard services shows when it is ready.`
-          : `${what}; the result comes as a message in ${session}.`;
-      return jsonResult({ ok: true, restarted: false, underWay: true, service, session, text });
+      return jsonResult({ ...(await restartAll(desk, wish, context)), requested });
     },
   }) as Tool; // as above
+}
+
+/** Restarts every service that can be restarted. Throws a ToolError when none of them was. */
+async function restartAll(
+  desk: RestartDesk,
+  wish: Omit<RestartWish, "service">,
+  context: ToolContext,
+) {
+  const services = Object.keys(RESTARTS).filter((name) => isRestartable(name));
+  const results = await Promise.allSettled(
+    services.map((service) => restartOne(desk, { ...wish, service }, context)),
+  );
+  const faults = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  const [fault] = faults.filter((error) => !(error instanceof ToolError));
+  if (fault !== undefined || faults.length === services.length) throw fault ?? faults[0];
+  const rows = results.map((one, index) =>
+    one.status === "fulfilled"
+      ? one.value
+      : // All reasons are errors of tools; others were thrown.
+        { service: services[index], restarted: false, error: String(one.reason.message) },
+  );
+  return { ok: faults.length === 0, services: rows };
+}
+
+async function restartOne(desk: RestartDesk, wish: RestartWish, context: ToolContext) {
+  const { service, delayMs, session } = wish;
+  const restarted = await desk.restart(wish, context);
+  if (restarted !== null)
+    return { restarted: true, service, ...restarted, text: resultText(service, restarted) };
+  const what =
+    delayMs === 0
+      ? `The restart of the ${service} continues`
+      : `The ${service} is restarted ${delayMs} ms after the call`;
+  const text =
+    session === null
+      ? `${what}; yard services shows when it is ready.`
+      : `${what}; the result comes as a message in ${session}.`;
+  return { restarted: false, underWay: true, service, session, text };
 }
 
 function isRestartable(service: string): service is Restartable {

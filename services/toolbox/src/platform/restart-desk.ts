@@ -14,6 +14,7 @@ import { ToolError } from "../tool-error.ts";
 import type { AsCaller } from "./as-caller.ts";
 import { restartService, type Restarted } from "./restart-service.ts";
 import { findSession } from "./session-access.ts";
+import { senderFor } from "./sender-for.ts";
 import { agentOfKey } from "./session-names.ts";
 
 export interface RestartDesk {
@@ -31,6 +32,9 @@ export interface RestartWish {
   readonly session: string | null;
   /** A text appended to the result in the session; with it, the result is always sent there. */
   readonly continuation: string | null;
+  /** The caller's own words, which are logged and stand in the message to the session. */
+  readonly reason: string | null;
+  readonly note: string | null;
 }
 
 /** The time for a reply to reach the caller before the caller's timeout. */
@@ -73,7 +77,8 @@ export function createRestartDesk(options: {
 
   return {
     async restart(wish, context) {
-      const { service, delayMs } = wish;
+      const { service, delayMs, reason, note } = wish;
+      log.info({ caller: context.caller, service, reason, note }, "restart requested");
       const work = delayMs === 0 ? begin(service) : beginLater(service, delayMs);
       const late = later(context.timeLeftMs - ANSWER_MS, context.signal);
       const first = await Promise.race([work, late.promise]).finally(late.end);
@@ -122,17 +127,24 @@ async function tell(
       throw error;
     },
   );
-  const { session, continuation } = wish;
+  const { session, continuation, reason, note } = wish;
   if (session === null) return;
   const calling = { ...context, signal: AbortSignal.timeout(TELL_MS), timeLeftMs: TELL_MS };
   const known = (await findSession(asCaller, calling, session))?.agent;
   const agent = known === undefined ? agentOfKey(session) : null;
-  const message = `[gateway_restart] ${result}${continuation === null ? "" : `\n${continuation}`}`;
+  const lines = [
+    `[gateway_restart] ${result}`,
+    ...(reason === null ? [] : [`Reason: ${reason}`]),
+    ...(note === null ? [] : [`Note: ${note}`]),
+    ...(continuation === null ? [] : [continuation]),
+  ];
+  const message = lines.join("\n");
   await asCaller(calling, sendToSession, {
     session,
     message,
     ...(agent !== null && { agent }),
     timeoutSeconds: 0,
+    ...senderFor(about.context),
   });
 }
 

@@ -100,7 +100,12 @@ test("processes are restarted one after the other, and the reply comes when they
 test("the result of a restart that outlasts the call is sent to the session afterwards, with the continuation [F30]", async () => {
   await only(1, 4_000);
   const { structuredContent } = await restart(
-    { sessionKey: "agent:helper:main", continuationMessage: "Now try the new trigger." },
+    {
+      sessionKey: "agent:helper:main",
+      continuationMessage: "Now try the new trigger.",
+      reason: "new trigger",
+      note: "soon",
+    },
     3_500,
   );
   assert.deepEqual(
@@ -114,7 +119,7 @@ test("the result of a restart that outlasts the call is sent to the session afte
   assert.equal(told[0]?.session, "agent:helper:main");
   assert.match(
     told[0]?.message ?? "",
-    /^\[gateway_restart\] scheduler was restarted and is ready \(1 process, .*\)\.\nNow try the new trigger\.$/,
+    /^\[gateway_restart\] scheduler was restarted and is ready \(1 process, .*\)\.\nReason: new trigger\nNote: soon\nNow try the new trigger\.$/,
   );
 });
 
@@ -145,4 +150,22 @@ test("a restart of no process, of a protected service, and a message for no sess
     (await restart({ service: "runner" })).text,
     /Gateway restart is disabled \(commands\.restart=false\)\. Nothing was restarted: .*YARD_RESTARTS/,
   );
+});
+
+test("without a service everything is restarted that the operator permits, and the reason is in the result [F30]", async () => {
+  await only(1, 50);
+  const about = { reason: "new model", note: "asked by Ann" };
+  const { isError, text, structuredContent } = await restart({ service: undefined, ...about });
+  assert.equal(isError, false, text);
+  const { ok, services, requested } = structuredContent as Data;
+  const rows = (services as Data[]).map(({ service, restarted, error = "" }) => [
+    service,
+    restarted,
+    /Gateway restart is disabled/.test(String(error)),
+  ]);
+  assert.deepEqual(rows, [
+    ["runner", false, true],
+    ["scheduler", true, false],
+  ]);
+  assert.deepEqual([ok, requested], [false, about]);
 });

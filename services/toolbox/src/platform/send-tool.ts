@@ -16,6 +16,7 @@ import {
   type Viewer,
   type Wanted,
 } from "./session-access.ts";
+import { senderFor } from "./sender-for.ts";
 import { agentOfKey, chatOfKey } from "./session-names.ts";
 import { callerShape, checkAgentId, SessionText, unknownSession } from "./session-tools.ts";
 
@@ -24,7 +25,7 @@ export function createSendTool(parts: AccessParts) {
   const { asCaller } = parts;
   return defineTool({
     name: "sessions_send",
-    notForRuns: true,
+    aliases: { timeout: "timeoutSeconds" },
     description:
       "Sends a message to another session, by its key or its label, and waits for the answer. After a timeout the run continues: do not send again, read sessions_history later.",
     input: z.strictObject({
@@ -69,6 +70,7 @@ export function createSendTool(parts: AccessParts) {
         ...(agent !== undefined && { agent }),
         message,
         timeoutSeconds: Math.ceil(timeoutSeconds),
+        ...senderFor(context),
         ...(followUp !== null && { followUp }),
       }).catch(unknownSession(wanted.key));
       const { status, runId, sessionKey: key, reply, error } = sent;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { refused, type Viewer } from "./session-access.ts";
 import { chatOfKey, depthOfKey, markBelow, markBeside, spawnedKey } from "./session-names.ts";
+import { WRITABLE_PATHS } from "./config-rules.ts";
 import { ToolSettings } from "./tool-settings.ts";
 
 const DESK: Viewer = { session: "agent:a:desk", agent: "a", isSandboxed: false };
@@ -89,6 +90,7 @@ test("the default settings are OpenClaw's", () => {
       maxSpawnDepth: 1,
       maxChildrenPerAgent: 5,
     },
+    gateway: { writable: WRITABLE_PATHS },
     message: {
       broadcast: { enabled: true },
       crossContext: { allowWithinProvider: true, allowAcrossProviders: true, prefix: "" },

@@ -56,7 +56,8 @@ export async function viewerOf(
   const found = session === null ? null : await findSession(asCaller, context, session);
   // A run without a session sees none: no key has this form.
   const key = found?.key ?? `run ${runId}`;
-  return { session: key, agent: found?.agent ?? null, isSandboxed: isConfined };
+  const agent = found?.agent ?? context.memory?.agent ?? null;
+  return { session: key, agent, isSandboxed: isConfined };
 }
 
 /** Facts that the client sets, and no model. */

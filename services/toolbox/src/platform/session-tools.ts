@@ -154,8 +154,7 @@ function agentsTool(parts: AccessParts) {
       const { session, agent: requester } = await viewerOf(parts, context, said);
       const { allowAgents } = (await settings()).subagents;
       const isOwn = (id: string): number => (id === requester ? 0 : 1);
-      // Runs start others with the tool agent, of which the policy decides.
-      const allowAny = session === null || context.runId !== null || allowAgents.includes("*");
+      const allowAny = session === null || allowAgents.includes("*");
       const listed = agents
         .filter(({ name }) => allowAny || isOwn(name) === 0 || isAmong(allowAgents, name))
         .map(({ name, description }) => ({ id: name, name: description, configured: true }))

@@ -17,6 +17,7 @@ import {
 } from "./attach-files.ts";
 import { jsonResult } from "./json-result.ts";
 import { childrenOf, isAmong, viewerOf, type AccessParts, type Viewer } from "./session-access.ts";
+import { senderFor } from "./sender-for.ts";
 import { depthOfKey, spawnedKey } from "./session-names.ts";
 import { callerShape, checkAgentId, NO_SESSION } from "./session-tools.ts";
 import type { ToolSettings } from "./tool-settings.ts";
@@ -72,7 +73,7 @@ export function createSpawnTool(parts: AccessParts) {
   const { asCaller, isConfined } = parts;
   return defineTool({
     name: "sessions_spawn",
-    notForRuns: true,
+    aliases: { prompt: "task" },
     description:
       "Starts an agent on a task in a session of its own and does not wait. Its result is announced in your session; subagents shows how far it is.",
     input: Spawning,
@@ -112,6 +113,7 @@ export function createSpawnTool(parts: AccessParts) {
         agent,
         message,
         runId,
+        ...senderFor(context),
         ...(model !== undefined && { model }),
         ...(thinking !== undefined && { thinking }),
         ...(followUp !== null && { followUp }),

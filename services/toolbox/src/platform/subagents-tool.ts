@@ -7,6 +7,7 @@ import { asToolError } from "./as-caller.ts";
 import { announceTo } from "./announce-to.ts";
 import { jsonResult } from "./json-result.ts";
 import { markedBy, viewerOf, type AccessParts } from "./session-access.ts";
+import { senderFor } from "./sender-for.ts";
 import { depthOfKey, markBelow, markBeside } from "./session-names.ts";
 import { callerShape, NO_SESSION } from "./session-tools.ts";
 
@@ -21,7 +22,7 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
   const steers = createPauses(now);
   return defineTool({
     name: "subagents",
-    notForRuns: true,
+    aliases: { params: null },
     description:
       "Lists what you started with sessions_spawn (list), ends some of it (kill; target all for everything), or gives one a new message in place of what it does (steer).",
     input: z.strictObject({
@@ -67,6 +68,7 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
         session: child.sessionId,
         message,
         onBusy: "interrupt",
+        ...senderFor(context),
         ...(followUp !== null && { followUp }),
       }).catch(asToolError);
       return jsonResult({ status: "accepted", mode: "restart", runId, ...named(child) });

@@ -2,6 +2,7 @@ import { MAX_TURNS } from "@switchyard/contracts/run-follow-up";
 import type { Log } from "@switchyard/service/log";
 import { openSettingsFile, type CurrentSettings } from "@switchyard/service/settings-file";
 import { z } from "zod";
+import { WRITABLE_PATHS } from "./config-rules.ts";
 
 /** Names of agents, with `*`. */
 const Agents = z.array(z.string().min(1).max(64)).max(1_000);
@@ -40,6 +41,12 @@ export const ToolSettings = z.strictObject({
       requireAgentId: z.boolean().default(false),
       maxSpawnDepth: z.int().min(1).max(MAX_DEPTH).default(1),
       maxChildrenPerAgent: z.int().min(1).max(20).default(5),
+    })
+    .prefault({}),
+  gateway: z
+    .strictObject({
+      /** The values of the configuration that `gateway_config_*` may change. */
+      writable: z.array(z.enum(WRITABLE_PATHS)).max(WRITABLE_PATHS.length).default([...WRITABLE_PATHS]),
     })
     .prefault({}),
   message: z

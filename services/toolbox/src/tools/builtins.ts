@@ -61,6 +61,7 @@ export function createBuiltins({
     ...createCronTools(asCaller),
     ...createGatewayTools({
       directory: configDirectory,
+      settings: access.settings,
       desk: restarts.desk,
       isRestartPermitted: restarts.isPermitted,
     }),

@@ -1,0 +1,36 @@
+import type { Principal } from "@switchyard/contracts/policy";
+import type { RunSender } from "@switchyard/contracts/run-sender";
+import { RunTokenClaims } from "@switchyard/contracts/run-token";
+
+/**
+ * Returns the rights of the calling run. The policy has verified the token for this call; here only its tool layers are read. A token without
+ * readable claims has no tools.
+ */
+export function senderOf({ approval, context = {} }: Principal, token: string): RunSender {
+  const { channel, group, chat, owner, replayed, dictatedBy, depth } = context;
+  return {
+    tools: layersIn(token),
+    ...(approval !== undefined && { approval }),
+    origin: {
+      ...(channel !== undefined && { channel }),
+      ...(group !== undefined && { group }),
+      ...(chat !== undefined && { chat }),
+      ...(owner !== undefined && { owner }),
+      ...(replayed !== undefined && { replayed }),
+      ...(dictatedBy !== undefined && { dictatedBy }),
+      ...(depth !== undefined && { depth }),
+    },
+  };
+}
+
+function layersIn(token: string): RunTokenClaims["tools"] {
+  const [, payload = ""] = token.split(".");
+  try {
+    const text = Buffer.from(payload, "base64url").toString();
+    const { tools }: { tools?: unknown } = Object(JSON.parse(text));
+    const claims = RunTokenClaims.shape.tools.safeParse(tools);
+    return claims.success ? claims.data : [[]];
+  } catch {
+    return [[]];
+  }
+}
