@@ -243,6 +243,8 @@ export const renderSkill = rpc({
     /** The argument line as typed; split by shell quoting rules. */
     arguments: z.string().max(65_536).default(""),
     sessionId: RunId.optional(),
+    /** `text` is the skill's own text, as its file has it. */
+    raw: z.boolean().optional(),
   }),
   reply: z.object({
     name: SkillName,

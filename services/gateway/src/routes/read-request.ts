@@ -42,6 +42,11 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
       contract.name,
       unknown.toSpliced(MOST_PROBLEMS).map((name) => `${cutText(name, 100)}: is not known here`),
     );
+  for (const [field, change] of Object.entries(route.texts ?? {})) {
+    const text = values[field];
+    if (typeof text === "string") values[field] = change(text);
+  }
+  for (const [field, value] of Object.entries(route.defaults ?? {})) values[field] ??= value;
   const { idempotent, isOnlyKeyed = false } = route;
   const isKeyed = given.idempotencyKey !== undefined;
   if (idempotent !== undefined && values[idempotent] === undefined && (isKeyed || !isOnlyKeyed))

@@ -27,7 +27,7 @@ export interface RouteShape {
 export const VERSION_FIELD = "ifVersion";
 
 /** Only runs and the services that work for them have a token and an epoch; over HTTP every caller acts for itself. */
-export const SERVICE_FIELDS = new Set(["token", "epoch", "progress", "onBehalfOf"]);
+export const SERVICE_FIELDS = new Set(["token", "epoch", "progress", "onBehalfOf", "sender"]);
 
 const shapes = new Map<Route, RouteShape>();
 

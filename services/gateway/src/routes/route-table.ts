@@ -35,7 +35,7 @@ import * as users from "@switchyard/contracts/user-tokens";
 import type { Codes } from "../problems/problem.ts";
 import * as webhooks from "./webhook-operations.ts";
 
-export type Method = "get" | "post" | "patch" | "delete";
+export type Method = "get" | "post" | "put" | "patch" | "delete";
 
 /** A request over HTTP and the contract that it becomes. */
 export interface Route {
@@ -49,6 +49,10 @@ export interface Route {
   readonly body?: string;
   /** Names in the path or the body, with the different names that they have in the request. */
   readonly names?: Readonly<Record<string, string>>;
+  /** Fields of the request whose text is changed, such as an id in the form of an existing client. */
+  readonly texts?: Readonly<Record<string, (text: string) => string>>;
+  /** Fields of the request with the values that they have when they are left out. */
+  readonly defaults?: Readonly<Record<string, unknown>>;
   /** The field that an `Idempotency-Key` sets, so that a repeat is the same run or call. */
   readonly idempotent?: string;
   /** Without the header that field is left out: no caller could request the stored result, and storing it takes time. */
@@ -79,6 +83,8 @@ const SERVER_CODES: Codes = {
   unknown_server: [404, "NOT_FOUND"],
 };
 const server = { names: { id: "server" }, codes: SERVER_CODES } as const;
+const CHANGED_SERVER = { ...server, body: "changes", version: "version" } as const;
+const NEW_SERVER = { status: 201, body: "server", codes: SERVER_CODES } as const;
 const connect = {
   ...server,
   codes: { ...SERVER_CODES, owner_unavailable: [500, "CONNECTION_ERROR"] },
@@ -93,7 +99,15 @@ const OPENCLAW_CODES: Codes = {
   directory_missing: [400, "IMPORT_ERROR"],
   unknown_skill: [404, "NOT_FOUND"],
 };
-const openclaw = { names: { id: "name" }, codes: OPENCLAW_CODES } as const;
+const openclaw = {
+  names: { id: "name" },
+  texts: { name: (id: string) => id.replace(/^openclaw-skill-/, "") },
+  codes: OPENCLAW_CODES,
+} as const;
+/** A path may name the skill's file. */
+const OF_SKILL = {
+  directory: (path: string) => path.replace(/[\\/](?:SKILL|skill|skills)\.md$/, ""),
+};
 
 /** Everything under `/api/v1` but the streams of events. Validation, errors, roles and openapi.json follow from it. */
 export const routes: readonly Route[] = [
@@ -164,13 +178,10 @@ export const routes: readonly Route[] = [
   post("/mcp/questions/{id}/answer", mcpQuestions.answerQuestion),
 
   get("/mcp/servers", mcpServers.listServers),
-  post("/mcp/servers", mcpServers.addServer, { ...CREATED, body: "server", codes: SERVER_CODES }),
+  post("/mcp/servers", mcpServers.addServer, NEW_SERVER),
   get("/mcp/servers/{id}", mcpServers.getServer, { ...server, version: "version" }),
-  patch("/mcp/servers/{id}", mcpServers.updateServer, {
-    ...server,
-    body: "changes",
-    version: "version",
-  }),
+  patch("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
+  put("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
   del("/mcp/servers/{id}", mcpServers.removeServer, disconnect),
   post("/mcp/servers/{id}/connect", mcpServers.connectServer, connect),
   post("/mcp/servers/{id}/disconnect", mcpServers.disconnectServer, disconnect),
@@ -192,6 +203,15 @@ export const routes: readonly Route[] = [
   post("/mcp/servers/{id}/resources/read", mcpFeatures.readResource, server),
   get("/mcp/servers/{id}/prompts", mcpFeatures.listPrompts, server),
   post("/mcp/servers/{id}/prompts/{name}", mcpFeatures.getPrompt, server),
+
+  // The same under the paths of openwork's clients.
+  get("/mcp", mcpServers.listServers),
+  post("/mcp", mcpServers.addServer, NEW_SERVER),
+  put("/mcp/{id}", mcpServers.updateServer, CHANGED_SERVER),
+  del("/mcp/{id}", mcpServers.removeServer, disconnect),
+  post("/mcp/{id}/connect", mcpServers.connectServer, connect),
+  post("/mcp/{id}/disconnect", mcpServers.disconnectServer, disconnect),
+  get("/mcp/{id}/tools", listTools, server),
 
   get("/skills", skills.listSkills),
   post("/skills", skillStore.uploadSkills, UPLOAD),
@@ -216,13 +236,17 @@ export const routes: readonly Route[] = [
     ...openclaw,
     ...CREATED,
     names: { path: "directory" },
+    texts: OF_SKILL,
   }),
   post("/openclaw/import-directory", skills.importSkills, {
     ...openclaw,
     ...CREATED,
     names: { dirPath: "directory" },
   }),
-  get("/openclaw/skills/{id}/instructions", skills.renderSkill, openclaw),
+  get("/openclaw/skills/{id}/instructions", skills.renderSkill, {
+    ...openclaw,
+    defaults: { raw: true },
+  }),
   del("/openclaw/skills/{id}", skillStore.removeSkill, openclaw),
 
   get("/agents", agents.listAgents),
@@ -276,6 +300,10 @@ function get(path: string, contract: Rpc, more: More = {}): Route {
 
 function post(path: string, contract: Rpc | Command, more: More = {}): Route {
   return { status: 200, ...more, method: "post", path, contract };
+}
+
+function put(path: string, contract: Rpc, more: More = {}): Route {
+  return { status: 200, ...more, method: "put", path, contract };
 }
 
 function patch(path: string, contract: Rpc, more: More = {}): Route {

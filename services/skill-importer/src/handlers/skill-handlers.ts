@@ -107,7 +107,7 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
     return {
       name: skill.name,
       digest: skill.version ?? skill.digest,
-      text,
+      text: request.raw === true ? skill.body : text,
       allowedTools: allowedTools === null ? null : allowedPatterns(allowedTools),
       ...(disallowedTools.length === 0 ? {} : { disallowedTools }),
       plan,
