@@ -130,7 +130,7 @@ test("sessions_send waits for the answer, and sessions_list and _history show it
     ["user", "assistant"],
   );
   assert.equal(text, JSON.stringify(history, null, 2));
-  const later = { sessionKey: "agent:helper:main", message: "later", timeoutSeconds: 0 };
+  const later = { sessionKey: "agent:helper:main", message: "later", timeout: 0 };
   const { json: accepted } = await callOf(nats, "sessions_send", later);
   assert.equal(accepted["status"], "accepted");
 });
@@ -158,6 +158,11 @@ test("what sessions tools refuse, they say [F6] [F7] [F8] [F10]", async () => {
     await errorOf(nats, "session_status", { sessionKey: "main", model: "gpt" }),
     /Unrecognized model "gpt"\./,
   );
+  const unconfigured = { sessionKey: "agent:helper:main", model: "nobody/gpt" };
+  assert.match(
+    await errorOf(nats, "session_status", unconfigured),
+    /Unrecognized model "nobody\/gpt"\./,
+  );
   // Denied by the policy, whatever the registration showed.
   assert.match(
     await errorOf(nats, "sessions_history", { sessionKey: "secret" }),
@@ -182,7 +187,7 @@ test("session_status shows the caller's own session and changes its model [F10] 
 
 test("sessions_spawn starts, subagents lists, steers and kills [F9] [F12]", async () => {
   const { json } = await callOf(nats, "sessions_spawn", {
-    task: "wait",
+    prompt: "wait",
     agentId: "asker",
     label: "colours",
     runtime: "subagent",
@@ -196,6 +201,7 @@ test("sessions_spawn starts, subagents lists, steers and kills [F9] [F12]", asyn
     [child?.["index"], child?.["label"], child?.["status"], child?.["runId"]],
     [1, "colours", "running", runId],
   );
+  assert.deepEqual([child?.["task"], child?.["runtime"]], ["wait", "subagent"]);
   const steered = await callOf(nats, "subagents", {
     action: "steer",
     target: "colours",

@@ -12,6 +12,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { ownCallMeta } from "@switchyard/contracts/mcp";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { recordSideEffect } from "@switchyard/service/side-effects";
+import { sideEffectsOf } from "@switchyard/service/side-effects-of";
 import {
   AGENT_SECONDS,
   AGENT_TOOL,
@@ -23,7 +24,6 @@ import {
 } from "./backend.ts";
 import type { ServerEnvironment } from "./environment.ts";
 import { isOffered } from "./offered-tools.ts";
-import { sideEffectsOf } from "./side-effect-of.ts";
 
 /** True when the client speaks a revision before 2026-07-28. */
 type Era = "legacy" | "modern";

@@ -828,11 +828,11 @@ export type RunContext = {
   model?: ModelName;
   replayed?: true;
   dictatedBy?: string;
+  depth?: number;
   parent?: RunId;
   between?: RunId[];
   root?: RunId;
   sharesMemory?: true;
-  depth?: number;
 };
 
 export type RunDetail = {
@@ -917,6 +917,7 @@ export type RunOrigin = {
   model?: ModelName;
   replayed?: true;
   dictatedBy?: string;
+  depth?: number;
 };
 
 export type RunState =
@@ -1087,11 +1088,13 @@ export type ScheduleRun = {
   deliveryError?: string;
   runId?: RunId;
   sessionKey?: string;
+  sessionId?: SessionId;
   runAtMs?: number;
   durationMs?: number;
   nextRunAtMs?: number;
   model?: string;
-  usage?: { input: number; output: number; total: number };
+  provider?: string;
+  usage?: { input: number; output: number; total: number; cacheRead?: number; cacheWrite?: number };
 };
 
 export type SendId = string;
@@ -1998,7 +2001,6 @@ export interface Operations {
         text: string;
         replyToMessageId?: ProviderId;
         mentionsAccount?: boolean;
-        sender?: { id: ProviderId; name?: string };
       };
     };
     reply: {
@@ -2154,6 +2156,11 @@ export interface Operations {
     reply: { server: ServerInfo; version?: string };
   };
 
+  "PUT /mcp/servers/{id}": {
+    request: { path: { id: string }; body?: { [name: string]: unknown }; ifMatch?: string };
+    reply: { server: ServerInfo; version?: string };
+  };
+
   "DELETE /mcp/servers/{id}": {
     request: { path: { id: string }; ifMatch?: string };
     reply: { removed: true; server: string };
@@ -2290,6 +2297,35 @@ export interface Operations {
       messages: PromptMessage[];
       _meta?: { [name: string]: unknown };
       decision: Decision;
+    };
+  };
+
+  "GET /mcp": { request: {}; reply: { servers: ServerInfo[] } };
+
+  "POST /mcp": { request: { body?: { [name: string]: unknown } }; reply: { server: ServerInfo } };
+
+  "PUT /mcp/{id}": {
+    request: { path: { id: string }; body?: { [name: string]: unknown }; ifMatch?: string };
+    reply: { server: ServerInfo; version?: string };
+  };
+
+  "DELETE /mcp/{id}": {
+    request: { path: { id: string }; ifMatch?: string };
+    reply: { removed: true; server: string };
+  };
+
+  "POST /mcp/{id}/connect": { request: { path: { id: string } }; reply: { server: ServerInfo } };
+
+  "POST /mcp/{id}/disconnect": {
+    request: { path: { id: string } };
+    reply: { server: ServerInfo | null };
+  };
+
+  "GET /mcp/{id}/tools": {
+    request: { path: { id: string }; query?: { findings?: boolean } };
+    reply: {
+      tools: ToolInfo[];
+      failures: { server: ServerId; status: ServerStatus; error: string }[];
     };
   };
 
@@ -2467,7 +2503,7 @@ export interface Operations {
   "GET /skills/{name}/instructions": {
     request: {
       path: { name: string };
-      query?: { digest?: Digest; arguments?: string; sessionId?: RunId };
+      query?: { digest?: Digest; arguments?: string; sessionId?: RunId; raw?: boolean };
     };
     reply: {
       name: string;
@@ -2508,7 +2544,7 @@ export interface Operations {
   "GET /openclaw/skills/{id}/instructions": {
     request: {
       path: { id: string };
-      query?: { digest?: Digest; arguments?: string; sessionId?: RunId };
+      query?: { digest?: Digest; arguments?: string; sessionId?: RunId; raw?: boolean };
     };
     reply: {
       name: string;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, ModelName, RunId } from "./ids.ts";
 import { IfVersion, versionChanged } from "./if-version.ts";
-import { SessionKey } from "./session-key.ts";
+import { SessionId, SessionKey } from "./session-key.ts";
 import { NextCursor } from "./list-cursor.ts";
 import { storeUnavailable, storeUnsure } from "./store-errors.ts";
 import { ThinkingLevel } from "./thinking.ts";
@@ -160,12 +160,22 @@ export const ScheduleRun = z.object({
   deliveryError: z.string().optional(),
   runId: RunId.optional(),
   sessionKey: z.string().optional(),
+  sessionId: SessionId.optional(),
   runAtMs: Millis.optional(),
   durationMs: Millis.optional(),
   nextRunAtMs: Millis.optional(),
   model: z.string().optional(),
+  /** The part of `model` up to its first slash. */
+  provider: z.string().optional(),
   usage: z
-    .object({ input: z.int().nonnegative(), output: z.int().nonnegative(), total: z.int() })
+    .object({
+      input: z.int().nonnegative(),
+      output: z.int().nonnegative(),
+      total: z.int(),
+      /** Input tokens that the provider had in its cache, or put there. */
+      cacheRead: z.int().nonnegative().optional(),
+      cacheWrite: z.int().nonnegative().optional(),
+    })
     .optional(),
 });
 export type ScheduleRun = z.infer<typeof ScheduleRun>;

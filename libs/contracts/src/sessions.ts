@@ -267,6 +267,8 @@ export const patchSession = rpc({
     version_changed: versionChanged,
     /** Another session of the owner has the label. */
     label_taken: { data: z.object({ label: z.string(), session: z.string() }) },
+    /** No configured provider has it. */
+    unknown_model: { data: z.object({ model: ModelName }) },
     store_unavailable: storeUnavailable,
   },
 });

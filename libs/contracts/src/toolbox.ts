@@ -117,7 +117,9 @@ export type BuiltinInfo = z.infer<typeof BuiltinInfo>;
 export const SET_BY_CLIENT = "setByClient";
 
 /** Returns the input schema without the parameters that a client sets: a model is not shown them. */
-export function schemaForModels(inputSchema: BuiltinInfo["inputSchema"]): BuiltinInfo["inputSchema"] {
+export function schemaForModels(
+  inputSchema: BuiltinInfo["inputSchema"],
+): BuiltinInfo["inputSchema"] {
   const { properties } = inputSchema;
   if (typeof properties !== "object" || properties === null) return inputSchema;
   const shown = Object.entries(properties).filter(

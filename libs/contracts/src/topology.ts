@@ -109,6 +109,7 @@ const providerRpcs = [
 const platformRpcs = [
   agents.listAgents,
   requestCancel,
+  getRun,
   sessions.listSessions,
   sessions.getSession,
   sessions.sessionHistory,

@@ -1,5 +1,4 @@
-import type { SideEffect } from "@switchyard/service/side-effects";
-import type { ServerEnvironment } from "./environment.ts";
+import type { SideEffect } from "./side-effects.ts";
 
 interface MadeCall {
   readonly name: string;
@@ -21,7 +20,7 @@ const SENDERS: ReadonlySet<string> = new Set([
 /** The external side effects of a call, as recorded in the file of side effects [F38]; most calls have none. */
 export function sideEffectsOf(
   made: MadeCall,
-  { sessionKey }: Pick<ServerEnvironment, "sessionKey">,
+  { sessionKey }: { readonly sessionKey: string | null },
 ): SideEffect[] {
   const { name, args, structured, at: ts } = made;
   if (structured["dryRun"] === true) return [];
@@ -51,6 +50,12 @@ export function sideEffectsOf(
         const where = { provider: textOr(channel) ?? "", accountId: textOr(accountId) };
         return Object.assign(where, common, { to: textOr(to) });
       });
+  }
+  if (name === "sessions_send") {
+    // A session that was not reached got no message; an answer that failed or is late followed one.
+    if (structured["status"] === "forbidden") return [];
+    const to = textOr(structured["sessionKey"]) ?? textOr(args["sessionKey"]);
+    return [{ ...common, provider: "session", to }];
   }
   if (!SENDERS.has(name)) return [];
   const payload = recordOr(structured["payload"]);

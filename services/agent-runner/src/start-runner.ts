@@ -34,7 +34,7 @@ import { openTeamLedger } from "./limits/team-ledger.ts";
 import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/team-limits-file.ts";
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createRedriveAudit } from "./commands/redrive-audit.ts";
-import { createModelRegistry } from "./model/model-registry.ts";
+import { createModelRegistry, problemOfModel } from "./model/model-registry.ts";
 import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/models-file.ts";
 import { createPeers, isOutage } from "./peers/peers.ts";
 import { keepDefinitions } from "./peers/keep-definitions.ts";
@@ -156,7 +156,13 @@ async function openParts(
       (await runHolding(redis, thing, now)) ?? (await sessionHolding(redis, thing)),
   );
   const settings = sessionSettings(config);
-  const sessions = openSessions(kit, { controls, runs: store, settings, now });
+  const sessions = openSessions(kit, {
+    controls,
+    runs: store,
+    settings,
+    problemOfModel: (name) => problemOfModel(name, modelsConfig),
+    now,
+  });
   const runtimes = openRuntimeHosts({
     directory: config.YARD_RUNTIME_DIR,
     lingerMs: config.YARD_RUNTIME_LINGER_MS,

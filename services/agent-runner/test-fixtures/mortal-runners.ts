@@ -90,7 +90,7 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     const runs = openRunStore(redis, { holdMs: 0 });
     return openSessions(
       { ...kit, storage: endlessStorage },
-      { controls, runs, settings: SESSION_SETTINGS, now },
+      { controls, runs, settings: SESSION_SETTINGS, problemOfModel: () => null, now },
     );
   };
   return {

@@ -50,6 +50,8 @@ export interface RunEnd {
   readonly error?: string;
   readonly output?: string;
   readonly model?: string;
+  readonly provider?: ScheduleRun["provider"];
+  readonly sessionId?: ScheduleRun["sessionId"];
   readonly usage?: ScheduleRun["usage"];
   readonly endedAtMs: number;
 }

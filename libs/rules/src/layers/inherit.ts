@@ -57,7 +57,15 @@ export async function inherit(
     const message = `the run that starts this one was started by ${parent.requester}, not by ${requester}`;
     return { kind: "refused", reason: "requester", message };
   }
-  const { channel, group, chat, owner, session, depth = 0, root = parent.run } = parent.context ?? {};
+  const {
+    channel,
+    group,
+    chat,
+    owner,
+    session,
+    depth = 0,
+    root = parent.run,
+  } = parent.context ?? {};
   const { replayed = origin.replayed, dictatedBy = origin.dictatedBy } = parent.context ?? {};
   if (depth >= MAX_RUN_DEPTH) {
     const message = `runs stand at most ${MAX_RUN_DEPTH} deep`;

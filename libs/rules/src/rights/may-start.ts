@@ -37,7 +37,9 @@ export function unbelieved(
   { requester, origin }: { readonly requester: string; readonly origin: RunOrigin },
 ): string[] {
   if (origins !== undefined && fits(origins.users, requester)) return [];
-  return (["channel", "group", "chat", "owner", "depth"] as const).filter((part) => origin[part] !== undefined);
+  return (["channel", "group", "chat", "owner", "depth"] as const).filter(
+    (part) => origin[part] !== undefined,
+  );
 }
 
 function fits(globs: readonly string[] | undefined, name: string): boolean {

@@ -34,9 +34,7 @@ export function conversationOf(state: RunState, reader?: Reader): ModelMessage[]
     compaction === null ? [] : [{ role: "user", content: summaryMessage(compaction.summary) }];
   const { prompt, recalled, input, origin } = state.started;
   const chat = origin?.chat === undefined ? undefined : chatNote(origin.chat);
-  const text = [recalled, chat, sayable(prompt)]
-    .filter((part) => part !== undefined)
-    .join("\n\n");
+  const text = [recalled, chat, sayable(prompt)].filter((part) => part !== undefined).join("\n\n");
   const first: ModelMessage = { role: "user", content: userContent(text, filesOf(input)) };
   const before = saidBefore(state).map(messageBefore);
   const since = messagesFrom(state, compaction?.upTo ?? 0, { reader });

@@ -222,6 +222,18 @@ function providerOf(
   return { provider, settings };
 }
 
+/** Returns why runs cannot use a model by this name; null when it is of a configured provider. Its key may be missing all the same. */
+export function problemOfModel(name: string, config: ModelsConfig): string | null {
+  if (name === SCRIPTED_MODEL) return null;
+  try {
+    providerOf(name, config);
+    return null;
+  } catch (error) {
+    if (error instanceof ModelUnusable) return error.message;
+    throw error;
+  }
+}
+
 async function hasKey(
   provider: string,
   settings: ProviderConfig,

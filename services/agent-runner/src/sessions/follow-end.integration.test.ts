@@ -156,7 +156,7 @@ test("only the toolbox may define what follows a run", async () => {
   const followUp = { kind: "announce", to, label: null, endsSession: false } as const;
   await assert.rejects(
     call(lab.bus, sendToSession, { session: "x", agent: "echo", message: "go", followUp }),
-    /only the toolbox may set what follows a run/,
+    /only the toolbox may set followUp/,
   );
 });
 

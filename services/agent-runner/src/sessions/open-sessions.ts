@@ -34,11 +34,12 @@ export function openSessions(
     readonly controls: RunControls;
     readonly runs: Pick<RunStore, "load">;
     readonly settings: SessionSettings;
+    readonly problemOfModel: SessionParts["problemOfModel"];
     readonly now: () => number;
   },
 ): SessionParts {
   const { bus, log, redis, storage } = kit;
-  const { controls, runs, settings, now } = options;
+  const { controls, runs, settings, problemOfModel, now } = options;
   const { maxMessages, maxBytes, maxPerOwner, maxQueued, idleMs, contextBytes } = settings;
   return {
     bus,
@@ -56,6 +57,7 @@ export function openSessions(
     unwritten: openUnwritten(redis),
     limits: { maxQueued, maxPerOwner, idleMs },
     contextBytes,
+    problemOfModel,
     now,
   };
 }

@@ -75,7 +75,9 @@ function handlePatch(service: Service, parts: SessionParts): void {
     const found = await findSession(store, { ref, caller, owner });
     if (found === null) throw fail.unknown_session(unknown(ref), named(request));
     const { entry } = found;
-    const { label = null } = changes;
+    const { label = null, model = null } = changes;
+    const problem = model === null ? null : parts.problemOfModel(model);
+    if (model !== null && problem !== null) throw fail.unknown_model(problem, { model });
     const holder = label === null ? null : await labelHolder(parts, entry.owner, label);
     if (label !== null && holder !== null && holder.key !== found.session.key) {
       const message = `session ${holder.key} has the label ${label}`;

@@ -38,6 +38,8 @@ export interface SessionParts {
   readonly unwritten: Pick<Unwritten, "addEvent">;
   readonly storage: Pick<OwnerStorage, "admit">;
   readonly limits: SessionLimits;
+  /** Returns why runs cannot use a model by this name; null when they can. */
+  readonly problemOfModel: (name: string) => string | null;
   /** The limit for the part of a history that a run is given. */
   readonly contextBytes: number;
   readonly now: () => number;

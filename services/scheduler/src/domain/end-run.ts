@@ -164,6 +164,8 @@ function entryOf(
     durationMs: Math.max(0, end.endedAtMs - run.runAtMs),
     ...(job.state.nextRunAtMs !== undefined && { nextRunAtMs: job.state.nextRunAtMs }),
     ...(end.model !== undefined && { model: end.model }),
+    ...(end.provider !== undefined && { provider: end.provider }),
+    ...(end.sessionId !== undefined && { sessionId: end.sessionId }),
     ...(end.usage !== undefined && { usage: end.usage }),
   };
 }

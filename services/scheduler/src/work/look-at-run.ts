@@ -18,13 +18,21 @@ export async function lookAtRun(
     throw error;
   }
   if (UNDER_WAY.has(run.status)) return "under way";
-  const { inputTokens: input, outputTokens: output } = run.usage;
+  const { inputTokens: input, outputTokens: output, ...cached } = run.usage;
+  const { cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite } = cached;
   return {
     status: run.status === "succeeded" ? "ok" : "error",
     ...(run.output !== null && { output: run.output }),
     ...(run.status !== "succeeded" && { error: reasonOf(run) }),
-    ...(run.model !== null && { model: run.model }),
-    usage: { input, output, total: input + output },
+    ...(run.model !== null && { model: run.model, provider: run.model.split("/", 1)[0] }),
+    ...(run.session !== undefined && { sessionId: run.session.sessionId }),
+    usage: {
+      input,
+      output,
+      total: input + output,
+      ...(cacheRead !== undefined && { cacheRead }),
+      ...(cacheWrite !== undefined && { cacheWrite }),
+    },
     endedAtMs: Math.min(now(), Date.parse(run.updatedAt)),
   };
 }

@@ -12,7 +12,10 @@ test("parameters of other systems become the tool's own, and never replace one t
       { prompt: "x", task: "y" },
       { prompt: "x", task: "y" },
     ],
-    [{ action: "kill", params: { target: "1" } }, { action: "kill", target: "1" }],
+    [
+      { action: "kill", params: { target: "1" } },
+      { action: "kill", target: "1" },
+    ],
     [
       { action: "list", params: { action: "kill" } },
       { action: "list", params: { action: "kill" } },

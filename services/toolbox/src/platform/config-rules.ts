@@ -124,10 +124,7 @@ function modelProblem(name: string, path: readonly string[], config: Json): stri
 }
 
 /** Returns the JSON Schema of what can be changed, by its path; for one path and those below it if one is named. */
-export function writableSchema(
-  path: string,
-  writable: readonly string[],
-): Record<string, unknown> {
+export function writableSchema(path: string, writable: readonly string[]): Record<string, unknown> {
   const wanted = path === "" ? [] : path.split(".");
   const rows = RULES.filter(
     (one) => writable.includes(one.path.join(".")) && startsAs(one.path, wanted),

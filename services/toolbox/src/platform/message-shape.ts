@@ -69,10 +69,7 @@ async function markOf(
 }
 
 /** A call that is made again under its id is sent once. */
-export function aboutCaller(
-  { callId, runId }: ToolContext,
-  callerSession: string | undefined,
-) {
+export function aboutCaller({ callId, runId }: ToolContext, callerSession: string | undefined) {
   const sessionKey = runId === null ? callerSession : undefined;
   return {
     ...(callId !== undefined && { idempotencyKey: callId }),

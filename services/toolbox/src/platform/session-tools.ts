@@ -135,7 +135,10 @@ function statusTool(parts: AccessParts) {
         wanted === undefined
           ? asCaller(context, getSession, { session })
           : asCaller(context, patchSession, { session, model: wanted })
-      ).catch(unknownSession(session));
+      ).catch((error: unknown) => {
+        if (!isError(error, patchSession, "unknown_model")) return unknownSession(session)(error);
+        throw new ToolError(`Unrecognized model "${error.data.model}". ${error.message}`);
+      });
       const { key } = found;
       const changedModel = wanted !== undefined;
       return jsonResult({ ok: true, sessionKey: key, changedModel, statusText: cardOf(found) });

@@ -1,5 +1,8 @@
-import { requestCancel } from "@switchyard/contracts/runs";
-import { sendToSession, type Session } from "@switchyard/contracts/sessions";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { isError } from "@switchyard/contracts/errors";
+import { inputText } from "@switchyard/contracts/input-text";
+import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import { listSessions, sendToSession, type Session } from "@switchyard/contracts/sessions";
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
@@ -14,6 +17,8 @@ import { callerShape, NO_SESSION } from "./session-tools.ts";
 /** The minimum interval between two steer messages to the same session [F12]. */
 const STEER_MS = 2_000;
 const KEPT_STEERS = 1_000;
+/** Characters of a task in the list. */
+const MAX_TASK = 500;
 const DEFAULT_RECENT_MINUTES = 30;
 
 /** `subagents` [F12]: the sessions that `sessions_spawn` started from the caller's. */
@@ -47,7 +52,11 @@ export function createSubagentsTool(parts: AccessParts, now: () => number) {
       const children = (await markedBy(asCaller, context, mark)).filter(
         ({ key }) => depthOfKey(key) === depth,
       );
-      if (action === "list") return jsonResult(listed(children, { caller, recentMinutes }));
+      if (action === "list") {
+        const tasks = await tasksOf(parts, context, children);
+        const requester = beside === null ? caller : await parentOf(parts, context, caller);
+        return jsonResult(listed(children, { caller, requester, tasks, recentMinutes }));
+      }
       if (target === "") throw new ToolError(`${action} needs a target; subagents list has them.`);
       if (action === "kill") return kill(parts, context, { children, mark, target });
       if (message.trim() === "") throw new ToolError("steer needs a message.");
@@ -160,12 +169,57 @@ function named({ key, label }: Session) {
   return { sessionKey: key, label };
 }
 
+/** Returns the input of the run of each session, its beginning; null where the run is gone. */
+async function tasksOf(
+  { asCaller }: AccessParts,
+  context: ToolContext,
+  children: readonly Session[],
+): Promise<(string | null)[]> {
+  return Promise.all(
+    children.map(async (child) => {
+      const runId = runOf(child);
+      if (runId === "") return null;
+      try {
+        const { run } = await asCaller(context, getRun, { runId });
+        return cutText(inputText(run.input), MAX_TASK);
+      } catch (error) {
+        if (isError(error, getRun, "unknown_run")) return null;
+        return asToolError(error);
+      }
+    }),
+  );
+}
+
+/** Returns the session above a spawned one: its key is the one whose mark the spawned key has. */
+async function parentOf(
+  { asCaller }: AccessParts,
+  context: ToolContext,
+  key: string,
+): Promise<string | null> {
+  const { sessions } = await asCaller(context, listSessions, { limit: 200 }).catch(asToolError);
+  const beside = markBeside(key);
+  return sessions.find((session) => markBelow(session.key) === beside)?.key ?? null;
+}
+
 function listed(
   children: readonly Session[],
-  { caller, recentMinutes }: { readonly caller: string; readonly recentMinutes: number },
+  {
+    caller,
+    requester,
+    tasks,
+    recentMinutes,
+  }: {
+    readonly caller: string;
+    /** The session that started them; null when it is gone. */
+    readonly requester: string | null;
+    readonly tasks: readonly (string | null)[];
+    readonly recentMinutes: number;
+  },
 ) {
   const now = Date.now();
-  const entries = children.map((child, index) => entryOf(child, { index: index + 1, now }));
+  const entries = children.map((child, index) =>
+    entryOf(child, { index: index + 1, now, task: tasks[index] ?? null }),
+  );
   const active = entries.filter(({ status }) => status === "running");
   const recent = entries.filter(
     ({ status, endedAt }) =>
@@ -177,7 +231,7 @@ function listed(
   return {
     status: "ok",
     action: "list",
-    requesterSessionKey: caller,
+    requesterSessionKey: requester,
     callerSessionKey: caller,
     callerIsSubagent: depthOfKey(caller) > 0,
     total: entries.length,
@@ -194,7 +248,14 @@ const STATUS = {
   dead: "failed",
 } as const;
 
-function entryOf(child: Session, { index, now }: { readonly index: number; readonly now: number }) {
+function entryOf(
+  child: Session,
+  {
+    index,
+    now,
+    task,
+  }: { readonly index: number; readonly now: number; readonly task: string | null },
+) {
   const { key, label, model, totalTokens, activeRun, lastRun, createdAt, updatedAt } = child;
   const startedAt = Date.parse(createdAt);
   const endedAt = activeRun === null ? Date.parse(updatedAt) : undefined;
@@ -203,6 +264,8 @@ function entryOf(child: Session, { index, now }: { readonly index: number; reado
     runId: activeRun ?? lastRun?.runId ?? null,
     sessionKey: key,
     label,
+    task,
+    runtime: "subagent",
     status: activeRun === null && lastRun !== null ? STATUS[lastRun.status] : "running",
     runtimeMs: (endedAt ?? now) - startedAt,
     model,

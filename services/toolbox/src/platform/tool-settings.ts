@@ -46,7 +46,10 @@ export const ToolSettings = z.strictObject({
   gateway: z
     .strictObject({
       /** The values of the configuration that `gateway_config_*` may change. */
-      writable: z.array(z.enum(WRITABLE_PATHS)).max(WRITABLE_PATHS.length).default([...WRITABLE_PATHS]),
+      writable: z
+        .array(z.enum(WRITABLE_PATHS))
+        .max(WRITABLE_PATHS.length)
+        .default([...WRITABLE_PATHS]),
     })
     .prefault({}),
   message: z
