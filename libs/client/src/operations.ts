@@ -1207,6 +1207,7 @@ export type Skill = {
   version?: Digest;
   scope?: SkillScope;
   format?: "legacy";
+  source?: "openclaw";
   diagnostics: Diagnostic[];
   body: string;
   arguments: string[];
@@ -1313,6 +1314,7 @@ export type SkillSummary = {
   version?: Digest;
   scope?: SkillScope;
   format?: "legacy";
+  source?: "openclaw";
   diagnostics: Diagnostic[];
 };
 
@@ -2444,7 +2446,14 @@ export interface Operations {
   };
 
   "GET /skills/manifests": {
-    request: { query?: { name?: string; offset?: number; limit?: number } };
+    request: {
+      query?: {
+        name?: string;
+        source?: "openclaw" | "agent-skills";
+        offset?: number;
+        limit?: number;
+      };
+    };
     reply: { skills: RegisteredSkill[]; total: number; nextOffset: number | null };
   };
 

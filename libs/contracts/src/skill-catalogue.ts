@@ -138,6 +138,9 @@ export const RegisteredSkill = z.object({
 });
 export type RegisteredSkill = z.infer<typeof RegisteredSkill>;
 
+/** The version of a skill whose file has none, and of every entry of a registry [B12] [D4]. */
+export const DEFAULT_VERSION = "1.0.0";
+
 export const skillManifests = rpc({
   subject: "yard.rpc.{caller}.skills.manifests",
   summary: "Returns skills as a plugin registry shows them, with their slash commands.",
@@ -145,6 +148,8 @@ export const skillManifests = rpc({
   request: z.strictObject({
     /** Only this one; else a page of all, by name. */
     name: SkillName.optional(),
+    /** Only those with OpenClaw's metadata, or only the others. */
+    source: z.enum(["openclaw", "agent-skills"]).optional(),
     offset: z.int().nonnegative().default(0),
     limit: z.int().min(1).max(50).default(50),
   }),

@@ -49,6 +49,8 @@ export const SkillSummary = z.object({
   scope: SkillScope.optional(),
   /** `legacy`: a `skill.json` with its `prompt.md`; missing for a SKILL.md. */
   format: z.enum(["legacy"]).optional(),
+  /** `openclaw`: the file has metadata of OpenClaw; missing for any other, and in versions stored before it was read. */
+  source: z.enum(["openclaw"]).optional(),
   diagnostics: z.array(Diagnostic),
 });
 export type SkillSummary = z.infer<typeof SkillSummary>;

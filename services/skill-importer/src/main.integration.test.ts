@@ -220,17 +220,17 @@ test("imports a directory on request [B18, B20]", async () => {
     const options = { filters, from: "beginning", stopAtEnd: true } as const;
     for await (const { subject, payload } of readEvents(world.cli, options)) {
       if (subject.includes(".needs-")) {
-        const { skill, dependenciesMet } = skillImported.payload.parse(payload);
-        met.push([skill.name, dependenciesMet]);
+        const { skill, dependenciesMet, warnings } = skillImported.payload.parse(payload);
+        met.push([skill.name, dependenciesMet, warnings]);
       } else if (subject.startsWith("yard.evt.import.")) {
         const { at: _, ...counts } = batchImported.payload.parse(payload);
         if (counts.label === label) ended.push(counts);
       }
     }
     assert.deepEqual(met, [
-      ["needs-more", false],
-      ["needs-little", true],
-      ["needs-nothing", null],
+      ["needs-more", false, ["Required binary not found in PATH: no-such-program-here"]],
+      ["needs-little", true, []],
+      ["needs-nothing", null, []],
     ]);
     assert.deepEqual(ended, [{ label, by, imported: 4, failed: 1, totalScanned: 5 }]);
     await rm(label, { recursive: true });

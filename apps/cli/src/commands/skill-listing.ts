@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { client } from "@switchyard/bus/call";
+import { DEFAULT_VERSION } from "@switchyard/contracts/skill-catalogue";
 import { readSkillFile } from "@switchyard/contracts/skill-store";
 import {
   getSkill,
@@ -68,7 +69,7 @@ export async function show(
   const fields = fieldLines([
     ["skill", skill.name],
     ["description", skill.description],
-    ["version", skill.record?.version ?? "(none given)"],
+    ["version", skill.record?.version ?? `${DEFAULT_VERSION} (default)`],
     ["format", formatOf(skill)],
     ["scope", skill.scope === undefined ? skill.path : `${skill.scope} (${skill.path})`],
     ["variables", [...new Set([...skill.arguments, ...variables])].join(", ") || "none"],

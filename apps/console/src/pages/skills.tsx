@@ -31,9 +31,9 @@ const COLUMNS: readonly Column<SkillSummary>[] = [
   {
     title: "From",
     isWide: true,
-    cell: ({ path, format }) => (
+    cell: ({ path, format, source }) => (
       <>
-        {isOpenclaw(path) && <span class="tag">openclaw</span>}{" "}
+        {source === "openclaw" && <span class="tag">openclaw</span>}{" "}
         {format === "legacy" && <span class="tag">legacy</span>}{" "}
         {path.split("/").slice(-3, -1).join("/")}
       </>
@@ -47,9 +47,9 @@ export function Skills() {
   const [isImporting, setImporting] = useState(false);
   const search = filterOf("q").toLowerCase();
   const source = filterOf("source");
-  const fits = ({ name, description, path }: SkillSummary): boolean =>
+  const fits = ({ name, description, source: from }: SkillSummary): boolean =>
     `${name} ${description}`.toLowerCase().includes(search) &&
-    (source === "" || isOpenclaw(path) === (source === "openclaw"));
+    (source === "" || (from === "openclaw") === (source === "openclaw"));
   const reload = (): void => {
     skills.reload();
     withheld.reload();
@@ -266,8 +266,4 @@ function visibleTo({
 }): string {
   if (userInvocable && modelInvocable) return "people and agents";
   return userInvocable ? "people" : modelInvocable ? "agents" : "nobody";
-}
-
-function isOpenclaw(path: string): boolean {
-  return path.toLowerCase().includes("openclaw") || path.includes("clawft");
 }

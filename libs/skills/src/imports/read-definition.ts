@@ -1,3 +1,4 @@
+import { readRequirements } from "../skill/skill-requirements.ts";
 import { AgentSummary } from "@switchyard/contracts/agents";
 import {
   SkillSummary,
@@ -112,7 +113,17 @@ function contentOf(
   if (parsed.skill === null) return null;
   const { metadata, conformance } = parsed;
   const diagnostics = [...given.diagnostics];
-  const skill = { ...parsed.skill, path: pkg.directory, version, scope, diagnostics };
+  const isOpenClaw =
+    parsed.skill.dispatch !== undefined ||
+    (metadata !== null && readRequirements(metadata).requirements !== null);
+  const skill = {
+    ...parsed.skill,
+    path: pkg.directory,
+    version,
+    scope,
+    ...(isOpenClaw && { source: "openclaw" as const }),
+    diagnostics,
+  };
   const directory = pkg.realDirectory ?? `skill://${skill.name}`;
   const stored = { skill, directory, metadata, conformance: [...conformance] };
   return { kind: "skill" as const, stored, summary: SkillSummary.parse(skill) };

@@ -1,4 +1,8 @@
-import type { RegisteredSkill, SkillManifest } from "@switchyard/contracts/skill-catalogue";
+import {
+  DEFAULT_VERSION,
+  type RegisteredSkill,
+  type SkillManifest,
+} from "@switchyard/contracts/skill-catalogue";
 import type { Skill, SkillDependencies } from "@switchyard/contracts/skills";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";
 
@@ -44,7 +48,7 @@ function manifestOf(skill: Skill, dependencies: SkillDependencies | null): Skill
   return {
     id: `openclaw-skill-${name}`,
     name,
-    version: "1.0.0",
+    version: DEFAULT_VERSION,
     author: record?.author ?? (isOpenClaw ? "OpenClaw Community" : null),
     description: description || (isOpenClaw ? `OpenClaw skill: ${name}` : `Skill: ${name}`),
     category: "tools",

@@ -1,6 +1,6 @@
 import { AgentSummary } from "@switchyard/contracts/agents";
 import type { Provenance } from "@switchyard/contracts/definition-store";
-import { SkillSummary } from "@switchyard/contracts/skills";
+import { SkillSummary, type SkillDependencies } from "@switchyard/contracts/skills";
 import type { Machine } from "@switchyard/skills/skill/check-dependencies";
 import { dependenciesOf } from "@switchyard/skills/skill/dependencies-of";
 import type { Announcement } from "../store/catalogue-commit.ts";
@@ -105,8 +105,9 @@ async function eventsOf(
         continue;
       }
       const summary = SkillSummary.parse(entry.summary);
-      const dependenciesMet = await areDependenciesMet(parts, entry, known.get(entry));
-      events.push({ ...fresh(), kind, summary, dependenciesMet });
+      const dependencies = await dependenciesOfEntry(parts, entry, known.get(entry));
+      const { met: dependenciesMet = null, warnings = [] } = dependencies ?? {};
+      events.push({ ...fresh(), kind, summary, dependenciesMet, warnings });
     }
     for (const name of remove) {
       const entry = current[kind].listed.find(({ summary }) => summary.name === name);
@@ -122,15 +123,15 @@ async function eventsOf(
   return events;
 }
 
-/** Returns whether this machine meets a skill's requirements; null when it declares none. */
-async function areDependenciesMet(
+/** Returns a skill's requirements, and which of them this machine meets; null when it declares none. */
+async function dependenciesOfEntry(
   { store, machine }: ChangeParts,
   entry: Entry,
   known: Definition | undefined,
-): Promise<boolean | null> {
+): Promise<SkillDependencies | null> {
   const stored =
     known?.kind === "skill"
       ? known.stored
       : await store.read("skill", entry.summary.name, versionOfEntry(entry));
-  return (await dependenciesOf(stored?.metadata ?? null, machine))?.met ?? null;
+  return dependenciesOf(stored?.metadata ?? null, machine);
 }

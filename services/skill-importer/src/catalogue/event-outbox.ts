@@ -83,8 +83,8 @@ async function publish(bus: Bus, announcement: Exclude<Announcement, Superseded>
   const once = { messageId: id };
   switch (kind) {
     case "skill": {
-      const { summary: skill } = announcement;
-      const warnings = skill.diagnostics.map(({ message }) => message);
+      const { summary: skill, warnings: unmet = [] } = announcement;
+      const warnings = [...skill.diagnostics.map(({ message }) => message), ...unmet];
       const dependenciesMet = announcement.dependenciesMet ?? null;
       const payload = { skill, warnings, dependenciesMet, at };
       await publishEvent(bus, skillImported, { skill: skill.name }, payload, once);

@@ -74,6 +74,14 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     assert.equal(found?.dependenciesMet, false);
     assert.equal(found?.sourcePath, "skills/help");
     assert.equal(found?.warnings.length, 2); // the program and the shadowed command
+    const all = await call(cli, skillManifests, {});
+    for (const source of ["openclaw", "agent-skills"] as const) {
+      const some = await call(cli, skillManifests, { source });
+      const expected = all.skills.filter(({ manifest }) => manifest.source === source);
+      assert.deepEqual(some.skills, expected);
+      assert.equal(some.total, expected.length);
+      assert.ok(expected.length > 0);
+    }
     const last = await call(cli, skillManifests, { offset: 4 });
     assert.equal(last.nextOffset, null);
     await assert.rejects(call(cli, skillManifests, { name: "absent" }), (error) =>

@@ -61,9 +61,13 @@ export function serveCatalogueViews(
     };
   });
 
-  service.handle(skillManifests, async ({ name, offset, limit }) => {
+  service.handle(skillManifests, async ({ name, source, offset, limit }) => {
     const skills = await summaries();
-    const wanted = name === undefined ? skills : skills.filter((skill) => skill.name === name);
+    const wanted = skills.filter(
+      (skill) =>
+        (name === undefined || skill.name === name) &&
+        (source === undefined || (skill.source ?? "agent-skills") === source),
+    );
     if (name !== undefined && wanted.length === 0) {
       throw refusals("skill").unknown(
         name,
