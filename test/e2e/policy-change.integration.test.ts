@@ -77,7 +77,7 @@ async function decisionsFromCache(): Promise<number> {
   return Number(/^yard_mcp_decisions_total\{from="cache"[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-test("a rule change takes effect on the next call after the policy reports it in force, with cached decisions or without [X40][X41]", async () => {
+test("a rule change takes effect on the next call after the policy reports it in force, with cached decisions or without [X40]", async () => {
   const ending = new AbortController();
   const news = readEvents(bus, {
     filters: [bundleActivated.subject.replace("{bundle}", "*")],

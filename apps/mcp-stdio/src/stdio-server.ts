@@ -72,8 +72,8 @@ export function createStdioServer(options: StdioServerOptions): Server {
   const { environment, scope, backend, version, era } = options;
   const server = new Server(
     { name: "switchyard", title: "Switchyard", version },
-    // The platform's own tools are the same for the life of the process.
-    { capabilities: { tools: scope === "all" ? { listChanged: true } : {} } },
+    // The policy may change at any time, and with it the tools of both scopes.
+    { capabilities: { tools: { listChanged: true } } },
   );
   /** Parameters of each tool, for filling in. */
   let known: ReadonlyMap<string, ReadonlySet<string>> | null = null;
@@ -94,7 +94,7 @@ export function createStdioServer(options: StdioServerOptions): Server {
   server.setRequestHandler("tools/list", async (_request, { mcpReq }) => {
     try {
       const tools = (await list(mcpReq.signal)).map((tool) => shownTool(tool, era));
-      if (scope === "all") watch.listed(tools);
+      watch.listed(tools);
       return { tools };
     } catch (error) {
       throw protocolError(error, options);

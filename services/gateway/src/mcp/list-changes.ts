@@ -3,9 +3,10 @@ import type { McpParts } from "./tool-call.ts";
 
 export type ListKind = "tools" | "resources" | "prompts";
 
-/** Lists of one server that have changed. */
+/** Lists that have changed. */
 export interface ListChange {
-  readonly server: string;
+  /** Null: those of all servers, because other rules are in force. */
+  readonly server: string | null;
   readonly kinds: ReadonlySet<ListKind>;
 }
 
@@ -31,10 +32,10 @@ const CHANGES: Readonly<Record<string, readonly ListKind[]>> = {
   "pins-blocked": ["tools"],
 };
 
-/** Publishes changes of the lists of MCP servers, and merges those of a short time [X41]. */
+/** Publishes changes of the lists of MCP servers and of the policy, which narrows them, and merges those of a short time [X41]. */
 export function createListChanges(hub: McpParts["hub"]): ListChanges {
   const listeners = new Set<(change: ListChange) => void>();
-  const pending = new Map<string, Set<ListKind>>();
+  const pending = new Map<string | null, Set<ListKind>>();
   let stop: (() => void) | null = null;
   let timer: NodeJS.Timeout | null = null;
 
@@ -45,9 +46,9 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
     for (const change of changes) for (const listener of listeners) listener(change);
   };
   const receive = ({ subject }: { readonly subject: string }): void => {
-    const [, server, what] = /^yard\.evt\.mcp\.([a-z0-9-]+)\.([a-z-]+)$/.exec(subject) ?? [];
-    const kinds = what !== undefined && Object.hasOwn(CHANGES, what) ? CHANGES[what] : undefined;
-    if (server === undefined || kinds === undefined) return;
+    const change = changeIn(subject);
+    if (change === null) return;
+    const { server, kinds } = change;
     const known = pending.get(server) ?? new Set();
     pending.set(server, known);
     for (const kind of kinds) known.add(kind);
@@ -72,6 +73,17 @@ export function createListChanges(hub: McpParts["hub"]): ListChanges {
   };
 }
 
+const POLICY = /^yard\.evt\.policy\.[^.]+\.activated$/;
+const SERVER = /^yard\.evt\.mcp\.([a-z0-9-]+)\.([a-z-]+)$/;
+
+/** Returns the lists that an event changes; null for any other event. */
+function changeIn(subject: string) {
+  if (POLICY.test(subject)) return { server: null, kinds: ALL };
+  const [, server, what] = SERVER.exec(subject) ?? [];
+  const kinds = what !== undefined && Object.hasOwn(CHANGES, what) ? CHANGES[what] : undefined;
+  return server === undefined || kinds === undefined ? null : { server, kinds };
+}
+
 /**
  * Publishes the changes on streams of `subscriptions/listen`; each client then lists its own tools, resources and prompts.
  * `scopeOfRequest` returns the only server whose changes the stream of the request under way gets, or null for all.
@@ -88,7 +100,7 @@ export function listChangesBus(
       const stops = [
         bus.subscribe(listener),
         changes.subscribe(({ server, kinds }) => {
-          if (scope !== null && scope !== server) return;
+          if (scope !== null && server !== null && scope !== server) return;
           for (const kind of kinds) listener({ kind: `${kind}_list_changed` });
         }),
       ];

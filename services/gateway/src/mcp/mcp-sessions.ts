@@ -127,7 +127,7 @@ export function openMcpSessions(
 
 /** A client without a stream of its own cannot receive the notification, and lists when it needs to. */
 function notifySession(server: Server, scope: string | null, change: ListChange): void {
-  if (scope !== null && scope !== change.server) return;
+  if (scope !== null && change.server !== null && scope !== change.server) return;
   const send = {
     tools: () => server.sendToolListChanged(),
     resources: () => server.sendResourceListChanged(),
