@@ -48,6 +48,13 @@ const AgentFields = z.object({
       }),
     )
     .nullish(),
+  /** Tools that `tools` would include. */
+  disallowed_tools: z
+    .preprocess(
+      toolWords,
+      z.array(z.string().min(1).max(127)).max(128, "must be a list of at most 128 tool patterns"),
+    )
+    .nullish(),
   skills: z.array(SkillName, { error: "must be a list of skill names" }).nullish(),
   max_tool_iterations: whole(1, 1_000).optional(),
   temperature: between({ least: 0, most: 2 }).nullish(),
@@ -64,7 +71,7 @@ const AgentFields = z.object({
 export type AgentFields = z.infer<typeof AgentFields>;
 
 /** Keys that restrict an agent: a misspelt one must not be ignored, or the agent would run without the restriction. */
-const RESTRICTING = new Set(["tools", "limits", "max_tool_iterations", "approval"]);
+const RESTRICTING = new Set(["tools", "disallowed_tools", "limits", "max_tool_iterations", "approval"]);
 const READS_LIKE_A_RESTRICTION =
   /tool|limit|allow|den[iy]|permission|approv|sandbox|budget|timeout|^max/i;
 

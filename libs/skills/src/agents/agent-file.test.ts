@@ -207,8 +207,18 @@ for (const [written, tools] of [
   ["tools: 'Read,, Bash(git add:*, git push:*), Bash(*),'", ["read_file", "execute_command"]],
   ["tools: Bash(git:*)", ["execute_command(git:*)"]],
   ["tools: Bash(git | sh)", []],
+  ["tools: ['*', '!mcp__files__*']", ["*", "!mcp__files__*"]],
+  ["tools: ['!mcp__files__*']", ["*", "!mcp__files__*"]],
+  ["disallowed_tools: [mcp__files__*, Bash]", ["*", "!mcp__files__*", "!execute_command"]],
+  ["disallowedTools: Bash", ["*", "!execute_command"]],
+  [
+    "tools: [read_file, mcp__files__*]\ndisallowed-tools: mcp__files__write_file",
+    ["read_file", "mcp__files__*", "!mcp__files__write_file"],
+  ],
+  ["tools: none\ndisallowed_tools: [read_file]", []],
+  ["disallowed_tools: []", null],
 ] as const) {
-  test(`reads \`${written}\` as ${JSON.stringify(tools)} [D17, X25]`, () => {
+  test(`reads \`${written}\` as ${JSON.stringify(tools)} [D17, X25, A25]`, () => {
     assert.deepEqual(load(written).tools, tools);
   });
 }
@@ -273,7 +283,7 @@ test("points at every mistake of a file at once [D57]", () => {
     {
       code: "unknown_key",
       message:
-        'unknown key "colour" is ignored: the keys are name, description, model, runtime, system_prompt, tools, skills, max_tool_iterations, temperature, thinking, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
+        'unknown key "colour" is ignored: the keys are name, description, model, runtime, system_prompt, tools, disallowed_tools, skills, max_tool_iterations, temperature, thinking, context_window, memory_bytes, shared_memory, roles, limits, on_unknown_outcome, approval, plan',
       line: 6,
       column: 9,
     },
@@ -289,7 +299,7 @@ test("takes a key in any style, but not twice", () => {
 
 for (const text of [
   "tool: [read_file]",
-  "disallowedTools: [write_file]",
+  "blockedTools: [write_file]",
   "permissionMode: plan",
   "limit: { steps: 3 }",
   "limits: { minutes: 3 }",

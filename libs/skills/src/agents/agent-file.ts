@@ -6,7 +6,7 @@ import type { AgentFileFacts } from "./agent-facts.ts";
 import { readAgentFields, type AgentFields } from "./agent-fields.ts";
 import { decodeText } from "../frontmatter/decode-text.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
-import { allowedPatterns } from "../skill/client-tools.ts";
+import { allowedPatterns, forbiddenPatterns } from "../skill/client-tools.ts";
 import { firstParagraph } from "../skill/first-paragraph.ts";
 import { splitFrontmatter } from "../frontmatter/frontmatter.ts";
 import { readPlan } from "../skill/plan-field.ts";
@@ -102,7 +102,7 @@ function define(yaml: ParsedYaml, source: Source): ParsedAgent {
     digest: source.digest,
     model: file.model ?? null,
     systemPrompt,
-    tools: toolsOf(file.tools),
+    tools: toolsOf(file),
     skills: file.skills ?? [],
     maxSteps: maxStepsOf(file),
     temperature: file.temperature ?? null,
@@ -135,11 +135,21 @@ function limitsOf({ limits }: AgentFields): AgentLimits {
   };
 }
 
-/** In a file an empty list means every tool, for compatibility; only the word none means none. */
-function toolsOf(tools: AgentFields["tools"]): string[] | null {
+/**
+ * In a file an empty list means every tool, for compatibility; only the word none means none. Patterns that begin with `!`, and those of
+ * `disallowed_tools`, are excluded from the others, or from every tool where there are no others [A25].
+ */
+function toolsOf({ tools, disallowed_tools: disallowed }: AgentFields): string[] | null {
   if (tools === "none") return [];
-  if (tools === null || tools === undefined || tools.length === 0) return null;
-  return allowedPatterns(tools);
+  const written = tools ?? [];
+  const excluded = [
+    ...written.flatMap((word) => (word.startsWith("!") ? [word.slice(1)] : [])),
+    ...(disallowed ?? []),
+  ];
+  const included = written.filter((word) => !word.startsWith("!"));
+  if (excluded.length === 0) return included.length === 0 ? null : allowedPatterns(included);
+  const from = included.length === 0 ? ["*"] : allowedPatterns(included);
+  return [...from, ...forbiddenPatterns(excluded).map((pattern) => `!${pattern}`)];
 }
 
 /** It would be an agent with every tool; more likely the file is about to be written. */
