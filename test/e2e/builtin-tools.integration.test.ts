@@ -133,7 +133,7 @@ test("an agent reads a file with a built-in tool, and its denied command does no
   assert.equal(existsSync(join(root, "made-by-a-denied-call")), false);
 });
 
-test("an agent uses built-in tools and some of an MCP server's side by side, and writes and reads files with the reference server [A14, A59, A60, C2, C18, C20, CR1]", async () => {
+test("an agent uses built-in tools and some of an MCP server's side by side, and writes and reads files with the reference server [A14, A59, A60, C2, C18, C20, CR1, E15]", async () => {
   const { stdout } = await yard("run", "mixer", "x", "--wait-for", "60");
   assert.match(stdout, /^a note; .*MIT License/);
   assert.equal(await readFile(note, "utf8"), "a note");

@@ -282,7 +282,7 @@ const { client: chat } = await connectV2({ env: chatEnv });
 const messageIdOf = ({ json }: Called): string =>
   String((json["payload"] as { messageIds: string[] }).messageIds[0]);
 
-test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F22] [F37] [F38] [F40] [F41] [X39]", async () => {
+test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F18] [F20-F22] [F37] [F40] [F41] [X39]", async () => {
   await rm(effectsFile, { force: true });
   const sent = await callOf(chat, "message_send", {
     target: "user:42",
@@ -350,7 +350,7 @@ test("messages are sent, read, reacted to, pinned and deleted, and each sent one
   );
 });
 
-test("what message tools refuse, they say, and nothing is written down [F13-F22] [F40]", async () => {
+test("what message tools refuse, they say, and nothing is written down [F13-F18] [F20-F22] [F40]", async () => {
   await rm(effectsFile, { force: true });
   // Refused by the schema, so no channel gets the message.
   const refused = await errorOf(chat, "message_send", { target: 42, message: "x" });

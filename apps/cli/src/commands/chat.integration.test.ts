@@ -118,7 +118,7 @@ test("one message: the answer alone on stdout, lines of a pipe one after the oth
   assert.equal(unknown.code, 3);
 });
 
-test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27, DR7]", async () => {
+test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27, DR7, X27]", async () => {
   const before = asked.length;
   const said = await yard(
     ["chat", "--agent", "helper", "--model", "local/served", "-m", "/greet Ada"],
@@ -288,7 +288,7 @@ test("yard run prompts at a terminal, prints the command elsewhere and ends with
   assert.equal(tail.code, 0, tail.stderr);
 });
 
-test("status shows one screen, and completion offers existing names", async () => {
+test("status shows one screen, and completion offers existing names [D41]", async () => {
   const { code, stdout, stderr } = await yard(["status"], env);
   assert.equal(code, 0, stderr);
   assert.match(

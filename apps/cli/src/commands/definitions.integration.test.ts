@@ -103,7 +103,7 @@ test("lists and shows skills with what the seed asks for [D35, D36, D65]", async
   assert.match(pdf, /^model invocable +yes$/m);
 });
 
-test("lists, views and rendered prompts are as they were, to the character [D32, D35, D36, D37, D38, D39, D40]", async () => {
+test("lists, views and rendered prompts are as they were, to the character [D32, D35, D36, D37, D39, D40, X32]", async () => {
   const views: Readonly<Record<string, readonly string[]>> = {
     "skills-list.txt": ["skills", "list"],
     "skills-show-pdf.txt": ["skills", "show", "pdf"],

@@ -89,7 +89,7 @@ test("every example of the help that names nothing foreign does what it says", a
   assert.deepEqual(failed, []);
 });
 
-test("an empty input, an unknown run and an unknown topic are said in words of the command line", async () => {
+test("an empty input, an unknown run and an unknown topic are said in words of the command line [D42]", async () => {
   const empty = await yard(["run", "demo", " "], env);
   assert.equal(empty.code, 2);
   assert.match(empty.stderr, /^error: the input is empty: /);

@@ -79,7 +79,7 @@ test("a server that is not connected says why", () => {
   assert.equal(serverText(down), "files error: command not found: x");
 });
 
-test("what still connects is counted, with the command that shows it", () => {
+test("what still connects is counted, with the command that shows it [A56]", () => {
   const slow = { ...server, status: "connecting" as const };
   const text = readyBlock({ ...facts, servers: [server, slow, slow], agent: null }).join("\n");
   assert.match(text, /\.\/yard mcp list +# 2 MCP servers still connecting/);

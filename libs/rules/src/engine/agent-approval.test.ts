@@ -79,7 +79,7 @@ test("a run that another one started requires the stricter approval of both agen
   );
 });
 
-test("a token holds each layer of patterns once, and too many layers are refused by name [D51]", async () => {
+test("a token holds each layer of patterns once, and too many layers are refused by name", async () => {
   const same = [["a", "b"]];
   const asked = { requester: "cli", tools: [["b", "a"], ["c"]], parentToken: "t" };
   const inherited = await inherit(async () => claims({ tools: same }), asked);

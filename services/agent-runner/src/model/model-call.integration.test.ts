@@ -270,7 +270,7 @@ async function failureOf(asked: Promise<ModelAnswer>): Promise<ModelFailure> {
   return failure;
 }
 
-test("lists the configured providers, and for which of them there is a key [D52]", async () => {
+test("lists the configured providers, and for which of them there is a key", async () => {
   assert.deepEqual(await registry.providers(), [
     { name: "scripted", type: "scripted", hasKey: true },
     { name: "local", type: "openai-compatible", hasKey: true },

@@ -134,7 +134,7 @@ test("rejects a client's command that claims to start a run for another run", as
   assert.ok(!cliUser.publishes.some(({ name }) => name === spawnRun.name));
 });
 
-test("parks a call that needs an approval, and makes the same call again when it is decided [X40]", async () => {
+test("parks a call that needs an approval, and makes the same call again when it is decided", async () => {
   const approvalId = `apr-${"1".repeat(32)}`;
   let isApproved = false;
   peers.tools.set("guarded", (_args, { fail }) => {

@@ -17,7 +17,7 @@ peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
 peers.agents.set("plain", agent("plain", { plan: { steps: [], answer: "plain" } }));
 peers.agents.set("asker", asking({ question: "May I?" }));
 
-test("waits for an answer without a runner, and continues with it [X40]", async () => {
+test("waits for an answer without a runner, and continues with it", async () => {
   await lab.command("asker", { runId: "asked", input: "x" });
   const waiting = await lab.eventsUntil("asked", "waiting");
   const requested = waiting.find(({ name }) => name === "question-requested")?.payload;

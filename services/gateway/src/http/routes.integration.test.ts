@@ -142,7 +142,7 @@ test("a run that is started over HTTP is the same caller's run as over NATS, and
   await consumption.stop();
 });
 
-test("the servers' routes answer as the seed's clients know them [AR12]", async () => {
+test("the servers' routes answer as the seed's clients know them [AR12, CR7]", async () => {
   const broker = await world.connectAs("broker");
   const service = serve(broker, { name: "broker", version: "0.1.0", description: "", onFault });
   service.handle(listServers, () => ({ servers: [] }));

@@ -28,7 +28,7 @@ C15 post /mcp/{id}/connect mcp.connect
 C16 post /mcp/{id}/disconnect mcp.disconnect
 C17 get /mcp/{id}/tools mcp.tools`;
 
-test("each required route is there, for its operation [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28] [C11] [C12] [C13] [C14] [C15] [C16] [C17]", () => {
+test("each required route is there, for its operation [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28] [C11] [C12] [C13] [C14] [C15] [C16] [C17] [X10]", () => {
   const there = new Set(
     routes.map(({ method, path, contract }) => `${method} ${path} ${contract.name}`),
   );

@@ -397,7 +397,7 @@ test("a caller without permission for a tool cannot find out whether it exists",
   assert.equal((await answer("also_not_there")).code, "unknown_tool");
 });
 
-test("a result of 5 MB arrives whole [A17]", async () => {
+test("a result of 5 MB arrives whole", async () => {
   const reply = await main.call("large", { tool: "big", args: { bytes: FIVE_MIB } });
   assert.equal(reply.text.length, FIVE_MIB);
   const [block] = reply.content;

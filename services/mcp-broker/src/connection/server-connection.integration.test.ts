@@ -8,7 +8,7 @@ import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listServers, serverDisconnected, serverFailed } from "@switchyard/contracts/mcp-servers";
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import {
@@ -28,14 +28,24 @@ async function childPid(broker: TestBroker, server: string): Promise<number> {
 
 /** Kinds of the events of one server, oldest first. */
 async function eventsOf(server: string): Promise<string[]> {
-  const kinds: string[] = [];
+  return (await readAll(server)).map(({ kind }) => kind);
+}
+
+async function readAll(server: string): Promise<{ kind: string; payload: unknown }[]> {
+  const all: { kind: string; payload: unknown }[] = [];
   const events = readEvents(world.cli, {
     filters: [`yard.evt.mcp.${server}.*`],
     from: "beginning",
     stopAtEnd: true,
   });
-  for await (const event of events) kinds.push(event.subject.split(".").at(-1) ?? "");
-  return kinds;
+  for await (const { subject, payload } of events)
+    all.push({ kind: subject.split(".").at(-1) ?? "", payload });
+  return all;
+}
+
+/** The payload of the first event of a kind. */
+async function payloadOf(server: string, kind: string): Promise<unknown> {
+  return (await readAll(server)).find((event) => event.kind === kind)?.payload;
 }
 
 test("connects a server and shows its true status, name and version [A8, A19, A42, C5, X8]", async () => {
@@ -120,6 +130,8 @@ test("an unset variable makes the server an error that names the variable [A31, 
     ),
     ["failed"],
   );
+  const { server, error } = serverFailed.payload.parse(await payloadOf("exits", "failed"));
+  assert.deepEqual([server.id, error], ["exits", lastError]);
 });
 
 test("a resolved secret is in no log, status, error, event or Redis key [A31]", async () => {
@@ -162,7 +174,7 @@ test("a resolved secret is in no log, status, error, event or Redis key [A31]", 
   assert.ok(!told.join("\n").includes(canary));
 });
 
-test("a child killed by SIGKILL takes its tools away at once and is started again within seconds [A21, A13, A43, A57, AR1, CR11]", async () => {
+test("a child killed by SIGKILL takes its tools away at once and is started again within seconds [A21, A13, A43, A57, AR1, CR11, ER7]", async () => {
   const broker = await world.startBroker({
     servers: [fixtureServer("killed", ["fixture-server.ts"])],
   });
@@ -199,6 +211,10 @@ test("a child killed by SIGKILL takes its tools away at once and is started agai
       "tools-discovered",
     ],
   );
+  const { server, reason } = serverDisconnected.payload.parse(
+    await payloadOf("killed", "disconnected"),
+  );
+  assert.deepEqual([server.id, reason], ["killed", "process was killed by SIGKILL"]);
   assert.match(await broker.metrics.metrics(), /yard_mcp_reconnects_total\{server="killed"\} 1/);
 });
 
@@ -225,7 +241,7 @@ test("a server that never answers initialize is given up after connectTimeoutMs"
   assert.match(lastError ?? "", /no answer within connectTimeoutMs \(500 ms\)|Request timed out/);
 });
 
-test("a stop does not wait for a server that is being connected, and ends its process [A20]", async () => {
+test("a stop does not wait for a server that is being connected, and ends its process [A20, ER8]", async () => {
   const broker = await world.startBroker({
     servers: [fixtureServer("stopped", ["hostile-server.ts", "silent"], { autoConnect: false })],
   });
@@ -347,7 +363,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("speaks 2026-07-28 over HTTP with its configured headers, and is down as soon as the server is [A5, X6]", async () => {
+test("speaks 2026-07-28 over HTTP with its configured headers, and is down as soon as the server is [A5, X6, ER6]", async () => {
   const PORT = String(await freePort());
   const env = { PORT, EXPECTED_TOKEN: "http-canary-77" };
   const child = await startHttpServer([fixture("http-server.ts")], env);

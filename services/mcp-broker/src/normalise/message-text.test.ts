@@ -8,7 +8,7 @@ const valuesOf = (text: string): unknown => {
   return read === null || "problem" in read ? read : read.values;
 };
 
-test("a batch of 2025-03-26 is its messages in their order [A5]", () => {
+test("a batch of 2025-03-26 is its messages in their order", () => {
   for (const before of ["", "\uFEFF", "  \t"])
     assert.deepEqual(valuesOf(`${before}[${two},${one}]\r`), [
       { jsonrpc: "2.0", id: 2, result: {} },

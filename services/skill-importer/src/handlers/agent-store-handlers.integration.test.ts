@@ -250,7 +250,7 @@ test("keeps versions of agents, whatever their source, and rolls back to one of 
     assert.deepEqual((await call(cli, listAgentVersions, { name: "coder" })).versions, []);
   });
 
-  await test("withholds an agent that the scanner blocks until a user trusts it with a reason [D53]", async () => {
+  await test("withholds an agent that the scanner blocks until a user trusts it with a reason", async () => {
     const files = { "agents/trap.md": blockedText };
     const [dry] = (await upload(world, files, true)).agents;
     assert.equal(dry?.withheld, "blocked");

@@ -163,7 +163,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
     );
   });
 
-  await test("publishes events of skills and of the batch [B24, B25, B27]", async () => {
+  await test("publishes events of skills and of the batch [B27]", async () => {
     assert.deepEqual(await eventsOf(world), [
       "greet imported",
       "import completed",
@@ -278,7 +278,7 @@ test("imports what a client sends, with versions [B18, B19]", async () => {
   });
 });
 
-test("lists the definitions of an automatically found project only when a user trusts them [B24, D53, DR12, SEC-SKILL-06]", async () => {
+test("lists the definitions of an automatically found project only when a user trusts them [D53, DR12, SEC-SKILL-06]", async () => {
   const world = await importerWorld();
   const { cli, root } = world;
   const needs = "metadata: { openclaw: { requires: { bins: [no-such-program-here] } } }\n";
@@ -319,7 +319,7 @@ test("lists the definitions of an automatically found project only when a user t
   assert(agents.some(({ name }) => name === "helper"));
 });
 
-test("the digest of a SKILL.md resolves to a usable version, and versions that no entry names expire in time [D53]", async () => {
+test("the digest of a SKILL.md resolves to a usable version, and versions that no entry names expire in time", async () => {
   const world = await importerWorld();
   const { cli } = world;
   let importer = await world.start();

@@ -6,7 +6,7 @@ import { writeFiles } from "../../test/importer-world.ts";
 import { readDefinitions } from "./read-definitions.ts";
 import { scanDirectory } from "@switchyard/skills/source/scan-directory";
 
-test("a Markdown file among the agents without a frontmatter is named, and a README is not [CR12]", async () => {
+test("a Markdown file among the agents without a frontmatter is named, and a README is not", async () => {
   const root = await realpath(await testDirectory());
   await writeFiles(root, {
     "agents/forgot.md": "You review code.",
