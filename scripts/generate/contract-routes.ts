@@ -4,9 +4,9 @@ import { routes } from "@switchyard/gateway/routes/route-table";
 /** `libs/client/src/contract-routes.ts`: where each contract is over HTTP. */
 export function contractRoutes(): string {
   const byContract = new Map<string, string[]>();
-  for (const { contract, method, path, body, names = {}, codes = {} } of routes) {
-    // The paths of the seeds' front ends are other names of the same operations.
-    if (path.startsWith("/openclaw/")) continue;
+  for (const { contract, method, path, body, isAlias = false, ...more } of routes) {
+    if (isAlias) continue;
+    const { names = {}, codes = {} } = more;
     const renamed = Object.entries(codes).map(([code, [, told]]) => [told, code]);
     const route = {
       method: method.toUpperCase(),

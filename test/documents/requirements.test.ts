@@ -35,10 +35,9 @@ function idsInTitles(): Set<string> {
     cwd: root,
     exclude: (path) => path.endsWith("node_modules"),
   });
-  const brackets = files.flatMap((file) => [
-    ...readFileSync(join(root, file), "utf8").matchAll(/\[([A-Z][A-Z0-9, \-]*)\]/g),
-  ]);
-  return new Set(brackets.flatMap(([, text = ""]) => text.split(",").flatMap(idsOf)));
+  const text = files.map((file) => readFileSync(join(root, file), "utf8")).join("\n");
+  const brackets = [...text.matchAll(/\[([A-Z][A-Z0-9, -]*)\]/g)];
+  return new Set(brackets.flatMap(([, ids = ""]) => ids.split(",").flatMap(idsOf)));
 }
 
 /** Each item of the list begins with its ids in bold. */

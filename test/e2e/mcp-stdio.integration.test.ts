@@ -141,10 +141,8 @@ test("what sessions tools refuse, they say [F6] [F7] [F8] [F10]", async () => {
     await errorOf(nats, "sessions_send", both),
     /Provide either sessionKey or label \(not both\)\./,
   );
-  assert.match(
-    await errorOf(nats, "sessions_send", { message: "x" }),
-    /Either sessionKey or label is required/,
-  );
+  const nowhere = await errorOf(nats, "sessions_send", { message: "x" });
+  assert.match(nowhere, /Either sessionKey or label is required/);
   assert.match(
     await errorOf(nats, "sessions_send", { label: "nobody", message: "x" }),
     /No session found with label: nobody/,
@@ -159,10 +157,7 @@ test("what sessions tools refuse, they say [F6] [F7] [F8] [F10]", async () => {
     /Unrecognized model "gpt"\./,
   );
   const unconfigured = { sessionKey: "agent:helper:main", model: "nobody/gpt" };
-  assert.match(
-    await errorOf(nats, "session_status", unconfigured),
-    /Unrecognized model "nobody\/gpt"\./,
-  );
+  assert.match(await errorOf(nats, "session_status", unconfigured), /model "nobody\/gpt"\./);
   // Denied by the policy, whatever the registration showed.
   assert.match(
     await errorOf(nats, "sessions_history", { sessionKey: "secret" }),

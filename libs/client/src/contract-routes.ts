@@ -117,12 +117,6 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
       names: { id: "server" },
       codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
     },
-    {
-      method: "GET",
-      path: "/mcp/{id}/tools",
-      names: { id: "server" },
-      codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
-    },
   ],
 
   "toolbox.tools": [{ method: "GET", path: "/tools/builtin" }],
@@ -137,21 +131,12 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "mcp.answer": [{ method: "POST", path: "/mcp/questions/{id}/answer" }],
 
-  "mcp.servers": [
-    { method: "GET", path: "/mcp/servers" },
-    { method: "GET", path: "/mcp" },
-  ],
+  "mcp.servers": [{ method: "GET", path: "/mcp/servers" }],
 
   "mcp.add": [
     {
       method: "POST",
       path: "/mcp/servers",
-      body: "server",
-      codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
-    },
-    {
-      method: "POST",
-      path: "/mcp",
       body: "server",
       codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
     },
@@ -174,36 +159,12 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
       names: { id: "server" },
       codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
     },
-    {
-      method: "PUT",
-      path: "/mcp/servers/{id}",
-      body: "changes",
-      names: { id: "server" },
-      codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
-    },
-    {
-      method: "PUT",
-      path: "/mcp/{id}",
-      body: "changes",
-      names: { id: "server" },
-      codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
-    },
   ],
 
   "mcp.remove": [
     {
       method: "DELETE",
       path: "/mcp/servers/{id}",
-      names: { id: "server" },
-      codes: {
-        DISCONNECT_ERROR: "owner_unavailable",
-        NOT_FOUND: "unknown_server",
-        INVALID_INPUT: "invalid_request",
-      },
-    },
-    {
-      method: "DELETE",
-      path: "/mcp/{id}",
       names: { id: "server" },
       codes: {
         DISCONNECT_ERROR: "owner_unavailable",
@@ -224,32 +185,12 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
         INVALID_INPUT: "invalid_request",
       },
     },
-    {
-      method: "POST",
-      path: "/mcp/{id}/connect",
-      names: { id: "server" },
-      codes: {
-        CONNECTION_ERROR: "owner_unavailable",
-        NOT_FOUND: "unknown_server",
-        INVALID_INPUT: "invalid_request",
-      },
-    },
   ],
 
   "mcp.disconnect": [
     {
       method: "POST",
       path: "/mcp/servers/{id}/disconnect",
-      names: { id: "server" },
-      codes: {
-        DISCONNECT_ERROR: "owner_unavailable",
-        NOT_FOUND: "unknown_server",
-        INVALID_INPUT: "invalid_request",
-      },
-    },
-    {
-      method: "POST",
-      path: "/mcp/{id}/disconnect",
       names: { id: "server" },
       codes: {
         DISCONNECT_ERROR: "owner_unavailable",

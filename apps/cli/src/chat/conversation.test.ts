@@ -15,7 +15,7 @@ function conversation(commands: readonly SlashCommand[]) {
   const chat = new Conversation(
     {} as Bus, // no command of these tests calls a service
     { key: "chat-1", agent: "helper", model: "a/b", skillsOff: [], hasBegun: false, commands },
-    // Of a screen only these functions are called.
+    // The commands call only these functions of a screen.
     {
       screen: screen as never,
       person: null,

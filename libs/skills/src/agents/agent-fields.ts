@@ -71,7 +71,13 @@ const AgentFields = z.object({
 export type AgentFields = z.infer<typeof AgentFields>;
 
 /** Keys that restrict an agent: a misspelt one must not be ignored, or the agent would run without the restriction. */
-const RESTRICTING = new Set(["tools", "disallowed_tools", "limits", "max_tool_iterations", "approval"]);
+const RESTRICTING = new Set([
+  "tools",
+  "disallowed_tools",
+  "limits",
+  "max_tool_iterations",
+  "approval",
+]);
 const READS_LIKE_A_RESTRICTION =
   /tool|limit|allow|den[iy]|permission|approv|sandbox|budget|timeout|^max/i;
 

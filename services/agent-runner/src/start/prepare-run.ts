@@ -5,7 +5,6 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import type { Provenance } from "@switchyard/contracts/definition-store";
 import { isError } from "@switchyard/contracts/errors";
 import { grantRun } from "@switchyard/contracts/policy-grants";
-import type { RunSender } from "@switchyard/contracts/run-sender";
 import { distinctLayers, MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
 import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import type { Log } from "@switchyard/service/log";
@@ -96,10 +95,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     options.store.reserve(command),
   ]);
   const preloaded = await renderPreloaded(agent, command, options);
-  const { sender } = command;
-  const toolLayers = withinSender(layersOf(agent, invoked, preloaded), sender);
-  const duties = dutiesOf(agent, sender);
-  const origin = sender?.origin ?? command.payload.origin;
+  const toolLayers = withinSender(layersOf(agent, invoked, preloaded), command);
   const { model, played } = modelOf(command, { agent, provenance, models });
   const [catalogue, grant] = await Promise.all([
     peers.skillCatalogue(catalogueRequest(command, agent), call),
@@ -110,10 +106,10 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         requester: command.requester,
         // A copy of another run's steps contains the skills that those steps activated.
         toolLayers: narrowedLayers(toolLayers, command.fork?.narrowings ?? []),
-        ...duties,
+        ...dutiesOf(agent, command),
         parent: command.parent,
         session: command.session,
-        origin,
+        origin: command.sender?.origin ?? command.payload.origin,
         broughtBy: command.broughtBy,
         model,
         ...played,
@@ -157,7 +153,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...cutOf(catalogue),
     ...offOf(command),
     ...(recalled.memory === null ? {} : { memory: recalled.memory }),
-    ...duties,
+    ...dutiesOf(agent, command),
     onUnknownOutcome: agent.onUnknownOutcome,
     ...windowOf(command, agent, models.factsOf(model).contextWindow),
     ...(command.payload.output === undefined ? {} : { output: command.payload.output }),
@@ -234,7 +230,7 @@ function settingsOf(
 }
 
 /** Throws TooManyLayers when a run token has no room for the layers of the sender. */
-function withinSender(layers: string[][], sender: RunSender | undefined): string[][] {
+function withinSender(layers: string[][], { sender }: RunCommand): string[][] {
   if (sender === undefined) return layers;
   const all = distinctLayers([...layers, ...sender.tools]);
   if (all.length > MAX_TOOL_LAYERS) throw new TooManyLayers(all.length);
@@ -244,7 +240,7 @@ function withinSender(layers: string[][], sender: RunSender | undefined): string
 /** The facts about the agent that the policy gets, as its file has them. */
 function dutiesOf(
   { roles, approval: own, sharesMemory }: AgentDefinition,
-  sender: RunSender | undefined,
+  { sender }: RunCommand,
 ): Pick<StartedEntry, "roles" | "approval" | "sharesMemory"> {
   const approval = own === null ? (sender?.approval ?? null) : stricterTier(own, sender?.approval);
   return {

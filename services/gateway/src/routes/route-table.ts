@@ -61,6 +61,8 @@ export interface Route {
   readonly version?: string;
   /** The limit in bytes, where it is not the default of 1 MiB. */
   readonly bodyLimit?: number;
+  /** True for another path of an operation, for clients of other systems; a generated client does not have it. */
+  readonly isAlias?: true;
   /** Status and code of errors for which a route's existing clients expect other values. */
   readonly codes?: Codes;
 }
@@ -100,6 +102,7 @@ const OPENCLAW_CODES: Codes = {
   unknown_skill: [404, "NOT_FOUND"],
 };
 const openclaw = {
+  isAlias: true,
   names: { id: "name" },
   texts: { name: (id: string) => id.replace(/^openclaw-skill-/, "") },
   codes: OPENCLAW_CODES,
@@ -181,7 +184,7 @@ export const routes: readonly Route[] = [
   post("/mcp/servers", mcpServers.addServer, NEW_SERVER),
   get("/mcp/servers/{id}", mcpServers.getServer, { ...server, version: "version" }),
   patch("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
-  put("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
+  put("/mcp/servers/{id}", mcpServers.updateServer, { ...CHANGED_SERVER, isAlias: true }),
   del("/mcp/servers/{id}", mcpServers.removeServer, disconnect),
   post("/mcp/servers/{id}/connect", mcpServers.connectServer, connect),
   post("/mcp/servers/{id}/disconnect", mcpServers.disconnectServer, disconnect),
@@ -205,13 +208,13 @@ export const routes: readonly Route[] = [
   post("/mcp/servers/{id}/prompts/{name}", mcpFeatures.getPrompt, server),
 
   // The same under the paths of openwork's clients.
-  get("/mcp", mcpServers.listServers),
-  post("/mcp", mcpServers.addServer, NEW_SERVER),
-  put("/mcp/{id}", mcpServers.updateServer, CHANGED_SERVER),
-  del("/mcp/{id}", mcpServers.removeServer, disconnect),
-  post("/mcp/{id}/connect", mcpServers.connectServer, connect),
-  post("/mcp/{id}/disconnect", mcpServers.disconnectServer, disconnect),
-  get("/mcp/{id}/tools", listTools, server),
+  get("/mcp", mcpServers.listServers, { isAlias: true }),
+  post("/mcp", mcpServers.addServer, { ...NEW_SERVER, isAlias: true }),
+  put("/mcp/{id}", mcpServers.updateServer, { ...CHANGED_SERVER, isAlias: true }),
+  del("/mcp/{id}", mcpServers.removeServer, { ...disconnect, isAlias: true }),
+  post("/mcp/{id}/connect", mcpServers.connectServer, { ...connect, isAlias: true }),
+  post("/mcp/{id}/disconnect", mcpServers.disconnectServer, { ...disconnect, isAlias: true }),
+  get("/mcp/{id}/tools", listTools, { ...server, isAlias: true }),
 
   get("/skills", skills.listSkills),
   post("/skills", skillStore.uploadSkills, UPLOAD),

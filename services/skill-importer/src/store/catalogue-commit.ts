@@ -28,7 +28,7 @@ export const Announcement = z.discriminatedUnion("kind", [
     kind: z.literal("skill"),
     summary: SkillSummary,
     dependenciesMet: z.boolean().nullable().optional(),
-    /** What this machine lacks; missing in announcements of older versions. */
+    /** The unmet requirements; missing in announcements of older versions. */
     warnings: z.array(z.string()).optional(),
   }),
   z.object({ ...event, kind: z.literal("agent"), summary: AgentSummary }),

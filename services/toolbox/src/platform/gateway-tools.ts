@@ -279,7 +279,7 @@ async function restartAll(
     services.map((service) => restartOne(desk, { ...wish, service }, context)),
   );
   const faults = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
-  const [fault] = faults.filter((error) => !(error instanceof ToolError));
+  const fault: unknown = faults.find((error) => !(error instanceof ToolError));
   if (fault !== undefined || faults.length === services.length) throw fault ?? faults[0];
   const rows = results.map((one, index) =>
     one.status === "fulfilled"

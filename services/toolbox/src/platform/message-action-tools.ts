@@ -13,6 +13,10 @@ import { MessageId, reachOf, shape, type MessageParts } from "./message-shape.ts
 
 /** The tools for a message that is there, and for reading a chat [F17, F18, F21, F22]. */
 export function createActionTools(parts: MessageParts): readonly Tool[] {
+  return [...markTools(parts), ...chatTools(parts)];
+}
+
+function markTools(parts: MessageParts): readonly Tool[] {
   const { asCaller } = parts;
   const message_react = defineTool({
     name: "message_react",
@@ -41,23 +45,6 @@ export function createActionTools(parts: MessageParts): readonly Tool[] {
       return acted(payload);
     },
   });
-  const message_delete = defineTool({
-    name: "message_delete",
-    description: "Deletes a message of the chat that you work in.",
-    input: z.strictObject({ messageId: MessageId, target: Target.optional(), ...shape }),
-    async run({ messageId, target, ...delivery }, context) {
-      const { to: address } = await reachOf(parts, context, {
-        named: delivery,
-        target,
-        action: "delete",
-      });
-      const message = { address, messageId };
-      const payload = await asCaller(context, deleteChannelMessage, { message }).catch(
-        channelError("delete"),
-      );
-      return acted(payload);
-    },
-  });
   const message_pin = defineTool({
     name: "message_pin",
     description: "Pins a message of the chat that you work in, or unpins it.",
@@ -76,6 +63,28 @@ export function createActionTools(parts: MessageParts): readonly Tool[] {
       const message = { address, messageId };
       const payload = await asCaller(context, pinMessage, { message, unpin }).catch(
         channelError("pin"),
+      );
+      return acted(payload);
+    },
+  });
+  return [message_react, message_pin] as readonly Tool[]; // each is a Tool of its own arguments
+}
+
+function chatTools(parts: MessageParts): readonly Tool[] {
+  const { asCaller } = parts;
+  const message_delete = defineTool({
+    name: "message_delete",
+    description: "Deletes a message of the chat that you work in.",
+    input: z.strictObject({ messageId: MessageId, target: Target.optional(), ...shape }),
+    async run({ messageId, target, ...delivery }, context) {
+      const { to: address } = await reachOf(parts, context, {
+        named: delivery,
+        target,
+        action: "delete",
+      });
+      const message = { address, messageId };
+      const payload = await asCaller(context, deleteChannelMessage, { message }).catch(
+        channelError("delete"),
       );
       return acted(payload);
     },
@@ -100,7 +109,7 @@ export function createActionTools(parts: MessageParts): readonly Tool[] {
       return acted(payload);
     },
   });
-  return [message_react, message_delete, message_pin, message_read] as readonly Tool[]; // as above
+  return [message_delete, message_read] as readonly Tool[]; // as above
 }
 
 function acted(payload: Record<string, unknown>) {

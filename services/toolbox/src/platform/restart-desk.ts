@@ -32,7 +32,7 @@ export interface RestartWish {
   readonly session: string | null;
   /** A text appended to the result in the session; with it, the result is always sent there. */
   readonly continuation: string | null;
-  /** The caller's own words, which are logged and stand in the message to the session. */
+  /** The caller states it; it is logged and sent to the session. */
   readonly reason: string | null;
   readonly note: string | null;
 }

@@ -154,8 +154,8 @@ test("a restart of no process, of a protected service, and a message for no sess
 
 test("without a service everything is restarted that the operator permits, and the reason is in the result [F30]", async () => {
   await only(1, 50);
-  const about = { reason: "new model", note: "asked by Ann" };
-  const { isError, text, structuredContent } = await restart({ service: undefined, ...about });
+  const said = { reason: "new model", note: "asked by Ann" };
+  const { isError, text, structuredContent } = await restart({ service: undefined, ...said });
   assert.equal(isError, false, text);
   const { ok, services, requested } = structuredContent as Data;
   const rows = (services as Data[]).map(({ service, restarted, error = "" }) => [
@@ -167,5 +167,5 @@ test("without a service everything is restarted that the operator permits, and t
     ["runner", false, true],
     ["scheduler", true, false],
   ]);
-  assert.deepEqual([ok, requested], [false, about]);
+  assert.deepEqual([ok, requested], [false, said]);
 });
