@@ -5,7 +5,8 @@ import { routes } from "@switchyard/gateway/routes/route-table";
 export function contractRoutes(): string {
   const byContract = new Map<string, string[]>();
   for (const { contract, method, path, body, isAlias = false, ...more } of routes) {
-    if (isAlias) continue;
+    // The paths of the seeds' front ends are other names of the same operations.
+    if (isAlias || path.startsWith("/openclaw/")) continue;
     const { names = {}, codes = {} } = more;
     const renamed = Object.entries(codes).map(([code, [, told]]) => [told, code]);
     const route = {

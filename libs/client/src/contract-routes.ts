@@ -159,6 +159,13 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
       names: { id: "server" },
       codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
     },
+    {
+      method: "PUT",
+      path: "/mcp/servers/{id}",
+      body: "changes",
+      names: { id: "server" },
+      codes: { NOT_FOUND: "unknown_server", INVALID_INPUT: "invalid_request" },
+    },
   ],
 
   "mcp.remove": [

@@ -85,6 +85,7 @@ const PROBLEM: Json = {
 function pathsOf(table: readonly Route[]): Json {
   const paths: Record<string, Json> = {};
   for (const route of table) {
+    if (route.isAlias === true) continue;
     const path = (paths[route.path] ??= {});
     path[route.method] = operationOf(route);
   }

@@ -61,7 +61,7 @@ export interface Route {
   readonly version?: string;
   /** The limit in bytes, where it is not the default of 1 MiB. */
   readonly bodyLimit?: number;
-  /** True for another path of an operation, for clients of other systems; a generated client does not have it. */
+  /** True for another path of an operation, for clients of other systems: openapi.json and generated clients do not have it. */
   readonly isAlias?: true;
   /** Status and code of errors for which a route's existing clients expect other values. */
   readonly codes?: Codes;
@@ -102,7 +102,6 @@ const OPENCLAW_CODES: Codes = {
   unknown_skill: [404, "NOT_FOUND"],
 };
 const openclaw = {
-  isAlias: true,
   names: { id: "name" },
   texts: { name: (id: string) => id.replace(/^openclaw-skill-/, "") },
   codes: OPENCLAW_CODES,
@@ -184,7 +183,7 @@ export const routes: readonly Route[] = [
   post("/mcp/servers", mcpServers.addServer, NEW_SERVER),
   get("/mcp/servers/{id}", mcpServers.getServer, { ...server, version: "version" }),
   patch("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
-  put("/mcp/servers/{id}", mcpServers.updateServer, { ...CHANGED_SERVER, isAlias: true }),
+  put("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
   del("/mcp/servers/{id}", mcpServers.removeServer, disconnect),
   post("/mcp/servers/{id}/connect", mcpServers.connectServer, connect),
   post("/mcp/servers/{id}/disconnect", mcpServers.disconnectServer, disconnect),
