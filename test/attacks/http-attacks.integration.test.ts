@@ -67,7 +67,7 @@ const protocols = [
 ];
 const faces = [
   ...routes
-    .filter(({ method }) => method === "post" || method === "patch")
+    .filter(({ method }) => method === "post" || method === "put" || method === "patch")
     .map((route) => ({
       method: route.method.toUpperCase(),
       path: `/api/v1${route.path.replaceAll(/\{\w+\}/g, "key-0123456789abcdef")}`,
