@@ -16,6 +16,7 @@ import { howToApprove } from "../agent-runs/run-wait.ts";
 import { requesterOf, checkRights, type Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
+import { claimsOf, withClaims } from "./session-claims.ts";
 
 const BODY_LIMITS = bodyLimits(2 * 1024 * 1024);
 
@@ -24,6 +25,8 @@ const Invocation = z.looseObject({
   action: z.string().max(512).optional(),
   args: z.record(z.string(), z.unknown()).default({}),
   dryRun: z.boolean().default(false),
+  /** The session that the caller speaks in: tools about sessions and messages keep to what it may reach. */
+  sessionKey: z.string().min(1).max(160).optional(),
   /** The id from an earlier answer that required an approval, once it is approved. */
   approvalId: z.string().optional(),
 });
@@ -47,12 +50,14 @@ export async function serveToolsInvoke(
       : `${issue.path.join(".")}: ${issue.message}`;
     return c.json(failed("invalid_request", what), 400);
   }
-  const { tool: name, action, args, dryRun, approvalId } = parsed.data;
+  const { tool: name, action, args, dryRun, approvalId, sessionKey } = parsed.data;
   const requester = requesterOf(c, parts);
   const found = await find(requester, name);
   // Denied and unknown tools get the same answer: to a caller, a tool that it may not call does not exist.
   if (found === null) return c.json(failed("not_found", `Tool not available: ${name}`), 404);
-  const merged = action !== undefined && found.takesAction ? { ...args, action } : args;
+  const named = action !== undefined && found.takesAction ? { ...args, action } : args;
+  const claims = claimsOf((header) => c.req.header(header), sessionKey);
+  const merged = withClaims(named, claims, found.parameters);
   if (dryRun) return c.json({ ok: true, result: { dryRun: true, tool: found.name, args: merged } });
   try {
     const { content, structuredContent, isError, text } = await invoke(parts, requester, {
@@ -79,6 +84,7 @@ interface Found {
   /** Null for a built-in tool. */
   readonly server: string | null;
   readonly takesAction: boolean;
+  readonly parameters: ReadonlySet<string>;
 }
 
 async function find(requester: Requester, name: string): Promise<Found | null> {
@@ -87,19 +93,21 @@ async function find(requester: Requester, name: string): Promise<Found | null> {
     const { tools } = await requester.ask(listBuiltins, {});
     const tool = tools.find((one) => one.name === builtinNamed(name));
     if (tool === undefined) return null;
-    return { name: tool.name, server: null, takesAction: takesAction(tool.inputSchema) };
+    const parameters = parametersOf(tool.inputSchema);
+    return { name: tool.name, server: null, takesAction: parameters.has("action"), parameters };
   }
   if (!requester.may(callTool)) return null;
   const { tools } = await requester.ask(listTools, {});
   const tool = tools.find((one) => one.name === name || `${one.server}.${one.tool}` === name);
   if (tool === undefined) return null;
   const { server, inputSchema } = tool;
-  return { name: tool.name, server, takesAction: takesAction(inputSchema) };
+  // A claim is no argument of a tool of others.
+  const takesAction = parametersOf(inputSchema).has("action");
+  return { name: tool.name, server, takesAction, parameters: new Set() };
 }
 
-function takesAction(schema: Readonly<Record<string, unknown>>): boolean {
-  const { properties } = schema;
-  return typeof properties === "object" && properties !== null && "action" in properties;
+function parametersOf({ properties }: Readonly<Record<string, unknown>>): ReadonlySet<string> {
+  return new Set(Object.keys(typeof properties === "object" && properties ? properties : {}));
 }
 
 async function invoke(

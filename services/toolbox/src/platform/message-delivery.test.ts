@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunChat } from "@switchyard/contracts/run-context";
-import { crossing, deliveryOf } from "./message-delivery.ts";
+import { addressOf, crossing, deliveryOf } from "./message-delivery.ts";
 
 const target = { kind: "group" as const, id: "-100" };
 const chat: RunChat = {
@@ -18,8 +18,8 @@ const claimed = {
 
 test("a run works in the chat of its token, whatever its model names [F14] [F17] [F21] [F22]", () => {
   const expected = {
-    channel: "telegram",
-    accountId: "main",
+    channel: undefined,
+    accountId: undefined,
     originChannel: "telegram",
     originAccountId: "main",
     originTo: "group:-100",
@@ -34,9 +34,22 @@ test("a run works in the chat of its token, whatever its model names [F14] [F17]
   assert.deepEqual(deliveryOf({ runId: null, chat: null }, claimed), claimed);
 });
 
-test("an account of another channel is not the account of the chat", () => {
-  const named = deliveryOf({ runId: "run-1", chat }, { channel: "slack" });
-  assert.deepEqual([named.channel, named.accountId], ["slack", undefined]);
+test("the channel and account of the chat are used where a call names none, and its account in its channel alone [F14]", async () => {
+  const unused = () => assert.fail("no service is needed");
+  const addressIn = (named: { channel?: string; accountId?: string }) =>
+    addressOf(unused as never, {} as never, {
+      delivery: deliveryOf({ runId: "run-1", chat }, named),
+      target: "user:7",
+      action: "send",
+    });
+  const to = { kind: "user", id: "7" };
+  assert.deepEqual(await addressIn({}), { channel: "telegram", accountId: "main", target: to });
+  assert.deepEqual(await addressIn({ channel: "slack" }), { channel: "slack", target: to });
+  assert.deepEqual(await addressIn({ accountId: "b" }), {
+    channel: "telegram",
+    accountId: "b",
+    target: to,
+  });
 });
 
 test("another chat, account or channel than the run's is a crossing [F13] [F16] [F20]", () => {

@@ -44,13 +44,13 @@ export function deliveryOf(
   named: DeliveryContext,
 ): DeliveryContext {
   if (runId === null) return named;
-  const { channel = chat?.address.channel, accountId } = named;
+  const { channel, accountId } = named;
   if (chat === null) return { channel, accountId };
   const { address, messageId } = chat;
   const { target, threadId } = address;
   return {
     channel,
-    accountId: accountId ?? (channel === address.channel ? address.accountId : undefined),
+    accountId,
     originChannel: address.channel,
     originAccountId: address.accountId,
     originTo: `${target.kind}:${target.id}`,
@@ -77,8 +77,10 @@ export async function addressOf(
         ? `Action ${action} requires a target.`
         : `Explicit message target required for this run. Give target, and channel where there are several: action ${action} does not know a chat that the run works in.`,
     );
-  const channel = delivery.channel ?? (await onlyChannel(asCaller, context));
-  const account = delivery.accountId === undefined ? {} : { accountId: delivery.accountId };
+  const { originChannel, originAccountId } = delivery;
+  const channel = delivery.channel ?? originChannel ?? (await onlyChannel(asCaller, context));
+  const { accountId = channel === originChannel ? originAccountId : undefined } = delivery;
+  const account = accountId === undefined ? {} : { accountId };
   // A message to the chat of its caller stays in the caller's thread.
   const isHere = target === delivery.originTo;
   const thread =
