@@ -37,7 +37,7 @@ test("a run works in the chat of its token, whatever its model names [F14] [F17]
 test("the channel and account of the chat are used where a call names none, and its account in its channel alone [F14]", async () => {
   const unused = () => assert.fail("no service is needed");
   const addressIn = (named: { channel?: string; accountId?: string }) =>
-    addressOf(unused as never, {} as never, {
+    addressOf(unused, {} as never, {
       delivery: deliveryOf({ runId: "run-1", chat }, named),
       target: "user:7",
       action: "send",
