@@ -17,6 +17,7 @@ import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 import { jsonResult } from "./json-result.ts";
+import { withoutLegacyFields } from "./legacy-job.ts";
 import { withRecentChat } from "./recent-chat.ts";
 import { announceOfKey } from "./session-names.ts";
 import { CallerSession } from "./session-tools.ts";
@@ -178,7 +179,7 @@ function namedJob(jobId: string | undefined): string {
 }
 
 function parsedAs<T extends z.ZodType>(schema: T, value: unknown, what: string): z.output<T> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema.safeParse(withoutLegacyFields(value));
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues
     .slice(0, 5)
