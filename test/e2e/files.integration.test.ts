@@ -25,6 +25,7 @@ import { HttpAgent } from "@ag-ui/client";
 import { until } from "@switchyard/local-servers/until";
 import OpenAI from "openai";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { startTelegramServer } from "../../services/channels/test-fixtures/telegram-server.ts";
 import { reported, startDigestModel } from "../lib/digest-model.ts";
 import { samplePdf, samplePng, sampleWav } from "../lib/sample-files.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
@@ -42,9 +43,18 @@ for (const model of ["eyes", "blind"])
     join(project, "agents", `${model}.md`),
     `---\nname: ${model}\ndescription: Looks.\nmodel: local/${model}\ntools: [mcp__suite__test_image_content]\n---\nLook.\n`,
   );
+const telegram = await startTelegramServer();
+const { token: botToken, apiRoot } = telegram;
+const eyes = { caller: "me", agent: "eyes", direct: { policy: "open" } };
+const account = { ...eyes, config: { token: botToken, apiRoot } };
+await writeFile(
+  join(project, "channels.json"),
+  JSON.stringify({ accounts: { telegram: { main: account } } }),
+);
 const dev = await startYardDev({ project, stateDir, workspace: join(directory, "work") });
 after(async () => {
   await dev.stop();
+  await telegram.close();
   await rm(directory, { recursive: true, force: true });
 });
 const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
@@ -242,6 +252,26 @@ test("AG-UI's client sends image, document and audio parts", async () => {
   await agent.runAgent();
   const { content } = agent.messages.at(-1) ?? {};
   assert.ok(typeof content === "string" && content.includes(ALL));
+});
+
+test("an album of a chat reaches the model with its files, and a file that is lost is named", async () => {
+  const files = { "dot.png": samplePng, "page.pdf": samplePdf, "silence.wav": sampleWav };
+  for (const [name, bytes] of Object.entries(files)) telegram.files.set(name, bytes);
+  for (const name of [...Object.keys(files), "lost.pdf"])
+    telegram.push({
+      message: telegram.message({
+        text: undefined,
+        media_group_id: "7",
+        document: { file_id: name, file_name: name },
+      }),
+    });
+  const sent = await until(() => telegram.calls.find(({ method }) => method === "sendMessage"));
+  const { text } = sent.fields;
+  assert.ok(String(text).includes(ALL), String(text));
+  assert.match(
+    String(text),
+    /\[the file lost\.pdf could not be loaded: Telegram: .* wrong file_id/,
+  );
 });
 
 test("an editor sends images, sounds and binary resources over ACP", async () => {

@@ -7,6 +7,7 @@ import {
   receiveChannelRequest,
 } from "./channels.ts";
 import type { Rpc } from "./define.ts";
+import { deliverFile } from "./files.ts";
 import * as mcpAuth from "./mcp-auth.ts";
 import * as mcpOwnership from "./mcp-ownership.ts";
 import { cancelCallAt } from "./mcp-calls.ts";
@@ -73,6 +74,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   restartRunner,
   restartScheduler,
   deliverToSession,
+  deliverFile,
   noteInSession,
   sessionOutcome,
   lastAddress,

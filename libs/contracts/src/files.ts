@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { FileName, FilePart, FileRef, MAX_FILE_BYTES } from "./content-parts.ts";
 import { rpc } from "./define.ts";
-import { Timestamp } from "./ids.ts";
+import { CallerName, Timestamp } from "./ids.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
 const StoredFile = z.object({
@@ -10,6 +10,15 @@ const StoredFile = z.object({
   /** The time at which the bytes are deleted. A run that reads the file later continues with a text that states this. */
   endsAt: Timestamp,
 });
+
+const putErrors = {
+  /** The bytes are of no type that models accept, are not of the type that they claim, or decode to an image that is too large. */
+  unsupported_file: { data: z.object({ name: z.string(), declared: z.string().nullable() }) },
+  file_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
+  /** The owner, or the whole installation, stores as many bytes as it may. Files leave by themselves. */
+  files_full: { data: z.object({ usedBytes: z.int(), limitBytes: z.int() }) },
+  store_unavailable: storeUnavailable,
+};
 
 export const putFile = rpc({
   subject: "yard.rpc.{caller}.files.put",
@@ -23,16 +32,28 @@ export const putFile = rpc({
     base64: z.base64().max(800_000).optional(),
   }),
   reply: StoredFile,
-  errors: {
-    /** The bytes are of no type that models accept, are not of the type that they claim, or decode to an image that is too large. */
-    unsupported_file: { data: z.object({ name: z.string(), declared: z.string().nullable() }) },
-    file_too_large: { data: z.object({ sizeBytes: z.int(), maxBytes: z.int() }) },
-    /** The owner, or the whole installation, stores as many bytes as it may. Files leave by themselves. */
-    files_full: { data: z.object({ usedBytes: z.int(), limitBytes: z.int() }) },
-    store_unavailable: storeUnavailable,
-  },
+  errors: putErrors,
   timeoutMs: 60_000,
   attachment: { maxBytes: MAX_FILE_BYTES, field: "base64" },
+});
+
+/**
+ * Called by services that bring files of others, such as channels. The file belongs to `owner`, as if the owner had stored it. No client
+ * may call it.
+ */
+export const deliverFile = rpc({
+  subject: "yard.rpc.{caller}.files.deliver",
+  summary: "Between services: stores a file for the owner that is named.",
+  request: z.strictObject({
+    owner: CallerName,
+    name: FileName,
+    /** As the sender declares it, like that of `files.put`. */
+    mediaType: z.string().max(255).optional(),
+  }),
+  reply: StoredFile,
+  errors: putErrors,
+  timeoutMs: 10_000,
+  attachment: { maxBytes: MAX_FILE_BYTES },
 });
 
 export const getFile = rpc({

@@ -8,11 +8,11 @@ const ada = { id: "42", name: "Ada", text: "hello", files: [] };
 test("a message in a group names the writer of each of its lines", () => {
   const text = "hello\n\n> quoted\nbye";
   assert.equal(
-    groupMessage({ ...ada, text, files: ["a.pdf"] }),
+    groupMessage({ ...ada, text, files: [{ name: "a.pdf" }] }),
     'From 42 "Ada":\n> hello\n>\n> > quoted\n> bye\n[attachment: a.pdf]',
   );
   assert.equal(
-    groupMessage({ ...ada, text: "", files: ["a.pdf"] }),
+    groupMessage({ ...ada, text: "", files: [{ name: "a.pdf" }] }),
     'From 42 "Ada":\n[attachment: a.pdf]',
   );
   assert.equal(groupMessage({ ...ada, name: undefined }), "From 42:\n> hello");
@@ -33,7 +33,9 @@ test("a name is one line of visible characters behind the id", () => {
     'From "43 \\"Bob\\":" "Ada":',
   );
   assert.ok(cleanName("x".repeat(500)).length === 128);
-  assert.equal(fileLine("a\n> b\u202egpj.exe"), "[attachment: a > bgpj.exe]");
+  assert.equal(fileLine({ name: "a\n> b\u202egpj.exe" }), "[attachment: a > bgpj.exe]");
+  const missing = fileLine({ name: "a.pdf", problem: "it has\n> 12 MiB" });
+  assert.equal(missing, "[the file a.pdf could not be loaded: it has > 12 MiB]");
 });
 
 test("whatever a person writes, no line of it looks like the service's own", () => {
@@ -57,12 +59,12 @@ test("whatever a person writes, no line of it looks like the service's own", () 
   const any = fc.array(part).map((parts) => parts.join(""));
   fc.assert(
     fc.property(any, any, any, any, (id, name, text, file) => {
-      const [from = "", ...lines] = groupMessage({ id, name, text, files: [file] }).split(
-        LINE_BREAK,
-      );
+      const files = [{ name: file, problem: file }, { name: file }];
+      const [from = "", ...lines] = groupMessage({ id, name, text, files }).split(LINE_BREAK);
       assert.match(from, /^From (?:[A-Za-z0-9]\S*|"(?:[^"\\]|\\.)*")(?: "(?:[^"\\]|\\.)*")?:$/);
       const last = lines.pop() ?? "";
       assert.match(last, /^\[attachment: .*\]$/);
+      assert.match(lines.pop() ?? "", /^\[the file .* could not be loaded: .*\]$/);
       for (const line of lines) assert.match(line, /^>(?: |$)/);
     }),
     { numRuns: 1_000 },

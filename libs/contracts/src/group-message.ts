@@ -12,8 +12,15 @@ export interface GroupMessage {
   /** A sender may choose any name. */
   readonly name: string | undefined;
   readonly text: string;
-  /** Names of files that came with it. */
-  readonly files: readonly string[];
+  readonly files: readonly SentFile[];
+}
+
+/** A file that came with a message. */
+export interface SentFile {
+  /** Chosen by the sender. */
+  readonly name: string;
+  /** Why the agent does not get its content; left out, it does. */
+  readonly problem?: string | undefined;
 }
 
 /**
@@ -27,9 +34,12 @@ export function groupMessage({ id, name = "", text, files }: GroupMessage): stri
   return [from, ...lines, ...files.map(fileLine)].join("\n");
 }
 
-/** A file beside a message, in one line; the agent gets its name and not its content. */
-export function fileLine(name: string): string {
-  return `[attachment: ${cleanName(name) || "file"}]`;
+/** A file beside a message, in one line. */
+export function fileLine({ name, problem }: SentFile): string {
+  const shown = cleanName(name) || "file";
+  return problem === undefined
+    ? `[attachment: ${shown}]`
+    : `[the file ${shown} could not be loaded: ${cleanName(problem)}]`;
 }
 
 /** The most UTF-16 units in names of people and files. */

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { MAX_MESSAGE_TEXT, SendId } from "./channels.ts";
+import { MessageFiles } from "./content-parts.ts";
 import { rpc } from "./define.ts";
 import { AgentName, CallerName, RunId, Timestamp } from "./ids.ts";
 import { SaidOrigin } from "./run-context.ts";
@@ -21,6 +22,8 @@ export const deliverToSession = rpc({
     session: SessionKey,
     agent: AgentName,
     message: z.string().min(1).max(32_768),
+    /** The parts that `files.deliver` returned for this owner. With files the message is always a run of its own. */
+    files: MessageFiles.optional(),
     /** Without an owner's part: the same id again is the same message. */
     runId: RunId,
     origin: SaidOrigin.optional(),

@@ -6,6 +6,7 @@ import * as approvals from "./approvals.ts";
 import { exportAudit } from "./audit-queries.ts";
 import { auditAccess, auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import * as channels from "./channels.ts";
+import { deliverFile } from "./files.ts";
 import { readCallContext } from "./call-context.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "./define.ts";
@@ -258,7 +259,13 @@ export const serviceUsers: readonly BusUser[] = [
   }),
   service("channels", "Channels", {
     serves: contractsByOwner.channels.filter(isRpc),
-    calls: [deliverToSession, noteInSession, sessionOutcome, userTokens.verifyUserToken],
+    calls: [
+      deliverToSession,
+      deliverFile,
+      noteInSession,
+      sessionOutcome,
+      userTokens.verifyUserToken,
+    ],
     publishes: contractsByOwner.channels.filter(isEvent),
     // These notify that an answer is there; the truth is read by a call.
     follows: [...runEnds],

@@ -19,6 +19,7 @@ const FOR_SERVICES = [
   "channels.last",
   "channels.login",
   "channels.receive",
+  "files.deliver",
   "mcp.cancel-at",
   "mcp.owner",
   "models.complete",

@@ -73,6 +73,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     store: messages,
     said: (...asked) => said.has(...asked),
     holder,
+    maxFileBytes: limits.maxBytes,
     now,
     log,
   });

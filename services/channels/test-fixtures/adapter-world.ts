@@ -1,11 +1,13 @@
 // The services that an adapter gets, for tests of adapters alone.
-import type {
-  AdapterCall,
-  AdapterKit,
-  Cursor,
-  InboundSink,
-  IncomingMessage,
-  OutgoingMessage,
+import {
+  type AdapterCall,
+  type AdapterKit,
+  type ChannelAdapter,
+  ChannelError,
+  type Cursor,
+  type InboundSink,
+  type IncomingMessage,
+  type OutgoingMessage,
 } from "../src/adapters/adapter.ts";
 import { until } from "@switchyard/local-servers/until";
 
@@ -78,6 +80,21 @@ export function adapterCall(
   idempotencyKey = "0123456789abcdef0123456789abcdef",
 ): AdapterCall {
   return { idempotencyKey, signal: AbortSignal.timeout(timeoutMs) };
+}
+
+/** Loads a file that a person sent; a problem is returned as its text. */
+export async function loaded(
+  adapter: ChannelAdapter,
+  source: string | undefined,
+  maxBytes = 100,
+): Promise<string> {
+  try {
+    const limits = { maxBytes, signal: AbortSignal.timeout(20_000) };
+    return Buffer.from((await adapter.load?.(source ?? "", limits)) ?? "").toString();
+  } catch (error) {
+    if (error instanceof ChannelError) return `problem: ${error.message}`;
+    throw error;
+  }
 }
 
 export function outgoing(

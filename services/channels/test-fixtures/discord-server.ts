@@ -1,4 +1,5 @@
 // A server that speaks Discord's HTTP API and gateway (version 10), as far as a bot for conversations uses them.
+import assert from "node:assert/strict";
 import { WebSocketServer, type WebSocket } from "ws";
 import {
   type Fault,
@@ -28,6 +29,7 @@ export async function startDiscordServer(token = "discord-secret-token") {
   let resumable = true;
   const calls: DiscordCall[] = [];
   const messages: Json[] = [];
+  const files = new Map<string, Buffer>();
   const dispatched: { s: number; t: string; d: Json }[] = [];
   const sockets = new Set<WebSocket>();
   const ready = new Set<WebSocket>();
@@ -76,7 +78,14 @@ export async function startDiscordServer(token = "discord-secret-token") {
 
   async function handle(request: ProviderRequest): Promise<ProviderAnswer> {
     const path = request.path.replace("/api/v10/", "");
-    if (path.startsWith("/files/")) return { body: Buffer.from("file") };
+    // https://docs.discord.com/developers/reference#signed-attachment-cdn-urls: the signature is in the query, and an old one is 404.
+    if (path.startsWith("/files/")) {
+      const bytes = request.query.has("hm") ? files.get(path.slice("/files/".length)) : undefined;
+      assert.equal(request.headers.authorization, undefined, "a token is sent to the API alone");
+      return bytes
+        ? { body: bytes }
+        : { status: 404, body: "This content is no longer available." };
+    }
     if (expired || request.headers.authorization !== `Bot ${token}`)
       return { status: 401, body: { message: "401: Unauthorized", code: 0 } };
     const raw = await readFields(request);
@@ -156,7 +165,8 @@ export async function startDiscordServer(token = "discord-secret-token") {
 
   return {
     api: `${http.url}/api`,
-    fileUrl: (name: string) => `${http.url}/files/${name}`,
+    files,
+    fileUrl: (name: string) => `${http.url}/files/${name}?ex=1&is=1&hm=1`,
     token,
     calls,
     messages,

@@ -121,6 +121,7 @@ export async function startMailServer(
         case "LSUB":
           return (send('* LSUB () "/" INBOX'), ok());
         case "SELECT":
+        case "EXAMINE":
           send("* FLAGS (\\Seen \\Answered)");
           send(`* ${mailbox.length} EXISTS`);
           send("* 0 RECENT");

@@ -22,6 +22,7 @@ export async function startSlackServer(
   tokens = { bot: "xoxb-slack-secret-bot", app: "xapp-slack-secret-app" },
 ) {
   let expired = false;
+  let lacksScope = false;
   let nextTs = 1;
   let nextEvent = 1;
   let connections = 0;
@@ -47,9 +48,11 @@ export async function startSlackServer(
     if (request.path.startsWith("/files/")) {
       const name = request.path.slice("/files/".length);
       if (request.method === "POST") return (files.set(name, request.body), { body: "OK" });
-      if (request.headers.authorization !== `Bearer ${tokens.bot}`)
-        return { body: "<html>sign in</html>" };
-      return { body: files.get(name) ?? Buffer.alloc(0) };
+      // https://docs.slack.dev/reference/objects/file-object: without a token of the right scope the answer is a page for people.
+      if (request.headers.authorization !== `Bearer ${tokens.bot}` || lacksScope)
+        return { headers: { "content-type": "text/html" }, body: "<html>sign in</html>" };
+      const bytes = files.get(name);
+      return bytes ? { body: bytes } : { status: 404, body: "<html>not found</html>" };
     }
     const method = request.path.replace(/^\/api\//, "");
     const fields = await readFields(request);
@@ -116,6 +119,22 @@ export async function startSlackServer(
           upload_url: `${http.url}/files/F${calls.length}`,
           file_id: `F${calls.length}`,
         });
+      // https://docs.slack.dev/reference/methods/files.info
+      case "files.info": {
+        const id = String(fields["file"]);
+        if (lacksScope) return accept({ ok: false, error: "missing_scope", needed: "files:read" });
+        if (id === "FEXTERNAL")
+          return accept({
+            file: { id, is_external: true, url_private: "https://drive.example/x" },
+          });
+        if (id === "FELSEWHERE")
+          return accept({ file: { id, url_private: "https://slack.com.example/x" } });
+        if (!files.has(id)) return refuse("file_not_found");
+        const url = `${http.url}/files/${id}`;
+        return accept({
+          file: { id, is_external: false, url_private: url, url_private_download: url },
+        });
+      }
       case "files.completeUploadExternal":
         return accept({ files: JSON.parse(String(fields["files"])) as unknown });
       default:
@@ -166,6 +185,8 @@ export async function startSlackServer(
     dropSockets(): void {
       for (const socket of sockets) socket.terminate();
     },
+    /** Takes the scope files:read from the app. */
+    takeScope: () => void (lacksScope = true),
     expireToken: () => void (expired = true),
     renewToken: () => void (expired = false),
     async close() {

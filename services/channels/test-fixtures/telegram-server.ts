@@ -24,13 +24,16 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
   let confirmed = 0;
   let updates: Json[] = [];
   const calls: TelegramCall[] = [];
+  /** The files that people sent, by their ids. */
   const files = new Map<string, Buffer>();
+  const fetched: string[] = [];
   const waiting = new Set<() => void>();
   const http = await startProviderHttp(handle);
 
   async function handle(request: ProviderRequest): Promise<ProviderAnswer> {
-    const file = request.path.match(/^\/file\/bot([^/]+)\/(.+)$/);
+    const file = request.path.match(/^\/file\/bot([^/]+)\/documents\/(.+)\.bin$/);
     if (file) {
+      fetched.push(file[2] ?? "");
       const bytes = file[1] === token ? files.get(file[2] ?? "") : undefined;
       return bytes ? { body: bytes } : { status: 404, body: refusal(404, "Not Found") };
     }
@@ -61,10 +64,7 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
       case "sendPhoto":
         return done(sent(fields));
       case "getFile":
-        return done({
-          file_id: fields["file_id"],
-          file_path: `documents/${String(fields["file_id"])}`,
-        });
+        return getFile(String(fields["file_id"]));
       case "getChat":
         return String(fields["chat_id"]) === "404"
           ? { status: 400, body: refusal(400, "Bad Request: chat not found") }
@@ -72,6 +72,16 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
       default:
         return done(true);
     }
+  }
+
+  /** https://core.telegram.org/bots/api#getfile: bots can download up to 20 MB; the texts are those of the Bot API server (Client.cpp). */
+  function getFile(id: string): ProviderAnswer {
+    const bytes = files.get(id);
+    const refused = (what: string) => ({ status: 400, body: refusal(400, `Bad Request: ${what}`) });
+    if (bytes === undefined) return refused("wrong file_id or the file is temporarily unavailable");
+    if (bytes.length > 20_000_000) return refused("file is too big");
+    const facts = { file_id: id, file_unique_id: `u${id}`, file_size: bytes.length };
+    return done({ ...facts, file_path: `documents/${id}.bin` });
   }
 
   /** Updates below `offset` are confirmed and removed; without a newer one the answer waits. */
@@ -101,6 +111,8 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
     token,
     calls,
     files,
+    /** The ids of the files whose content was requested. */
+    fetched,
     failNext: (part: string, fault: Fault) => http.failNext(part, fault),
     /** The first update that was not confirmed yet. */
     confirmed: () => confirmed,

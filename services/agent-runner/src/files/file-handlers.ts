@@ -1,11 +1,9 @@
-import type { CallContext } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
-import { ServiceError } from "@switchyard/contracts/errors";
-import { getFile, putFile } from "@switchyard/contracts/files";
+import { type Fail, ServiceError } from "@switchyard/contracts/errors";
+import { deliverFile, getFile, putFile } from "@switchyard/contracts/files";
 import { inputFiles } from "@switchyard/contracts/payload-stores";
 import { StorageFull } from "@switchyard/contracts/store-errors";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
-import type { z } from "zod";
 import { FileRefused, type FileStore } from "./file-store.ts";
 
 /** Stores files for inputs, and returns the facts about them to their owners. */
@@ -13,18 +11,25 @@ export function handleFiles(
   service: Service,
   { files, storage }: { readonly files: FileStore; readonly storage: Pick<OwnerStorage, "admit"> },
 ): void {
-  service.handle(putFile, async (request, context) => {
-    const { caller: owner } = context;
-    const { name, mediaType } = request;
-    const bytes = await bytesOf(request, context);
+  const store = async (owner: string, given: GivenFile, fail: PutFail) => {
     // The facts are in Redis.
     await storage.admit(owner);
     try {
-      const { file, endsAt } = await files.put(owner, { name, mediaType, bytes });
+      const { file, endsAt } = await files.put(owner, given);
       return { file, endsAt };
     } catch (error) {
-      throw refusalOf(error, request, context);
+      throw refusalOf(error, given, fail);
     }
+  };
+
+  service.handle(putFile, async ({ name, mediaType, base64 = "" }, context) => {
+    const bytes = (await context.attachment()) ?? Buffer.from(base64, "base64");
+    return store(context.caller, { name, mediaType, bytes }, context.fail);
+  });
+
+  service.handle(deliverFile, async ({ owner, name, mediaType }, context) => {
+    const bytes = (await context.attachment()) ?? new Uint8Array();
+    return store(owner, { name, mediaType, bytes }, context.fail);
   });
 
   service.handle(getFile, async ({ ref }, { caller, fail }) => {
@@ -36,18 +41,11 @@ export function handleFiles(
   });
 }
 
-type Put = z.output<typeof putFile.request>;
-
-async function bytesOf({ base64 }: Put, context: CallContext<typeof putFile>): Promise<Uint8Array> {
-  return (await context.attachment()) ?? Buffer.from(base64 ?? "", "base64");
-}
+type GivenFile = Parameters<FileStore["put"]>[1];
+type PutFail = Fail<typeof putFile.errors>;
 
 /** The contract's error when the file or its owner is the reason. */
-function refusalOf(
-  error: unknown,
-  { name, mediaType }: Put,
-  { fail }: CallContext<typeof putFile>,
-): unknown {
+function refusalOf(error: unknown, { name, mediaType }: GivenFile, fail: PutFail): unknown {
   if (error instanceof FileRefused)
     return fail.unsupported_file(error.message, { name, declared: mediaType ?? null });
   if (!(error instanceof ServiceError)) return error;

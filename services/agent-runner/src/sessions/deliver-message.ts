@@ -1,5 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { inputOf } from "@switchyard/contracts/content-parts";
 import type { Fail } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
@@ -45,6 +46,7 @@ function commandOf(
     session,
     agent,
     message,
+    files,
     runId,
     origin,
     onBusy,
@@ -52,7 +54,7 @@ function commandOf(
   { broughtBy, nowMs }: { readonly broughtBy: string; readonly nowMs: number },
 ): SessionCommand {
   const content = {
-    input: message,
+    input: inputOf(message, files),
     session,
     ...(origin === undefined ? {} : { origin }),
     ...(onBusy === undefined ? {} : { onBusy }),

@@ -91,6 +91,16 @@ export interface ChannelAdapter {
    */
   findSent?(message: OutgoingMessage, call: AdapterCall): Promise<SentMessage | null>;
 
+  /**
+   * Loads a file that a person sent, by the `source` of its attachment; left out by adapters whose messages have no files. Throws a
+   * {@link ChannelError} whose message is shown to the agent in place of the file: for one with more than `maxBytes`, for an address that is
+   * not the provider's, and for every other failure. It follows no redirect with a secret, and runs in any replica.
+   */
+  load?(
+    source: string,
+    limits: { readonly maxBytes: number; readonly signal: AbortSignal },
+  ): Promise<Uint8Array>;
+
   react?(
     message: MessageAt,
     reaction: { readonly emoji: string; readonly remove: boolean },
@@ -200,8 +210,11 @@ export interface IncomingMessage {
     readonly name?: string | undefined;
     readonly mimeType?: string | undefined;
     readonly sizeBytes?: number | undefined;
-    /** A URL without a secret in it. */
-    readonly url?: string;
+    /**
+     * The id or address of the file for {@link ChannelAdapter.load}, without a secret, in at most 2,048 characters. Left out when the
+     * adapter cannot load it.
+     */
+    readonly source?: string | undefined;
   }[];
   readonly replyToMessageId?: string;
   /** True when the text speaks to the account: an @-mention, a reply to a message of its own. */

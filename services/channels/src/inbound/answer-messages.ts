@@ -12,6 +12,7 @@ import { messagePieces } from "../outbound/message-pieces.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
 import type { InboundRecord, InboundStore } from "./inbound-store.ts";
+import { filesOf, loadFiles } from "./load-files.ts";
 import { messageFor, originFor } from "./message-for-agent.ts";
 
 export interface AnswerParts {
@@ -25,6 +26,8 @@ export interface AnswerParts {
     text: string,
   ) => Promise<boolean>;
   readonly holder: string;
+  /** The limit for a file of a message, in bytes. */
+  readonly maxFileBytes: number;
   readonly now: () => number;
   readonly log: Log;
 }
@@ -45,8 +48,10 @@ export class AnswerMessages {
   readonly #parts: AnswerParts;
   readonly #timer: NodeJS.Timeout;
   readonly #waiting = new Map<string, string>();
+  /** The conversations that are being processed, by name; a slow one delays no other. */
+  readonly #active = new Map<string, Promise<void>>();
+  readonly #stopping = new AbortController();
   #working: Promise<void> = Promise.resolve();
-  #isStopped = false;
 
   constructor(parts: AnswerParts) {
     this.#parts = parts;
@@ -72,15 +77,24 @@ export class AnswerMessages {
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
+    this.#stopping.abort();
     clearInterval(this.#timer);
     await this.#working;
+    await Promise.all(this.#active.values());
   }
 
   async #round(): Promise<void> {
-    if (this.#isStopped) return;
-    const names = await this.#parts.store.claim(AT_ONCE, CLAIM_MS);
-    await Promise.all(names.map((name) => this.#advance(name)));
+    const free = AT_ONCE - this.#active.size;
+    if (this.#stopping.signal.aborted || free <= 0) return;
+    const names = await this.#parts.store.claim(free, CLAIM_MS);
+    // A conversation that took longer than its claim is this replica's already.
+    for (const name of names.filter((one) => !this.#active.has(one)))
+      this.#active.set(
+        name,
+        this.#advance(name)
+          .catch((err: unknown) => this.#parts.log.warn({ err }, "conversation not released"))
+          .finally(() => this.#active.delete(name)),
+      );
   }
 
   async #advance(conversation: string): Promise<void> {
@@ -101,12 +115,14 @@ export class AnswerMessages {
     const { store } = this.#parts;
     let record = given;
     if (!record.isTold) record = await this.#tell(record);
-    if (record.agent === null) {
+    const { agent } = record;
+    if (agent === null) {
       await store.finish(conversation, record);
       return true;
     }
     if (record.state === "new") {
-      const said = await this.#say(record, record.agent);
+      record = await this.#load(conversation, record);
+      const said = await this.#say(record, agent);
       if (said === null) return false;
       record = said;
       await store.write(record);
@@ -142,7 +158,11 @@ export class AnswerMessages {
         sender,
         text: cutText(text, MAX_EVENT_TEXT),
         truncated: text.length > MAX_EVENT_TEXT,
-        attachments,
+        attachments: attachments.map(({ name, mimeType, sizeBytes }) => ({
+          name,
+          mimeType,
+          sizeBytes,
+        })),
         ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
         mentionsAccount,
         writtenAt,
@@ -156,14 +176,39 @@ export class AnswerMessages {
     return told;
   }
 
+  /** A message whose files cannot be stored now waits, like one whose session is away. */
+  #load(conversation: string, record: InboundRecord): Promise<InboundRecord> {
+    const { bus, book, store, log, now, maxFileBytes: maxBytes } = this.#parts;
+    const { channel, accountId } = record.address;
+    return loadFiles(record, book.get(channel, accountId), {
+      bus,
+      log,
+      now,
+      maxBytes,
+      stopping: this.#stopping.signal,
+      progress: async (next) => {
+        await store.write(next);
+        await store.rest(conversation, CLAIM_MS);
+      },
+    });
+  }
+
   /** Null when the session has no room now. A message that became part of another run is answered with that one. */
   async #say(record: InboundRecord, agent: string): Promise<InboundRecord | null> {
     const { caller: owner, sessionKey: session, runId, onBusy } = record;
     try {
-      const request = { owner, session, agent, runId, onBusy };
-      const message = messageFor(record);
-      const origin = originFor(record);
-      const placed = await call(this.#parts.bus, deliverToSession, { ...request, message, origin });
+      const files = filesOf(record);
+      const request = {
+        owner,
+        session,
+        agent,
+        runId,
+        onBusy,
+        message: messageFor(record),
+        origin: originFor(record),
+        ...(files.length === 0 ? {} : { files }),
+      };
+      const placed = await call(this.#parts.bus, deliverToSession, request);
       const state = placed.placed === "steered" ? "done" : "said";
       return { ...record, state, sessionId: placed.sessionId };
     } catch (error) {

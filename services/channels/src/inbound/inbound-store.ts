@@ -1,5 +1,6 @@
 import { Address } from "@switchyard/contracts/channel-address";
 import { InboundId, Sender } from "@switchyard/contracts/channel-events";
+import { FilePart } from "@switchyard/contracts/content-parts";
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
 import { toJson } from "@switchyard/contracts/well-formed";
@@ -29,6 +30,12 @@ export const InboundRecord = z.object({
       name: z.string().optional(),
       mimeType: z.string().optional(),
       sizeBytes: z.number().optional(),
+      /** For the adapter, until the file is loaded. */
+      source: z.string().optional(),
+      /** The stored file. */
+      file: FilePart.optional(),
+      /** Why the agent does not get the file. */
+      problem: z.string().optional(),
     }),
   ),
   replyToMessageId: z.string().optional(),

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { createHash } from "node:crypto";
+import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
+import type { FilePart } from "@switchyard/contracts/content-parts";
+import { deliverFile } from "@switchyard/contracts/files";
 import { fullRunId } from "@switchyard/contracts/ids";
 import {
   lastAddress,
@@ -18,9 +21,16 @@ import {
 import type { SaidOrigin } from "@switchyard/contracts/run-context";
 import { until } from "@switchyard/local-servers/until";
 import type { z } from "zod";
+import { startTelegramServer } from "../../test-fixtures/telegram-server.ts";
 import { channelsWorld, type ChannelsProcess } from "../../test-fixtures/channels-world.ts";
 
+const telegram = await startTelegramServer();
+after(() => telegram.close());
+const { token, apiRoot } = telegram;
 const world = await channelsWorld({
+  telegram: {
+    main: { caller: "cli", agent: "demo", direct: { policy: "open" }, config: { token, apiRoot } },
+  },
   loopback: {
     main: {
       caller: "cli",
@@ -36,10 +46,14 @@ const world = await channelsWorld({
 });
 
 /** Fake runners: the delivered messages, by the run that answers, and its end. */
-const said = new Map<
-  string,
-  { message: string; session: string; owner: boolean | undefined; origin: SaidOrigin }
->();
+interface Delivered {
+  readonly message: string;
+  readonly files: readonly FilePart[] | undefined;
+  readonly session: string;
+  readonly owner: boolean | undefined;
+  readonly origin: SaidOrigin;
+}
+const said = new Map<string, Delivered>();
 const ends = new Map<string, { output: string } | { code: string }>();
 const runner = serve(await world.bus("runner"), {
   name: "agent-runner",
@@ -48,9 +62,11 @@ const runner = serve(await world.bus("runner"), {
   onFault: ({ error }) => assert.fail(String(error)),
 });
 const SESSION = `ses-${"0".repeat(26)}-1`;
-runner.handle(deliverToSession, ({ owner, runId, message, session, origin }) => {
+runner.handle(deliverToSession, ({ owner, runId, message, files, session, origin }) => {
   const id = fullRunId(owner, runId);
-  if (!said.has(id)) said.set(id, { message, session, owner: origin?.owner, origin: origin ?? {} });
+  const given = { message, files, session, owner: origin?.owner, origin: origin ?? {} };
+  assert.deepEqual(said.get(id)?.files ?? files, files, "a repeat is the same message");
+  if (!said.has(id)) said.set(id, given);
   if (!message.includes("wait") && !ends.has(id))
     ends.set(id, message.includes("fail") ? { code: "model_error" } : { output: `re: ${message}` });
   return { sessionId: SESSION, sessionKey: session, runId: id, placed: "started" as const };
@@ -63,6 +79,24 @@ runner.handle(sessionOutcome, ({ runId }) => {
     status: "error" as const,
     failure: { code: end.code, message: "secret details of the inside" },
   };
+});
+/** The files that were stored, and how often storing one still fails. */
+const stored: { owner: string; name: string; text: string }[] = [];
+let refusals = 0;
+runner.handle(deliverFile, async ({ owner, name }, context) => {
+  const { fail } = context;
+  if (refusals-- > 0) throw fail.store_unavailable("not now", { cause: "test" });
+  const bytes = Buffer.from((await context.attachment()) ?? "");
+  if (name === "a.zip")
+    throw fail.unsupported_file("a.zip: its bytes are of no accepted type", {
+      name,
+      declared: null,
+    });
+  stored.push({ owner, name, text: bytes.toString() });
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const facts = { name, mediaType: "text/plain", sizeBytes: bytes.length, sha256 };
+  const file = { type: "file" as const, ref: `file-${sha256.slice(0, 32)}`, ...facts };
+  return { file, endsAt: new Date().toISOString() };
 });
 const noted = new Map<string, z.output<typeof noteInSession.request>[]>();
 const refused = new Set<string>();
@@ -223,7 +257,71 @@ test("no caller speaks as another one, and webchat shows each caller its own con
   await call(teamB, readChannelMessages, { address });
 });
 
-test("every message is answered once while the process is killed again and again [run-goal-1]", async () => {
+/** A message with a file, in the chat of one person. */
+function slowMessage(id: number) {
+  telegram.files.set("slow.txt", Buffer.from("slow"));
+  const document = { file_id: "slow.txt", file_name: "slow.txt" };
+  return telegram.message({
+    text: undefined,
+    caption: "see",
+    document,
+    chat: { id, type: "private" },
+  });
+}
+
+test("files of a chat are stored for its user, and one that cannot be loaded is named with the reason and delays no other chat", async () => {
+  const document = (id: string, more: object = {}) => ({ file_id: id, file_name: id, ...more });
+  const part = (id: string, more?: object) => ({
+    message: telegram.message({
+      text: undefined,
+      media_group_id: "9",
+      chat: { id: 77, type: "private" },
+      document: document(id, more),
+    }),
+  });
+  for (const id of ["a.txt", "b.txt", "a.zip"]) telegram.files.set(id, Buffer.from(id));
+  refusals = 1;
+  const parts = [
+    part("a.txt", { mime_type: "text/plain" }),
+    part("gone.txt"),
+    part("big.txt", { file_size: 30_000_000 }),
+    part("a.zip"),
+    part("b.txt"),
+  ];
+  for (const one of parts) telegram.push(one);
+  const find = (text: string) => [...said.values()].find(({ message }) => message.includes(text));
+  const album = await until(() => find("a.txt") ?? null);
+  assert.deepEqual(album.message.split("\n"), [
+    "[attachment: a.txt]",
+    "[the file gone.txt could not be loaded: Telegram: Bad Request: wrong file_id or the file is temporarily unavailable]",
+    "[the file big.txt could not be loaded: it is larger than 10485760 bytes]",
+    "[the file a.zip could not be loaded: its bytes are of no accepted type]",
+    "[attachment: b.txt]",
+  ]);
+  assert.deepEqual(
+    album.files?.map(({ name }) => name),
+    ["a.txt", "b.txt"],
+  );
+  assert.deepEqual(
+    stored.map(({ owner, text }) => [owner, text]),
+    [
+      ["cli", "a.txt"],
+      ["cli", "b.txt"],
+    ],
+  );
+
+  telegram.failNext("/file/bot", { kind: "hang" });
+  telegram.push({ message: slowMessage(78) });
+  await until(() => telegram.fetched.at(-1) === "slow.txt");
+  await submit({ ...from("other"), text: "meanwhile" });
+  assert.deepEqual(await answersAt("other", 1), ["re: meanwhile"]);
+});
+
+test("every message is answered once, with its file, while the process is killed again and again [run-goal-1]", async () => {
+  telegram.failNext("/file/bot", { kind: "hang" });
+  const fetched = telegram.fetched.length;
+  telegram.push({ message: slowMessage(79) });
+  await until(() => telegram.fetched.length > fetched);
   const people = Array.from({ length: 5 }, (_, index) => `person-${index}`);
   const perPerson = Number(process.env["YARD_CHANNELS_MESSAGES"] ?? 100) / people.length;
   const killing = (async () => {
@@ -257,6 +355,12 @@ test("every message is answered once while the process is killed again and again
     const wanted = Array.from({ length: perPerson }, (_, index) => `re: n${index}`);
     assert.deepEqual(texts.toSorted(), wanted.toSorted(), person);
   }
+  const withFile = () => [...said.values()].filter(({ session }) => session.endsWith(":79"));
+  const [late] = await until(withFile, ({ length }) => length > 0);
+  assert.equal(late?.message, "see\n[attachment: slow.txt]");
+  assert.equal(late?.files?.length, 1);
+  assert.equal(withFile().length, 1);
+  assert.doesNotMatch(channels.lines.join("\n"), /telegram-secret-token/);
 });
 
 test("a user's last address is where an owner of its accounts wrote in private, and no other sender", async () => {

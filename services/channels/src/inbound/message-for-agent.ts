@@ -10,7 +10,7 @@ const CUT = "\n[the rest of this message was cut]";
 
 /** The text that the agent gets. In a group it names the writer. */
 export function messageFor({ address, sender, text, attachments }: InboundRecord): string {
-  const files = attachments.map(({ name = "file" }) => name);
+  const files = attachments.map(({ name = "file", problem }) => ({ name, problem }));
   const whole =
     address.target.kind === "user"
       ? [text, ...files.map(fileLine)].join("\n").trim()

@@ -17,6 +17,8 @@ export interface TakenIn {
 
 /** More than a message of any provider has; the rest is cut off. */
 const MAX_TEXT = 100_000;
+/** The limit for the address or id of a file. */
+const MAX_SOURCE = 2_048;
 
 /**
  * Stores a message when the account accepts it. Rejects when the store does not answer, and when another replica has the
@@ -66,11 +68,7 @@ function recordOf(
       ...(sender.username === undefined ? {} : { username: cleanName(sender.username) }),
     },
     text: cutText(plain(message.text), MAX_TEXT),
-    attachments: attachments.map(({ name, mimeType, sizeBytes }) => ({
-      name: name === undefined ? undefined : cleanName(name),
-      mimeType,
-      sizeBytes,
-    })),
+    attachments: attachments.map(attachmentOf),
     ...(replyToMessageId === undefined ? {} : { replyToMessageId }),
     // A private message addresses the account, whatever the provider reports.
     mentionsAccount: message.mentionsAccount || target.kind === "user",
@@ -81,6 +79,20 @@ function recordOf(
     isTold: false,
     sessionId: null,
     answer: null,
+  };
+}
+
+function attachmentOf({
+  name,
+  mimeType,
+  sizeBytes,
+  source,
+}: NonNullable<IncomingMessage["attachments"]>[number]): InboundRecord["attachments"][number] {
+  return {
+    name: name === undefined ? undefined : cleanName(name),
+    mimeType,
+    sizeBytes,
+    source: source === undefined || source.length > MAX_SOURCE ? undefined : source,
   };
 }
 

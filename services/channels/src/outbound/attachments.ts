@@ -3,8 +3,8 @@ import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { basename, extname, isAbsolute, sep } from "node:path";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import { Agent, fetch } from "undici";
 import type { OutgoingAttachment } from "../adapters/adapter.ts";
+import { fetchFile, webUrl } from "../adapters/fetch-file.ts";
 import type { SendRecord } from "./send-record.ts";
 
 /** An attachment that cannot be sent. The message is for the caller. */
@@ -111,47 +111,15 @@ async function fromFile(path: string, { roots, maxBytes }: AttachmentLimits): Pr
 }
 
 async function fromUrl(source: string, { guard, maxBytes }: AttachmentLimits): Promise<Found> {
-  const agent = new Agent({ connect: { lookup: guard.lookup } });
   const signal = AbortSignal.timeout(FETCH_MS);
+  const limits = { guard, maxBytes, signal, maxRedirects: MAX_REDIRECTS };
   try {
-    let url = urlOf(source);
-    for (let followed = 0; followed <= MAX_REDIRECTS; followed += 1) {
-      guard.checkUrl(url);
-      const response = await fetch(url, { dispatcher: agent, redirect: "manual", signal });
-      const location = response.headers.get("location");
-      if (response.status >= 300 && response.status < 400 && location !== null) {
-        url = urlOf(new URL(location, url).href);
-        continue;
-      }
-      if (!response.ok) throw new AttachmentError(source, `its server answers ${response.status}`);
-      const bytes: Uint8Array[] = [];
-      let size = 0;
-      for await (const chunk of response.body ?? []) {
-        const part: Uint8Array = chunk;
-        size += part.length;
-        if (size > maxBytes) throw tooLarge(source, maxBytes);
-        bytes.push(part);
-      }
-      const type = response.headers.get("content-type")?.split(";", 1)[0]?.trim() || null;
-      const name = decodeURIComponent(basename(url.pathname)) || "file";
-      return { name, mimeType: type, bytes: Buffer.concat(bytes) };
-    }
-    throw new AttachmentError(source, "it redirects too often");
+    const { url, bytes, mediaType } = await fetchFile(webUrl(source), limits);
+    const name = decodeURIComponent(basename(url.pathname)) || "file";
+    return { name, mimeType: mediaType, bytes };
   } catch (error) {
-    if (error instanceof AttachmentError) throw error;
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const said = cause instanceof Error ? cause.message : String(cause);
-    throw new AttachmentError(source, `it cannot be loaded: ${said}`);
-  } finally {
-    void agent.destroy();
+    throw new AttachmentError(source, error instanceof Error ? error.message : String(error));
   }
-}
-
-function urlOf(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || (url.protocol !== "https:" && url.protocol !== "http:"))
-    throw new AttachmentError(text, "it must be an http or https URL, or the path of a file");
-  return url;
 }
 
 function tooLarge(source: string, maxBytes: number): AttachmentError {

@@ -30,7 +30,7 @@ export function discordMessage(
       name: file.filename,
       ...(file.content_type && { mimeType: file.content_type }),
       sizeBytes: file.size,
-      url: file.url,
+      source: file.url,
     })),
     ...(replied !== undefined && { replyToMessageId: replied }),
     // The author of an answer may switch off that the answer mentions the other author.

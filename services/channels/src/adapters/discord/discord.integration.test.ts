@@ -4,6 +4,7 @@ import { until } from "@switchyard/local-servers/until";
 import {
   adapterCall,
   adapterKit,
+  loaded,
   memoryCursor,
   memorySink,
   outgoing,
@@ -233,6 +234,18 @@ suite("discord", () => {
       async () => adapter.resolve?.({ text: "#help", kind: null }, adapterCall()),
       { code: "invalid_target" },
     );
+  });
+
+  test("files that people send are loaded from Discord's hosts alone, without the token", async () => {
+    server.files.set("a.txt", Buffer.from("abc"));
+    assert.equal(await loaded(adapter, server.fileUrl("a.txt")), "abc");
+    assert.equal(
+      await loaded(adapter, server.fileUrl("a.txt"), 2),
+      "problem: it is larger than 2 bytes",
+    );
+    assert.match(await loaded(adapter, server.fileUrl("b.txt")), /answers 404/);
+    for (const url of ["https://cdn.discordapp.com.example/a", "http://cdn.discordapp.com/a"])
+      assert.match(await loaded(adapter, url), /not at the provider/, url);
   });
 
   test("errors show whether a message may have been sent, and no request is repeated [N6]", async () => {

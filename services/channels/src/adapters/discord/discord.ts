@@ -6,6 +6,7 @@ import {
   type ChannelAdapter,
   ChannelError,
 } from "../adapter.ts";
+import { fetchFile, providerUrl } from "../fetch-file.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { discordActions } from "./discord-actions.ts";
 import { discordClient, DiscordConfig, snowflake } from "./discord-client.ts";
@@ -15,6 +16,9 @@ import { discordInbound } from "./discord-inbound.ts";
 /** https://docs.discord.com/developers/resources/message#message-object-message-flags */
 const SUPPRESS_EMBEDS = 1 << 2;
 const SUPPRESS_NOTIFICATIONS = 1 << 12;
+
+/** https://docs.discord.com/developers/reference#signed-attachment-cdn-urls */
+const FILE_HOSTS = ["cdn.discordapp.com", "media.discordapp.net"];
 
 const capabilities: Capabilities = {
   actions: ["send", "reply", "react", "delete", "pin", "read", "resolve", "attachments", "silent"],
@@ -88,6 +92,11 @@ function create(config: DiscordConfig, kit: AdapterKit): ChannelAdapter {
         }),
       );
       return { messageIds: [sent.id], sentAt: new Date(sent.timestamp) };
+    },
+
+    async load(source, { maxBytes, signal }) {
+      const url = providerUrl(source, { hosts: FILE_HOSTS, origin: config.api });
+      return (await fetchFile(url, { maxBytes, signal })).bytes;
     },
 
     ...discordActions(client),

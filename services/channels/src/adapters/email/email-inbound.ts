@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { AdapterKit, InboundSink } from "../adapter.ts";
 import { ChannelError } from "../adapter.ts";
 import type { EmailConfig } from "./email-config.ts";
-import { emailMessage } from "./email-message.ts";
+import { fileTooLarge } from "../fetch-file.ts";
+import { emailMessage, filesOf } from "./email-message.ts";
 
 /** The interval for checks of the mailbox without a notification of the server. */
 const LOOK_MS = 60_000;
@@ -37,7 +38,7 @@ interface Reading {
 /** One IMAP connection: reads new mail from the cursor on, and stores each before the cursor advances. */
 export async function openMailbox(
   kit: AdapterKit,
-  config: EmailConfig & { readonly imap: NonNullable<EmailConfig["imap"]> },
+  config: EmailConfig & { readonly imap: Imap },
   {
     sink,
     signal,
@@ -45,19 +46,10 @@ export async function openMailbox(
   }: Pick<Reading, "sink" | "onSubject"> & { readonly signal: AbortSignal },
 ): Promise<{ ended: Promise<void> }> {
   const { imap } = config;
-  const { ImapFlow: Client } = await import("imapflow");
-  const client = new Client({
-    host: imap.host,
-    port: imap.port,
-    secure: imap.tls === "implicit",
-    doSTARTTLS: imap.tls === "starttls",
-    auth: { user: imap.user, pass: imap.password },
-    logger: false,
-  });
+  const client = await imapClient(imap);
   const reading = { client, kit, config, sink, onSubject };
   const closed = Promise.withResolvers<void>();
   let wake = nothing;
-  client.on("error", () => undefined); // "close" follows
   client.on("close", () => (closed.resolve(), wake()));
   client.on("exists", () => wake());
   const leave = () => client.close();
@@ -93,6 +85,63 @@ export async function openMailbox(
       if (!client.usable && !signal.aborted)
         throw new ChannelError("provider_error", "The mail server closed the connection.");
     }
+  }
+}
+
+type Imap = NonNullable<EmailConfig["imap"]>;
+
+async function imapClient(imap: Imap): Promise<ImapFlow> {
+  const { ImapFlow: Client } = await import("imapflow");
+  const client = new Client({
+    host: imap.host,
+    port: imap.port,
+    secure: imap.tls === "implicit",
+    doSTARTTLS: imap.tls === "starttls",
+    auth: { user: imap.user, pass: imap.password },
+    logger: false,
+  });
+  client.on("error", () => undefined); // "close" follows
+  return client;
+}
+
+/** The validity of UIDs and the UID of a mail, and the index of the file in it. */
+const Source = z.tuple([z.string().regex(/^\d+\.\d+$/), z.int()]);
+
+/** Loads a file of a mail over a connection of its own, since the one for new mail may be in another replica. */
+export async function loadMailFile(
+  imap: Imap,
+  source: string,
+  { maxBytes, signal }: { readonly maxBytes: number; readonly signal: AbortSignal },
+): Promise<Uint8Array> {
+  const [key, index] = Source.parse(JSON.parse(source));
+  const dot = key.lastIndexOf(".");
+  const gone = new ChannelError("not_found", "its mail is not in the mailbox any more");
+  const client = await imapClient(imap);
+  const leave = () => client.close();
+  signal.addEventListener("abort", leave, { once: true });
+  try {
+    await client.connect();
+    const box = await client.mailboxOpen(imap.mailbox, { readOnly: true });
+    if (box.uidValidity.toString() !== key.slice(0, dot)) throw gone;
+    const uid = key.slice(dot + 1);
+    const found = await client.fetchOne(uid, { size: true }, { uid: true });
+    if (found === false) throw gone;
+    if ((found.size ?? 0) > MAX_MAIL_BYTES)
+      throw new ChannelError("unsupported", `its mail is larger than ${MAX_MAIL_BYTES} bytes`);
+    const mail = await fetchSource(client, Number(uid), found.size ?? 0);
+    if (mail === undefined) throw gone;
+    const { simpleParser } = await import("mailparser");
+    const file = filesOf(await simpleParser(mail, { skipImageLinks: true }))[index];
+    if (file === undefined) throw gone;
+    if (file.content.length > maxBytes) throw fileTooLarge(maxBytes);
+    return file.content;
+  } catch (error) {
+    throw error instanceof ChannelError
+      ? error
+      : new ChannelError("provider_error", mailboxProblem(error).text);
+  } finally {
+    signal.removeEventListener("abort", leave);
+    client.close();
   }
 }
 

@@ -40,7 +40,9 @@ export function emailMessage(
     sender: { id: address, ...(name !== "" && { name }) },
     // The subject states the topic of a conversation; in later mails it only repeats itself.
     text: first === undefined && mail.subject ? `${mail.subject}\n\n${body}` : body,
-    attachments: mail.attachments.filter((file) => !file.related).map(attachmentOf),
+    attachments: filesOf(mail).map((file, index) =>
+      attachmentOf(file, JSON.stringify([uidKey, index])),
+    ),
     ...(inReplyTo !== undefined && { replyToMessageId: inReplyTo }),
     mentionsAccount: true,
     writtenAt: mail.date ?? new Date(),
@@ -58,9 +60,13 @@ function isProviderId(id: string | undefined): id is string {
   return ProviderId.safeParse(id).success;
 }
 
-function attachmentOf(file: Attachment) {
-  const { filename, contentType: mimeType, size: sizeBytes } = file;
-  return filename === undefined ? { mimeType, sizeBytes } : { name: filename, mimeType, sizeBytes };
+/** The files that were attached on purpose, and not as a part of the mail's text. */
+export function filesOf(mail: ParsedMail): Attachment[] {
+  return mail.attachments.filter((file) => !file.related);
+}
+
+function attachmentOf({ filename: name, contentType: mimeType, size }: Attachment, source: string) {
+  return { ...(name === undefined ? {} : { name }), mimeType, sizeBytes: size, source };
 }
 
 /** RFC 3834, and the headers that lists and older programs write instead. */

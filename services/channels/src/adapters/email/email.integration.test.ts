@@ -4,6 +4,7 @@ import { until } from "@switchyard/local-servers/until";
 import {
   adapterCall,
   adapterKit,
+  loaded,
   memoryCursor,
   memorySink,
   outgoing,
@@ -81,6 +82,37 @@ suite("email", () => {
     assert.equal(reply?.text, "Thanks!");
     assert.equal(last?.messageId, "<c@x.test>");
     assert.equal(sink.messages.length, 3);
+  });
+
+  test("a file of a mail is loaded by the mail's number, also by another connection", async () => {
+    const sink = memorySink();
+    await adapter.start?.(sink, stop.signal);
+    const content = Buffer.from("abc").toString("base64");
+    server.push(
+      { "MIME-Version": "1.0", "Content-Type": 'multipart/mixed; boundary="b"' },
+      [
+        "--b",
+        "Content-Type: text/plain",
+        "",
+        "see",
+        "--b",
+        'Content-Disposition: attachment; filename="a.txt"',
+        "Content-Type: text/plain",
+        "Content-Transfer-Encoding: base64",
+        "",
+        content,
+        "--b--",
+      ].join("\r\n"),
+    );
+    await sink.texts(1);
+    const [file] = sink.messages[0]?.attachments ?? [];
+    assert.equal(file?.name, "a.txt");
+    assert.equal(await loaded(open(), file.source), "abc");
+    assert.equal(await loaded(adapter, file.source, 2), "problem: it is larger than 2 bytes");
+    server.renumber();
+    assert.match(await loaded(adapter, file.source), /not in the mailbox any more/);
+    server.expirePassword();
+    assert.match(await loaded(adapter, file.source), /refuses user or password/);
   });
 
   test("continues after the last stored mail after a refusal, a lost connection, a restart and new numbers", async () => {

@@ -10,7 +10,7 @@ import {
 } from "../adapter.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { EmailConfig } from "./email-config.ts";
-import { mailboxProblem, openMailbox } from "./email-inbound.ts";
+import { loadMailFile, mailboxProblem, openMailbox } from "./email-inbound.ts";
 import { withSmtp } from "./smtp.ts";
 
 const MAX_SUBJECTS = 1_000;
@@ -83,6 +83,7 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
         });
         done = connection.done;
       },
+      load: (source, limits) => loadMailFile(imap, source, limits),
     }),
 
     async send(message, call) {

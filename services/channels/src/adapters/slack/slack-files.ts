@@ -1,5 +1,8 @@
+import { z } from "zod";
 import type { OutgoingAttachment } from "../adapter.ts";
 import { ChannelError } from "../adapter.ts";
+import { fetchFile, providerUrl } from "../fetch-file.ts";
+import type { SlackConfig } from "./slack-config.ts";
 
 export type AskSlack = (
   method: string,
@@ -43,4 +46,43 @@ async function upload(
       `Slack did not take the file ${file.name} (status ${answer.status}).`,
     );
   return id;
+}
+
+/** https://docs.slack.dev/reference/objects/file-object: `is_external` is a file of another service, of which Slack has a link alone. */
+const SharedFile = z.object({
+  file: z.object({
+    is_external: z.boolean().nullish(),
+    url_private: z.string().nullish(),
+    url_private_download: z.string().nullish(),
+  }),
+});
+
+/** Slack's own hosts, which alone get the token. */
+const FILE_HOSTS = [".slack.com", ".slack-gov.com"];
+
+/**
+ * Loads a file that a person shared, by its id: the event of a file from another workspace has no address in it
+ * (https://docs.slack.dev/apis/slack-connect/#files), and the request names the scope that the app lacks.
+ */
+export async function loadSharedFile(
+  ask: AskSlack,
+  { botToken, apiUrl }: Pick<SlackConfig, "botToken" | "apiUrl">,
+  wanted: { readonly id: string; readonly maxBytes: number; readonly signal: AbortSignal },
+): Promise<Uint8Array> {
+  const { id, maxBytes, signal } = wanted;
+  const info = SharedFile.safeParse(await ask("files.info", { file: id }));
+  const file = info.success ? info.data.file : {};
+  const source = file.url_private_download ?? file.url_private;
+  if (file.is_external === true || !source)
+    throw new ChannelError("unsupported", "Slack does not store it: it is at another service");
+  const url = providerUrl(source, { hosts: FILE_HOSTS, origin: apiUrl });
+  const headers = { authorization: `Bearer ${botToken}` };
+  const { bytes, mediaType } = await fetchFile(url, { headers, maxBytes, signal });
+  // Slack's answer to a token without rights is its page for people, with status 200.
+  if (mediaType === "text/html" && !/\.html?$/i.test(url.pathname))
+    throw new ChannelError(
+      "not_allowed",
+      "Slack answers with its sign-in page; give the app the scope files:read",
+    );
+  return bytes;
 }

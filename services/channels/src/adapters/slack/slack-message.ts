@@ -20,7 +20,7 @@ export const SlackDelivery = z.object({
           name: z.string().nullish(),
           mimetype: z.string().nullish(),
           size: z.number().nullish(),
-          url_private: z.string().nullish(),
+          id: z.string().nullish(),
         }),
       )
       .optional(),
@@ -78,7 +78,7 @@ function attachmentOf(
     ...(file.name && { name: file.name }),
     ...(file.mimetype && { mimeType: file.mimetype }),
     ...(file.size && { sizeBytes: file.size }),
-    ...(file.url_private && { url: file.url_private }),
+    ...(file.id && { source: file.id }),
   };
 }
 

@@ -5,6 +5,7 @@ import { until } from "@switchyard/local-servers/until";
 import {
   adapterCall,
   adapterKit,
+  loaded,
   memorySink,
   outgoing,
 } from "../../../test-fixtures/adapter-world.ts";
@@ -260,6 +261,19 @@ suite("slack", () => {
       adapter.send(outgoing("slack", "C1", { text: "", attachments: [file] }), adapterCall()),
       { code: "provider_error" },
     );
+  });
+
+  test("files that people share are loaded with the token from Slack alone", async () => {
+    server.files.set("F1", Buffer.from("abc"));
+    assert.equal(await loaded(adapter, "F1"), "abc");
+    assert.equal(await loaded(adapter, "F1", 2), "problem: it is larger than 2 bytes");
+    assert.match(await loaded(adapter, "F2"), /file_not_found/);
+    assert.match(await loaded(adapter, "FEXTERNAL"), /at another service/);
+    assert.match(await loaded(adapter, "FELSEWHERE"), /at slack\.com\.example/);
+    server.failNext("/files/F1", { kind: "answer", body: "<html>sign in</html>" });
+    assert.match(await loaded(adapter, "F1"), /scope files:read/);
+    server.takeScope();
+    assert.match(await loaded(adapter, "F1"), /scope files:read/);
   });
 
   test("finds by its key whether a message whose answer was lost was accepted", async () => {

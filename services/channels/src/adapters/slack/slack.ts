@@ -10,6 +10,7 @@ import { slackActions } from "./slack-actions.ts";
 import { clientOptionsOf, quiet, slackClient } from "./slack-client.ts";
 import { SlackConfig } from "./slack-config.ts";
 import { slackError, slackProblem } from "./slack-error.ts";
+import { type AskSlack, loadSharedFile } from "./slack-files.ts";
 import { readSlackHook } from "./slack-hook.ts";
 import { slackMessage } from "./slack-message.ts";
 import { slackSending } from "./slack-send.ts";
@@ -76,6 +77,11 @@ function create(config: SlackConfig, kit: AdapterKit): ChannelAdapter {
     }),
 
     ...slackSending(client, { linkPreviews: config.linkPreviews, now: kit.now }),
+    load(source, { maxBytes, signal }) {
+      const ask: AskSlack = (...call) => client.ask({ idempotencyKey: source, signal }, ...call);
+      return loadSharedFile(ask, config, { id: source, maxBytes, signal });
+    },
+
     ...slackActions(client),
 
     async check() {

@@ -100,22 +100,25 @@ function nameOf(sender: User | Chat): { name?: string } {
   return name ? { name } : {};
 }
 
-/** Without a URL: Telegram's has the bot's token in it. */
+/** By their ids: Telegram's URL of a file has the bot's token in it. */
 function attachmentsOf(message: Message): NonNullable<IncomingMessage["attachments"]>[number][] {
   const photo = message.photo?.at(-1);
-  const file =
-    message.document ?? message.video ?? message.audio ?? message.voice ?? message.video_note;
+  const { document, video, audio, voice, video_note: note } = message;
+  const file = document ?? video ?? audio ?? voice ?? note;
   const found: NonNullable<IncomingMessage["attachments"]>[number][] = [];
   if (photo)
     found.push({
       name: "photo.jpg",
       mimeType: "image/jpeg",
+      source: photo.file_id,
       ...(photo.file_size && { sizeBytes: photo.file_size }),
     });
   if (file)
     found.push({
+      ...(voice !== undefined && { name: "voice.ogg" }),
       ...("file_name" in file && file.file_name && { name: file.file_name }),
       ...("mime_type" in file && file.mime_type && { mimeType: file.mime_type }),
+      source: file.file_id,
       ...(file.file_size && { sizeBytes: file.file_size }),
     });
   return found;

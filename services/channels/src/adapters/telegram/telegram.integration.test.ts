@@ -4,6 +4,7 @@ import { until } from "@switchyard/local-servers/until";
 import {
   adapterCall,
   adapterKit,
+  loaded,
   memorySink,
   outgoing,
 } from "../../../test-fixtures/adapter-world.ts";
@@ -69,7 +70,7 @@ suite("telegram", () => {
       message: server.message({
         text: undefined,
         caption: "see",
-        document: { file_name: "a.txt", mime_type: "text/plain", file_size: 3 },
+        document: { file_id: "d1", file_name: "a.txt", mime_type: "text/plain", file_size: 3 },
       }),
     });
     await sink.texts(5);
@@ -86,7 +87,9 @@ suite("telegram", () => {
     assert.equal(reply?.mentionsAccount, true);
     assert.equal(bot?.sender.isBot, true);
     assert.equal(file?.text, "see");
-    assert.deepEqual(file?.attachments, [{ name: "a.txt", mimeType: "text/plain", sizeBytes: 3 }]);
+    assert.deepEqual(file?.attachments, [
+      { name: "a.txt", mimeType: "text/plain", sizeBytes: 3, source: "d1" },
+    ]);
     assert.equal(sink.messages.length, 5);
   });
 
@@ -95,10 +98,12 @@ suite("telegram", () => {
     const album = (part: object) => ({
       message: server.message({ text: undefined, media_group_id: "7", ...part }),
     });
-    const photo = { photo: [{ file_size: 3 }] };
-    server.push(album({ ...photo, caption: "two photos" }));
+    const photo = (id: string) => ({
+      photo: [{ file_id: "small" }, { file_id: id, file_size: 3 }],
+    });
+    server.push(album({ ...photo("p1"), caption: "two photos" }));
     await adapter.start?.(sink, stop.signal);
-    server.push(album(photo));
+    server.push(album(photo("p2")));
     server.push({
       message: server.message(
         {
@@ -111,8 +116,33 @@ suite("telegram", () => {
     });
     assert.deepEqual(await sink.texts(2), ["two photos", "from an admin"]);
     const [photos, admin] = sink.messages;
-    assert.equal(photos?.attachments?.length, 2);
+    assert.deepEqual(
+      photos?.attachments?.map(({ source }) => source),
+      ["p1", "p2"],
+    );
     assert.deepEqual(admin?.sender, { id: "-1001", name: "Team", isBot: false });
+  });
+
+  test("files that people send are loaded by their ids, up to the limit, and no problem shows the token", async () => {
+    server.files.set("d1", Buffer.from("abc"));
+    server.files.set("big", Buffer.alloc(101));
+    assert.equal(await loaded(adapter, "d1"), "abc");
+    assert.equal(await loaded(adapter, "big"), "problem: it is larger than 100 bytes");
+    assert.match(await loaded(adapter, "gone"), /wrong file_id/);
+    for (const fault of ["reset", "hang"] as const) {
+      server.failNext("/file/bot", { kind: fault });
+      const limits = { maxBytes: 100, signal: AbortSignal.timeout(500) };
+      const problem = await adapter.load?.("d1", limits).catch(String);
+      assert.match(String(problem), /cannot be loaded|in time/);
+      assert.doesNotMatch(String(problem), /telegram-secret-token/);
+    }
+    server.failNext("/file/bot", { kind: "answer", status: 302, headers: { location: "/x" } });
+    assert.match(await loaded(adapter, "d1"), /redirects/);
+    server.failNext("/getFile", {
+      kind: "answer",
+      body: { ok: true, result: { file_id: "d1", file_path: "/var/lib/telegram/d1" } },
+    });
+    assert.match(await loaded(adapter, "d1"), /--local/);
   });
 
   test("a group that became a supergroup is followed, and a final refusal is reported as one", async () => {

@@ -7,6 +7,7 @@ import {
   ChannelError,
   type OutgoingMessage,
 } from "../adapter.ts";
+import { fetchFile } from "../fetch-file.ts";
 import { LinkPreviews } from "../link-previews.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { sendParts } from "../send-parts.ts";
@@ -56,6 +57,7 @@ export const telegram: AdapterDefinition<TelegramConfig> = {
 function create(config: TelegramConfig): ChannelAdapter {
   let made: Promise<Api> | undefined;
   let done: Promise<void> | undefined;
+  const apiRoot = config.apiRoot.replace(/\/$/, "");
   /** Groups that became supergroups, which have another id, by the id that they had. */
   const supergroups = new Map<string, string>();
   // The library is loaded on first use. It retries nothing by itself.
@@ -63,7 +65,7 @@ function create(config: TelegramConfig): ChannelAdapter {
     (made ??= import("grammy").then(
       ({ Api }) =>
         new Api(config.token, {
-          apiRoot: config.apiRoot.replace(/\/$/, ""),
+          apiRoot,
           timeoutSeconds: 2 * POLL_SECONDS,
         }),
     ));
@@ -116,6 +118,17 @@ function create(config: TelegramConfig): ChannelAdapter {
         });
       const ids = await sendParts(parts.map((part) => () => sendPart(part)));
       return { messageIds: ids, sentAt: new Date() };
+    },
+
+    async load(source, { maxBytes, signal }) {
+      const { file_path: path } = await ask(signal, (bot, at) => bot.getFile(source, at));
+      if (path === undefined || path.startsWith("/"))
+        throw new ChannelError(
+          "unsupported",
+          "Telegram's Bot API server offers it for no download; do not run the server with --local",
+        );
+      const url = new URL(`${apiRoot}/file/bot${config.token}/${path}`);
+      return (await fetchFile(url, { maxBytes, signal })).bytes;
     },
 
     ...telegramActions(ask),

@@ -13,13 +13,17 @@ const Body = z.strictObject({
     username: z.string().max(256).optional(),
   }),
   text: z.string().max(MAX_TEXT).default(""),
-  /** Files are named to the agent, and stay where they are. */
+  /** A file with a `url` is loaded from there; any other is only named to the agent. */
   attachments: z
     .array(
       z.strictObject({
         name: z.string().max(255).optional(),
         mimeType: z.string().max(128).optional(),
         sizeBytes: z.int().nonnegative().optional(),
+        url: z
+          .url({ protocol: /^https?$/ })
+          .max(2_048)
+          .optional(),
       }),
     )
     .max(10)
@@ -63,7 +67,12 @@ export function readWebhook(
         ...(username !== undefined && { username }),
       },
       text,
-      attachments,
+      attachments: attachments.map(({ name: title, mimeType, sizeBytes, url: source }) => ({
+        name: title,
+        mimeType,
+        sizeBytes,
+        source,
+      })),
       mentionsAccount,
       ...(threadId !== undefined && { threadId }),
       ...(replyToMessageId !== undefined && { replyToMessageId }),

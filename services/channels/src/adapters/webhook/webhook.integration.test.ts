@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { after, beforeEach, suite, test } from "node:test";
 import { createEgressGuard, parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import {
@@ -13,6 +14,7 @@ import {
 import {
   adapterCall,
   adapterKit,
+  loaded,
   memorySink,
   outgoing,
 } from "../../../test-fixtures/adapter-world.ts";
@@ -25,7 +27,7 @@ const OLD_SECRET = secretOf(randomBytes(24));
 /** The requests that the receiver got, and its answer: a status with a body, or none at all. */
 const received: { headers: IncomingHttpHeaders; body: string }[] = [];
 type Answer =
-  | { status: number; body?: string; headers?: Record<string, string> }
+  | { status: number; body?: string | Buffer; headers?: Record<string, string> }
   | "reset"
   | "silent";
 let answer: Answer = { status: 200 };
@@ -177,6 +179,21 @@ suite("webhook", () => {
     await assert.rejects(away.send(outgoing("webhook", "x"), adapterCall()), {
       code: "provider_error",
     });
+  });
+
+  test("a file of a message is loaded from its address, through redirects, within the limit", async () => {
+    answer = { status: 200, body: "abc" };
+    assert.equal(await loaded(open(both), url), "abc");
+    assert.equal(await loaded(open(both), url, 2), "problem: it is larger than 2 bytes");
+    const bomb = gzipSync(Buffer.alloc(1_000_000));
+    answer = { status: 200, headers: { "content-encoding": "gzip" }, body: bomb };
+    assert.match(await loaded(open(both), url, 100_000), /larger than 100000 bytes/);
+    answer = { status: 200, body: "abc" };
+    assert.match(await loaded(open(both, ""), url), /SETTING/);
+    answer = { status: 302, headers: { location: "http://10.0.0.1/x" } };
+    assert.match(await loaded(open(both), url), /SETTING/);
+    answer = { status: 302, headers: { location: url } };
+    assert.match(await loaded(open(both), url), /redirects too often/);
   });
 
   test("a private address is refused unless it is permitted, and nothing is sent there", async () => {

@@ -7,12 +7,14 @@ import {
   type ChannelAdapter,
   type OutgoingMessage,
 } from "../adapter.ts";
+import { fetchFile, webUrl } from "../fetch-file.ts";
 import { postWebhook } from "./post-webhook.ts";
 import { WebhookConfig } from "./webhook-config.ts";
 import { jsonAnswer, readWebhook } from "./webhook-inbound.ts";
 
 /** Files are in the body, so a third larger than they are. */
 const MAX_FILE = 5 * 1_024 * 1_024;
+const MAX_REDIRECTS = 3;
 const Answer = z.object({ messageId: z.string().regex(/^[^\p{Cc}]{1,256}$/u) });
 
 /**
@@ -64,6 +66,10 @@ function createWebhook({ inbound, outbound }: WebhookConfig, kit: AdapterKit): C
         if ("answer" in read) return read.answer;
         const outcome = await sink.accept(read.message);
         return jsonAnswer(202, { messageId: read.message.messageId, outcome });
+      },
+      async load(source, { maxBytes, signal }) {
+        const limits = { guard: kit.guard, maxRedirects: MAX_REDIRECTS, maxBytes, signal };
+        return (await fetchFile(webUrl(source), limits)).bytes;
       },
     }),
 
