@@ -191,6 +191,29 @@ test("OpenAI's client sends an image, a PDF and a sound to chat completions, and
   assert.ok(next.output_text.includes(seen), "what was sent before is part of the conversation");
 });
 
+test("an answer that its provider ended has its reason in chat completions and responses, at once and as a stream", async () => {
+  for (const [finish, reason] of [
+    ["length", "max_output_tokens"],
+    ["content_filter", "content_filter"],
+  ] as const) {
+    const said = `finish with ${finish}`;
+    const messages = [{ role: "user" as const, content: said }];
+    const chat = await openai.chat.completions.create({ model: "eyes", messages });
+    assert.equal(chat.choices[0]?.finish_reason, finish);
+    assert.match(chat.choices[0].message.content ?? "", /\w/, "what came before is there");
+    const streamed = openai.chat.completions.stream({ model: "eyes", messages });
+    const [choice] = (await streamed.finalChatCompletion()).choices;
+    assert.equal(choice?.finish_reason, finish);
+    const response = await openai.responses.create({ model: "eyes", input: said });
+    const { status, incomplete_details: details, error } = response;
+    assert.deepEqual([status, details, error], ["incomplete", { reason }, null]);
+    const shown = await openai.responses.retrieve(response.id);
+    assert.deepEqual([shown.status, shown.incomplete_details], ["incomplete", { reason }]);
+    const events = openai.responses.stream({ model: "eyes", input: said });
+    assert.equal((await events.finalResponse()).status, "incomplete");
+  }
+});
+
 test("A2A's client sends raw parts", async () => {
   const fetchImpl: typeof fetch = (input, init) => {
     const headers = new Headers(init?.headers);

@@ -136,9 +136,10 @@ test("options are honoured and on record, or refused by their names", async () =
     metadata: { topic: "options" },
     reasoning_effort: "low",
   });
-  const { runs } = (await world.send("/runs?agent=helper&limit=1")) as {
+  const listed = (await world.send("/runs?agent=helper&limit=1")) as {
     runs: { runId: string; labels: Record<string, string> }[];
   };
+  const { runs } = listed;
   const labels = { topic: "options", "openai-user": "user-1", via: "openai" };
   assert.deepEqual(runs[0]?.labels, labels);
   const { run } = (await world.send(`/runs/${runs[0]?.runId}`)) as { run: { thinking?: string } };
@@ -159,6 +160,16 @@ test("options are honoured and on record, or refused by their names", async () =
   });
   const shown = await client.responses.retrieve(response.id);
   assert.equal(shown.metadata?.["topic"], "kept");
+
+  const unstored = await client.responses.create({ model: "helper", input: "hello", store: false });
+  assert.match(unstored.output_text, /You said hello\./);
+  for (const later of [
+    client.responses.retrieve(unstored.id),
+    client.responses.create({ model: "helper", input: "x", previous_response_id: unstored.id }),
+  ])
+    await assert.rejects(later, (error) => error instanceof OpenAI.NotFoundError);
+  const [newest] = ((await world.send("/runs?agent=helper&limit=1")) as typeof listed).runs;
+  assert.deepEqual(newest?.labels, { "openai-store": "false", via: "openai" });
 });
 
 test("who closes a chat completion cancels its run", async () => {

@@ -9,7 +9,8 @@ type Message = { readonly role: string; readonly content: string | readonly Part
 
 /**
  * A model of Chat Completions that answers with the digests of the files that it is given, and with the last text of the user. The model `blind` refuses
- * images, as OpenRouter does for one without vision; a text with `call <tool>` makes it call that tool once.
+ * images, as OpenRouter does for one without vision; a text with `call <tool>` makes it call that tool once, and one with
+ * `finish with <reason>` ends all answers after it for that reason.
  */
 export async function startDigestModel(): Promise<{ readonly baseURL: string }> {
   const server = createServer((request, response) => {
@@ -37,8 +38,12 @@ export async function startDigestModel(): Promise<{ readonly baseURL: string }> 
         tool !== undefined && !hasResult
           ? [{ delta: { tool_calls: [call] } }, { delta: {}, finish_reason: "tool_calls" }]
           : [
-              { delta: { content: `${files.join(" ")}\n${allTexts(parts)}` } },
-              { delta: {}, finish_reason: "stop" },
+              { delta: { content: `${files.join(" ")}\n${allTexts(parts) || said}` } },
+              {
+                delta: {},
+                finish_reason:
+                  /finish with (\w+)/.exec(JSON.stringify(body.messages))?.[1] ?? "stop",
+              },
             ];
       for (const one of choice)
         response.write(

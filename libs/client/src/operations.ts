@@ -1451,6 +1451,7 @@ export type Usage = {
   outputTokens: number;
   cacheReadTokens?: number;
   cacheWriteTokens?: number;
+  reasoningTokens?: number;
   estimatedTokens?: number;
 };
 
@@ -3107,6 +3108,7 @@ export interface RunEvents {
     failure: RunFailure;
     steps: number;
     costUsd?: number | null;
+    usage?: Usage;
   };
 
   cancelled: {
@@ -3118,6 +3120,7 @@ export interface RunEvents {
     reason: PromptName | null;
     steps: number;
     costUsd?: number | null;
+    usage?: Usage;
   };
 
   retried: {
@@ -3232,6 +3235,7 @@ export interface RunEvents {
     failure: RunFailure;
     steps: number;
     costUsd?: number | null;
+    usage?: Usage;
   };
 
   delta: { runId: RunId; step: number; delta: string; kind?: "delta" | "reset-step" };

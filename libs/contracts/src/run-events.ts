@@ -37,7 +37,11 @@ const RunEvent = z.object({
 
 const Step = z.int().positive();
 /** The cost of all model calls, in US dollars; null when the price of a model is unknown. */
-const CostSoFar = { costUsd: z.number().nonnegative().nullable().optional() };
+const CostSoFar = {
+  costUsd: z.number().nonnegative().nullable().optional(),
+  /** Missing in events of versions that did not list it. */
+  usage: Usage.optional(),
+};
 const CallId = z.string();
 
 export const runStarted = event({

@@ -154,6 +154,8 @@ export const Usage = z.object({
   /** Input tokens that the provider had in its cache or put there; missing: none. */
   cacheReadTokens: z.int().nonnegative().optional(),
   cacheWriteTokens: z.int().nonnegative().optional(),
+  /** Output tokens that the model used to think; missing: none, or the provider does not count them. */
+  reasoningTokens: z.int().nonnegative().optional(),
   /** Input and output tokens that are estimated: those of answers that broke off, which no provider counted; missing: none. */
   estimatedTokens: z.int().nonnegative().optional(),
 });

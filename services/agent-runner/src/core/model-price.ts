@@ -40,12 +40,14 @@ export function addCost(one: number | null, other: number | null): number | null
 export function addUsage(one: Usage, other: Usage): Usage {
   const cacheReadTokens = (one.cacheReadTokens ?? 0) + (other.cacheReadTokens ?? 0);
   const cacheWriteTokens = (one.cacheWriteTokens ?? 0) + (other.cacheWriteTokens ?? 0);
+  const reasoningTokens = (one.reasoningTokens ?? 0) + (other.reasoningTokens ?? 0);
   const estimatedTokens = (one.estimatedTokens ?? 0) + (other.estimatedTokens ?? 0);
   return {
     inputTokens: one.inputTokens + other.inputTokens,
     outputTokens: one.outputTokens + other.outputTokens,
     ...(cacheReadTokens > 0 ? { cacheReadTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
+    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
     ...(estimatedTokens > 0 ? { estimatedTokens } : {}),
   };
 }

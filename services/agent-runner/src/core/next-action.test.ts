@@ -64,7 +64,7 @@ test("calls the model no more once the run's tokens are used up, but makes the c
 
 test("does not sell a broken answer as a success", () => {
   const codes = {
-    length: "model_error",
+    length: "output_limit",
     "content-filter": "content_filter",
     error: "malformed_call",
   } as const;

@@ -130,8 +130,9 @@ function endOf(state: RunState, turn: Turn): NextAction | null {
       return {
         action: "fail",
         failure: {
-          code: "model_error",
-          message: "the model stopped at its output limit in mid-answer",
+          code: "output_limit",
+          message:
+            "the model reached its limit of output tokens before its answer was complete; a run sets the limit with sampling.maxOutputTokens",
         },
       };
     case "content-filter":

@@ -181,8 +181,8 @@ function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<stri
   };
 }
 
-function workOf({ turns, costUsd }: RunState): Record<string, unknown> {
-  return { steps: turns.length, costUsd };
+function workOf({ turns, costUsd, usage }: RunState): Record<string, unknown> {
+  return { steps: turns.length, costUsd, usage };
 }
 
 function callFacets(before: RunState, callId: string): Record<string, unknown> {

@@ -183,11 +183,13 @@ function partsOf({ parts, providerOptions }: TextBlock): TextPart[] {
 function usageOf(usage: LanguageModelUsage): Usage {
   const cacheReadTokens = wholeNumber(usage.inputTokenDetails.cacheReadTokens);
   const cacheWriteTokens = wholeNumber(usage.inputTokenDetails.cacheWriteTokens);
+  const reasoningTokens = wholeNumber(usage.outputTokenDetails.reasoningTokens);
   return {
     inputTokens: wholeNumber(usage.inputTokens),
     outputTokens: wholeNumber(usage.outputTokens),
     ...(cacheReadTokens > 0 ? { cacheReadTokens } : {}),
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
+    ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
   };
 }
 

@@ -47,6 +47,8 @@ export interface RunEnd {
   readonly output: string;
   /** The reason why there is no answer; null for a run that succeeded. */
   readonly failure: { readonly code: string; readonly message: string } | null;
+  /** Set when the answer was begun and the model's provider ended it: its text is what was sent of it. */
+  readonly cut: "length" | "content_filter" | null;
   /** Null when nothing was used, or when the event does not report it. */
   readonly usage: z.infer<typeof Usage> | null;
 }
@@ -70,7 +72,7 @@ export function readRunEvent({
  */
 export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
   const { at } = event.facts;
-  const none = { kind: "end", at, output: "", failure: null, usage: null } as const;
+  const none = { kind: "end", at, output: "", failure: null, usage: null, cut: null } as const;
   switch (event.name) {
     case "finished":
       return {
@@ -80,12 +82,14 @@ export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
         usage: event.facts.usage,
       };
     case "failed":
-    case "dead":
-      return { ...none, status: event.name, failure: event.facts.failure };
+    case "dead": {
+      const { failure, usage = null } = event.facts;
+      return { ...none, status: event.name, failure, usage, cut: cutOf(failure) };
+    }
     case "cancelled": {
-      const { by, reason } = event.facts;
+      const { by, reason, usage = null } = event.facts;
       const message = `the run was cancelled by ${by}${reason === null ? "" : `: ${reason}`}`;
-      return { ...none, status: "cancelled", failure: { code: "cancelled", message } };
+      return { ...none, status: "cancelled", failure: { code: "cancelled", message }, usage };
     }
     case "rejected": {
       const { subject, code, message, problems } = event.facts;
@@ -102,4 +106,10 @@ export function endOf(event: RunEvent, hasBegun: boolean): RunEnd | null {
     default:
       return null;
   }
+}
+
+/** Returns how an answer was ended that a model had begun; null for all other failures. */
+export function cutOf(failure: { readonly code: string } | null): RunEnd["cut"] {
+  if (failure?.code === "output_limit") return "length";
+  return failure?.code === "content_filter" ? "content_filter" : null;
 }

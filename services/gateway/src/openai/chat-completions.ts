@@ -46,9 +46,9 @@ export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise
   };
   signal.addEventListener("abort", leave, { once: true });
   try {
-    const { text, usage } = await answerOf(follow);
+    const { text, usage, reason } = await answerOf(follow);
     const message = { role: "assistant", content: text, refusal: null };
-    const choices = [{ index: 0, message, logprobs: null, finish_reason: "stop" }];
+    const choices = [{ index: 0, message, logprobs: null, finish_reason: reason }];
     return c.json({ ...chat, object: "chat.completion", choices, usage });
   } finally {
     signal.removeEventListener("abort", leave);
@@ -59,15 +59,29 @@ export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise
 
 const LEFT = "the client closed the connection of its chat completion";
 
+interface ChatAnswer {
+  readonly text: string;
+  readonly usage: ChatUsage | null;
+  /** Never `tool_calls`: an agent calls its tools itself. */
+  readonly reason: "stop" | NonNullable<RunEnd["cut"]>;
+}
+
 /** A run that waits for a person has no answer yet: the text describes the wait, and the run stays. */
-async function answerOf(follow: RunFollow): Promise<{ text: string; usage: ChatUsage | null }> {
+async function answerOf(follow: RunFollow): Promise<ChatAnswer> {
+  let begun = { step: 0, text: "" };
   for await (const item of follow.items) {
+    if (item.kind === "text") {
+      const { step, text } = item;
+      begun = { step, text: step === begun.step ? begun.text + text : text };
+    } else if (item.kind === "text-void") begun = { step: item.step, text: "" };
     if (item.kind === "end") {
+      const usage = usageOf(item);
+      if (item.cut !== null) return { text: begun.text, usage, reason: item.cut };
       if (item.failure !== null) throw problemOfEnd(follow.runId, item);
-      return { text: item.output, usage: usageOf(item) };
+      return { text: item.output, usage, reason: "stop" };
     }
     const wait = waitOf(follow.runId, item);
-    if (wait !== null) return { text: wait.text, usage: null };
+    if (wait !== null) return { text: wait.text, usage: null, reason: "stop" };
   }
   throw new Error("the client has gone"); // The error reaches no client.
 }
@@ -106,21 +120,21 @@ class ChatTeller implements RunTeller {
     const wait = waitOf(this.#runId, item);
     if (wait === null) return false;
     this.#delta({ content: `\n\n${wait.text}\n\n` });
-    if (wait.endsTurn) this.#finish(null);
+    if (wait.endsTurn) this.#finish("stop", null);
     return wait.endsTurn;
   }
 
   #end(end: RunEnd): boolean {
-    if (end.failure !== null) {
+    if (end.failure !== null && end.cut === null) {
       this.failed(problemOfEnd(this.#runId, end));
       return true;
     }
-    this.#finish(usageOf(end));
+    this.#finish(end.cut ?? "stop", usageOf(end));
     return true;
   }
 
-  #finish(usage: ChatUsage | null): void {
-    this.#chunk({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: "stop" }] });
+  #finish(reason: ChatAnswer["reason"], usage: ChatUsage | null): void {
+    this.#chunk({ choices: [{ index: 0, delta: {}, logprobs: null, finish_reason: reason }] });
     if (this.#with.withUsage && usage !== null) this.#chunk({ choices: [], usage });
     this.#stream.sendText("[DONE]");
   }
@@ -157,16 +171,18 @@ interface ChatUsage {
   readonly prompt_tokens: number;
   readonly prompt_tokens_details: { readonly cached_tokens: number };
   readonly completion_tokens: number;
+  readonly completion_tokens_details: { readonly reasoning_tokens: number };
   readonly total_tokens: number;
 }
 
 function usageOf({ usage }: RunEnd): ChatUsage | null {
   if (usage === null) return null;
-  const { inputTokens, outputTokens, cacheReadTokens = 0 } = usage;
+  const { inputTokens, outputTokens, cacheReadTokens = 0, reasoningTokens = 0 } = usage;
   return {
     prompt_tokens: inputTokens,
     prompt_tokens_details: { cached_tokens: cacheReadTokens },
     completion_tokens: outputTokens,
+    completion_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: inputTokens + outputTokens,
   };
 }

@@ -65,8 +65,7 @@ test("options that agents cannot honour are refused by their names, and so are u
     assert.deepEqual([param, status], [option, 400]);
   }
   for (const [option, value] of [
-    ["store", false],
-    ["truncation", "disabled"],
+    ["truncation", "most"],
     ["top_logprobs", 1],
     ["prompt", { id: "pmpt_1" }],
     ["service_tier", "priority"],
@@ -77,6 +76,8 @@ test("options that agents cannot honour are refused by their names, and so are u
     const { param, status } = refusalOf(() => responses({ [option]: value }));
     assert.deepEqual([param, status], [option, 400]);
   }
+  const unstored = refusalOf(() => responses({ store: false, background: true }));
+  assert.deepEqual([unstored.param, unstored.status], ["store", 400]);
   for (const [read, param] of [
     [() => chat({ modalities: ["text", "audio"] }), "modalities.1"],
     [
@@ -103,6 +104,8 @@ test("options that state an agent's own behaviour, and empty ones, are accepted"
   const always = { logit_bias: {}, tools: [], tool_choice: "auto", parallel_tool_calls: true };
   chat({ ...always, n: 1, logprobs: false, store: false, modalities: ["text"], stop: [] });
   chat({ service_tier: "auto", stream_options: { include_usage: true }, verbosity: "medium" });
+  // The defaults of LlamaIndex' OpenAIResponses.
+  responses({ store: false, truncation: "disabled" });
   responses({
     store: true,
     truncation: "auto",

@@ -106,6 +106,10 @@ export function samplingOf(settings: Settings): RunSettings["sampling"] {
 
 const USER = "openai-user";
 const SAFETY = "openai-safety-identifier";
+const STORE = "openai-store";
+
+/** Marks the run of a response that its client did not want to be stored. */
+export const UNSTORED = { [STORE]: "false" };
 
 /** Returns the client's metadata and end user as labels of the run. */
 export function labelsOf({
@@ -128,6 +132,11 @@ export function labelsOf({
 
 /** Returns the client's own metadata from the labels of a run. */
 export function metadataIn(labels: Readonly<Record<string, string>>): Record<string, string> {
-  const { [USER]: _user, [SAFETY]: _safety, via: _via, ...metadata } = labels;
+  const { [USER]: _user, [SAFETY]: _safety, [STORE]: _store, via: _via, ...metadata } = labels;
   return metadata;
+}
+
+/** True for a run with the mark {@link UNSTORED}: it has no response that could be read. */
+export function isUnstored(labels: Readonly<Record<string, string>>): boolean {
+  return labels[STORE] === "false";
 }

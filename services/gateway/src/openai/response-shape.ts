@@ -1,5 +1,5 @@
 import type { RunDetail } from "@switchyard/contracts/runs";
-import type { RunEnd } from "../agent-runs/run-event.ts";
+import { cutOf, type RunEnd } from "../agent-runs/run-event.ts";
 
 export interface ResponseFacts {
   readonly id: string;
@@ -9,17 +9,20 @@ export interface ResponseFacts {
   readonly createdAt: number;
   readonly previousId: string | null;
   readonly isBackground: boolean;
+  /** False: it cannot be read by its id, though its run stays on record. */
+  readonly isStored: boolean;
   readonly metadata: Readonly<Record<string, string>>;
   /** Events before this time (milliseconds since 1970) belong to earlier responses of the run. */
   readonly from: number;
 }
 
 export type Json = Record<string, unknown>;
-export type Status = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+export type Status = "queued" | "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
 
 /** Returns a response that is not streamed, from the current state of its run. */
 export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
   const { status, output, failure, usage } = run;
+  const cut = cutOf(failure);
   const content = output === null ? [] : [partOf(output)];
   const message = {
     type: "message",
@@ -28,9 +31,10 @@ export function responseOf(facts: ResponseFacts, run: RunDetail): Json {
     status: "completed",
   };
   return shapeOf(facts, {
-    status: STATUS[status],
+    status: cut === null ? STATUS[status] : "incomplete",
     output: output === null ? [] : [{ ...message, content }],
-    error: failure === null || status === "cancelled" ? null : errorOf(failure),
+    error: failure === null || cut !== null || status === "cancelled" ? null : errorOf(failure),
+    incomplete_details: incompleteDetails(cut),
     usage: usageOf(usage),
   });
 }
@@ -41,6 +45,11 @@ export function queuedResponse(facts: ResponseFacts, refused: RunEnd | null): Js
   const error = failure === null ? null : errorOf(failure);
   const status = refused === null ? "queued" : "failed";
   return shapeOf(facts, { status, output: [], error, usage: null });
+}
+
+/** The reason in the words of the protocol why an answer is not complete. */
+export function incompleteDetails(cut: RunEnd["cut"]): Json | null {
+  return cut === null ? null : { reason: cut === "length" ? "max_output_tokens" : cut };
 }
 
 /** The protocol has few codes, so the gateway's own code is a prefix of the message. */
@@ -76,6 +85,7 @@ export function shapeOf(facts: ResponseFacts, more: Json): Json {
     metadata: { ...facts.metadata, run_id: facts.runId },
     incomplete_details: null,
     instructions: null,
+    store: facts.isStored,
     parallel_tool_calls: true,
     temperature: null,
     tool_choice: "auto",
@@ -93,12 +103,13 @@ export function usageOf({
   inputTokens,
   outputTokens,
   cacheReadTokens = 0,
+  reasoningTokens = 0,
 }: RunDetail["usage"]): Json {
   return {
     input_tokens: inputTokens,
     input_tokens_details: { cached_tokens: cacheReadTokens },
     output_tokens: outputTokens,
-    output_tokens_details: { reasoning_tokens: 0 },
+    output_tokens_details: { reasoning_tokens: reasoningTokens },
     total_tokens: inputTokens + outputTokens,
   };
 }

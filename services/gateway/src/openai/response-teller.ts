@@ -7,6 +7,7 @@ import { statusOf } from "../problems/problem.ts";
 import { streamErrorOf } from "./openai-errors.ts";
 import {
   errorOf,
+  incompleteDetails,
   partOf,
   shapeOf,
   usageOf,
@@ -30,6 +31,7 @@ export class ResponseTeller implements RunTeller {
   #number = -1;
   #status: Status;
   #error: Json | null = null;
+  #cut: RunEnd["cut"] = null;
   #usage: Json | null = null;
 
   /** Without a stream it only collects the output. */
@@ -48,6 +50,7 @@ export class ResponseTeller implements RunTeller {
       status: this.#status,
       output: this.#output,
       error: this.#error,
+      incomplete_details: incompleteDetails(this.#cut),
       usage: this.#usage,
     });
   }
@@ -183,20 +186,22 @@ export class ResponseTeller implements RunTeller {
     return this.#finish("completed");
   }
 
-  #end({ status, failure, usage }: RunEnd): boolean {
+  #end({ status, failure, usage, cut }: RunEnd): boolean {
     this.#closeMessage();
+    this.#cut = cut;
     if (usage !== null) this.#usage = usageOf(usage);
     if (failure === null) return this.#finish("completed");
     for (const index of this.#calls.values())
       if (this.#output[index]?.["status"] === "in_progress")
         this.#done(index, { status: "incomplete" });
+    if (cut !== null) return this.#finish("incomplete");
     if (status !== "cancelled") this.#error = errorOf(failure);
     return this.#finish(status === "cancelled" ? "cancelled" : "failed");
   }
 
-  #finish(status: Status): boolean {
+  #finish(status: Exclude<Status, "queued" | "in_progress">): boolean {
     this.#status = status;
-    const name = status === "completed" ? "completed" : "failed";
+    const name = status === "cancelled" ? "failed" : status;
     this.#send(`response.${name}`, { response: this.response() });
     return true;
   }

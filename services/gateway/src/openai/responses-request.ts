@@ -62,8 +62,9 @@ export const ResponsesRequest = z.strictObject({
       }),
     )
     .nullish(),
-  store: only([true], "runs are on record, so every response is stored: leave it out"),
-  truncation: only(["auto"], "the runner shortens a conversation that is too long: leave it out"),
+  store: z.boolean().nullish(),
+  // The default of the API is "disabled", and some clients send it: nothing is dropped here with either of them.
+  truncation: z.enum(["auto", "disabled"]).nullish(),
   stream_options: z
     .strictObject({ include_obfuscation: only([false], "events are not padded: leave it out") })
     .nullish(),
@@ -83,6 +84,8 @@ export function readResponses(body: Body): ResponsesRequest {
       "conversation",
       "previous_response_id names the conversation: leave one of them out",
     );
+  if (request.store === false && request.background === true)
+    throw invalid("store", "a response in the background is read later, so it has to be stored");
   return request;
 }
 

@@ -18,7 +18,7 @@ import { Problem } from "../problems/problem.ts";
 import type { Served } from "./chat-completions.ts";
 import { inputOf, type ChatMessage } from "./conversation.ts";
 import { invalid } from "./openai-errors.ts";
-import { labelsOf, metadataIn } from "./options.ts";
+import { isUnstored, labelsOf, metadataIn, UNSTORED } from "./options.ts";
 import { outputSchemaOf } from "./output-format.ts";
 import { queuedResponse, responseOf, type ResponseFacts } from "./response-shape.ts";
 import { ResponseTeller } from "./response-teller.ts";
@@ -49,6 +49,7 @@ export async function serveResponses(c: Context<GatewayEnv>, served: Served): Pr
     runId: follow.runId,
     previousId: request.previous_response_id ?? null,
     isBackground,
+    isStored: request.store !== false,
     metadata,
     from,
   };
@@ -128,7 +129,9 @@ async function begin(
     typeof instructions === "string" ? [{ role: "system", content: instructions }] : [];
   const repeatKey = c.req.header("idempotency-key");
   const own = `response ${repeatKey ?? randomUUID()}`;
-  const session = earlier ?? sessionKeyOf("openai", named ?? own);
+  // A response that is not stored is continued by no other, so it needs no session of its own.
+  const isAlone = request.store === false && named === undefined;
+  const session = earlier ?? (isAlone ? undefined : sessionKeyOf("openai", named ?? own));
   const run = {
     agent,
     // All of the input is new, also after an earlier response.
@@ -136,7 +139,7 @@ async function begin(
     session,
     output: formOf(text),
     settings: settingsOf(request),
-    labels: labelsOf(request),
+    labels: { ...labelsOf(request), ...(request.store === false && UNSTORED) },
     repeatKey,
     via: "openai",
   };
@@ -234,17 +237,26 @@ function nameIn(requester: Requester, id: string): Named {
 
 async function runOf(requester: Requester, id: string): Promise<Response_> {
   const { runId, from } = nameIn(requester, id);
+  return { run: await storedRun(requester, { id, runId }), from };
+}
+
+/** Throws a Problem for the run of a response that its client did not want to be stored. */
+async function storedRun(
+  requester: Requester,
+  { id, runId }: Pick<Named, "id" | "runId">,
+): Promise<RunDetail> {
   const { run } = await requester.ask(getRun, { runId });
-  return { run, from };
+  if (isUnstored(run.labels)) throw unknownResponse(id);
+  return run;
 }
 
 /** Returns null for a run that waits for a runner. */
 async function runOrQueued(
   requester: Requester,
-  { runId, asked }: Named,
+  { id, runId, asked }: Named,
 ): Promise<RunDetail | null> {
   try {
-    return (await requester.ask(getRun, { runId })).run;
+    return await storedRun(requester, { id, runId });
   } catch (error) {
     const isUnknown = error instanceof ServiceError && error.code === "unknown_run";
     if (!isUnknown || asked === null) throw error;
@@ -270,6 +282,7 @@ function factsOf({ id, runId, from, asked }: Named, run: RunDetail | null): Resp
     createdAt: asked?.createdAt ?? createdAt,
     previousId: null,
     isBackground: asked !== null,
+    isStored: true,
     metadata: run === null ? {} : metadataIn(run.labels),
     from,
   };
