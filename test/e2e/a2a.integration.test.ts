@@ -389,10 +389,13 @@ test("historyLength is the number of the last messages that a task has, and arti
   assert.deepEqual(later?.["tasks"], []);
 });
 
-test("the card of the agent that YARD_A2A_AGENT names is at the host's root, too", async () => {
+test("the card of the agent that YARD_A2A_AGENT names is at the host's root, too, and its client may cache it [CARD-CACHE-001]", async () => {
   const headers = { authorization: `Bearer ${world.token}` };
-  const cardAt = async (path: string) =>
-    (await fetch(`${world.url}${path}.well-known/agent-card.json`, { headers })).json();
+  const cardAt = async (path: string) => {
+    const answer = await fetch(`${world.url}${path}.well-known/agent-card.json`, { headers });
+    assert.equal(answer.headers.get("cache-control"), "private, max-age=60");
+    return answer.json();
+  };
   const card = await cardAt("/");
   assert.equal((card as { name?: string }).name, "helper");
   assert.deepEqual(card, await cardAt("/a2a/helper/"));

@@ -58,8 +58,9 @@ export function createA2aEndpoint(parts: A2aParts): {
     const json = AgentCard.toJSON(await cardOf(c, name));
     const text = JSON.stringify(json);
     const etag = `"${createHash("sha256").update(text).digest("hex").slice(0, 32)}"`;
-    if (c.req.header("if-none-match") === etag) return c.body(null, 304, { etag });
-    return c.json(json as object, 200, { etag });
+    const headers = { etag, ...CARD_CACHING };
+    if (c.req.header("if-none-match") === etag) return c.body(null, 304, headers);
+    return c.json(json as object, 200, headers);
   };
   return {
     card: (c) => serveCard(c, c.req.param("agent") ?? ""),
@@ -110,6 +111,9 @@ export function createA2aEndpoint(parts: A2aParts): {
     },
   };
 }
+
+/** https://a2a-protocol.org/v1.0.0/specification/#861-server-requirements: a card is one caller's, so no shared cache may store it. */
+const CARD_CACHING = { "cache-control": "private, max-age=60", vary: "authorization" };
 
 /** Returns the agent whose card is served for the whole host when no setting names one. */
 async function onlyAgent(requester: Requester): Promise<string> {
