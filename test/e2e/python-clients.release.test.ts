@@ -6,13 +6,16 @@ import { pythonPackages } from "../lib/python-packages.ts";
 
 const fileOf = (name: string): string =>
   fileURLToPath(new URL(`python-clients/${name}`, import.meta.url));
-const [newest, older, litellm, generator] = await Promise.all([
+const [newest, older, litellm, llamaIndex, generator] = await Promise.all([
   pythonPackages(fileOf("requirements.txt")),
   pythonPackages(fileOf("requirements-older.txt")),
   pythonPackages(fileOf("requirements-litellm.txt")),
+  pythonPackages(fileOf("requirements-llama-index.txt")),
   pythonPackages(fileOf("requirements-openapi.txt")),
 ]);
-const isNone = [newest, older, litellm, generator].every((packages) => "skip" in packages);
+const isNone = [newest, older, litellm, llamaIndex, generator].every(
+  (packages) => "skip" in packages,
+);
 const world = isNone ? null : await startProtocolsWorld();
 
 const clients = [
@@ -22,6 +25,7 @@ const clients = [
   ["Pydantic AI", newest, "pydantic_client.py"],
   ["OpenAI's Agents SDK", newest, "agents_client.py"],
   ["LiteLLM", litellm, "litellm_client.py"],
+  ["LlamaIndex", llamaIndex, "llama_index_client.py"],
   ["a client made of openapi.json", generator, "generated_client.py"],
   ["A2A", newest, "a2a_client.py"],
   ["AG-UI", newest, "ag_ui_client.py"],

@@ -11,8 +11,19 @@ from agents import (
     set_tracing_disabled,
 )
 from openai import AsyncOpenAI
+from pydantic import BaseModel
 
 ANSWER = "The tool said: This is a simple text"
+
+
+class Step(BaseModel):
+    explanation: str
+    output: str
+
+
+class Solution(BaseModel):
+    steps: list[Step]
+    final_answer: str
 
 
 async def main():
@@ -30,6 +41,9 @@ async def main():
         async for _ in streamed.stream_events():
             pass
         assert ANSWER in streamed.final_output, streamed.final_output
+        solver = Agent(name="solver", model=form("solver", client), output_type=Solution)
+        solved = (await Runner.run(solver, "hello")).final_output
+        assert solved.steps[0].output == "42", solved
     print("ok")
 
 

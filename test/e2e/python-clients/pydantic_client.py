@@ -3,12 +3,23 @@
 import asyncio
 import os
 
-from pydantic_ai import Agent
+from pydantic import BaseModel
+from pydantic_ai import Agent, NativeOutput
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIResponsesModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 PROVIDER = OpenAIProvider(base_url=os.environ["BASE"] + "/v1", api_key=os.environ["TOKEN"])
 ANSWER = "The tool said: This is a simple text"
+
+
+class Step(BaseModel):
+    explanation: str
+    output: str
+
+
+class Solution(BaseModel):
+    steps: list[Step]
+    final_answer: str
 
 
 async def main():
@@ -21,6 +32,9 @@ async def main():
         assert "hello" in again.output and "and now?" in again.output, again.output
         async with agent.run_stream("hello") as stream:
             assert ANSWER in await stream.get_output(), form
+        solver = Agent(form("solver", provider=PROVIDER), output_type=NativeOutput(Solution))
+        solved = (await solver.run("hello")).output
+        assert solved.steps[0].output == "42", solved
     print("ok")
 
 
