@@ -177,9 +177,12 @@ export class AnswerMessages {
   }
 
   /** A message whose files cannot be stored now waits, like one whose session is away. */
-  #load(conversation: string, record: InboundRecord): Promise<InboundRecord> {
+  async #load(conversation: string, record: InboundRecord): Promise<InboundRecord> {
+    if (record.attachments.every(({ source }) => source === undefined)) return record;
     const { bus, book, store, log, now, maxFileBytes: maxBytes } = this.#parts;
     const { channel, accountId } = record.address;
+    // Each file may take nearly as long as the claim lasts.
+    await store.rest(conversation, CLAIM_MS);
     return loadFiles(record, book.get(channel, accountId), {
       bus,
       log,
