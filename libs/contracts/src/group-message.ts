@@ -19,7 +19,7 @@ export interface GroupMessage {
 export interface SentFile {
   /** Chosen by the sender. */
   readonly name: string;
-  /** Why the agent does not get its content; left out, it does. */
+  /** The reason for the agent that it does not get the content; left out, it gets it. */
   readonly problem?: string | undefined;
 }
 

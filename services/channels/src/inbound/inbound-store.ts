@@ -34,7 +34,7 @@ export const InboundRecord = z.object({
       source: z.string().optional(),
       /** The stored file. */
       file: FilePart.optional(),
-      /** Why the agent does not get the file. */
+      /** The reason for the agent that it does not get the file. */
       problem: z.string().optional(),
     }),
   ),
