@@ -95,7 +95,7 @@ async function loadOne(
     if (problem === null) throw error;
     const shown = account.redact(problem);
     log.warn(
-      { account: account.name, inboundId: record.inboundId, problem: shown },
+      { account: account.name, runId: record.runId, problem: shown },
       "file of a message not loaded",
     );
     return { problem: shown };
