@@ -282,6 +282,7 @@ export const serviceUsers: readonly BusUser[] = [
     calls: [
       ...allContracts.filter(isRpc).filter(({ role }) => role !== null),
       userTokens.issueUserToken,
+      userTokens.listIssuers,
       userSessions.openUserSession,
       userSessions.closeUserSession,
       channels.receiveChannelRequest,

@@ -31,6 +31,7 @@ const FOR_SERVICES = [
   "policy.user-session.open",
   "policy.user-token.act-for",
   "policy.user-token.issue",
+  "policy.user-token.issuers",
   "policy.user-token.verify",
   "run.begin",
   "run.proceed",
@@ -50,11 +51,11 @@ test("every request and command has a role, or is not for people over HTTP", () 
   assert.deepEqual(without.toSorted(), FOR_SERVICES);
 });
 
-test("the gateway may send what has a role, and beside that ask only who its users are, hand over what providers send, and record what was done", () => {
+test("the gateway may send what has a role, and beside that request only who its users and issuers are, hand over what providers send, and record what was done", () => {
   const gateway = serviceUsers.find(({ name }) => name === GATEWAY_USER);
   const sent = [...(gateway?.calls ?? []), ...(gateway?.publishes ?? [])].map(({ name }) => name);
   const withRole = usable.filter(({ role }) => role !== null).map(({ name }) => name);
-  const own = ["user-token.issue", "user-session.open", "user-session.close"];
+  const own = ["user-token.issue", "user-token.issuers", "user-session.open", "user-session.close"];
   assert.deepEqual(
     sent.toSorted(),
     [

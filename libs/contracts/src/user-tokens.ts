@@ -99,6 +99,20 @@ export const actForUser = rpc({
   timeoutMs: 2_000,
 });
 
+/**
+ * Called by the gateway alone, which names the issuers to OAuth clients without a credential (RFC 9728 §2): each is a public address, and
+ * nothing else of its entry is in the reply.
+ */
+export const listIssuers = rpc({
+  subject: "yard.rpc.{caller}.policy.user-token.issuers",
+  summary: "Lists the issuers whose tokens are accepted; for the gateway alone.",
+  request: z.strictObject({}),
+  /** Empty without `YARD_ISSUERS_FILE`. */
+  reply: z.object({ issuers: z.array(z.url()) }),
+  errors: {},
+  timeoutMs: 2_000,
+});
+
 /** Called by services that serve requests of the gateway or receive its commands. */
 export const verifyUserToken = rpc({
   subject: "yard.rpc.{caller}.policy.user-token.verify",

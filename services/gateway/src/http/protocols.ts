@@ -9,8 +9,8 @@ import type { Hooks } from "../hooks/hooks-file.ts";
 import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import {
+  createResourceMetadata,
   resourceMetadataUrl,
-  serveResourceMetadata,
   WELL_KNOWN,
 } from "../mcp/resource-metadata.ts";
 import { createMcpEndpoint } from "../mcp/serve-mcp.ts";
@@ -21,7 +21,7 @@ import { serveToolsInvoke } from "../tools-invoke/serve-tools-invoke.ts";
 
 export interface ProtocolParts extends FollowParts, AuthenticationParts {
   readonly log: Log;
-  /** The issuer of tokens for OAuth clients; null without one. */
+  /** The provider at which people sign in; null without one. */
   readonly issuer: string | null;
   /** The agent whose A2A card is at the host's root; null: the only one that the caller sees. */
   readonly rootAgent: string | null;
@@ -31,7 +31,7 @@ export interface ProtocolParts extends FollowParts, AuthenticationParts {
 
 /** Mounts the agent protocols beside REST: callers, roles and limits are the same, the form of messages is each protocol's own. */
 export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): void {
-  const metadata = (c: Context<GatewayEnv>) => serveResourceMetadata(c, parts);
+  const metadata = createResourceMetadata(parts);
   for (const path of ["", "/mcp", "/mcp/servers/:id"]) app.get(`${WELL_KNOWN}${path}`, metadata);
   const mcp = createMcpEndpoint(parts);
   for (const path of ["/mcp", "/mcp/servers/:id"])
@@ -64,7 +64,7 @@ export function protocolAnswer(c: Context<GatewayEnv>, problem: Problem): Respon
   return c.req.path.startsWith("/v1/") ? openAiAnswer(problem, c.get("requestId")) : null;
 }
 
-/** A refused MCP client receives the address of the metadata that names the issuer of tokens (RFC 9728 §5.1). */
+/** A refused MCP client receives the address of the metadata that names the issuers of tokens (RFC 9728 §5.1). */
 function toldWhereToSignIn(
   c: Context<GatewayEnv>,
   { publicUrl }: ProtocolParts,

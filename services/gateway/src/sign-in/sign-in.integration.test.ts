@@ -266,15 +266,24 @@ test("over TLS the cookie is bound to the host and never sent without TLS", asyn
 test("the provider away is said as such, and the gateway lives on and names it to MCP clients (RFC 9728)", async () => {
   const away = "http://127.0.0.1:1";
   const alone = await world.startGateway({ YARD_OIDC_ISSUER: away });
-  const refused = await fetch(`${alone.url}/mcp`, { method: "POST" });
-  const [, where = ""] =
-    /resource_metadata="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "") ?? [];
-  const metadata = (await (await fetch(where)).json()) as Record<string, unknown>;
-  assert.deepEqual(metadata["authorization_servers"], [away]);
+  assert.deepEqual(await authorizationServers(alone.url), [away, issuer]);
   const response = await fetch(`${alone.url}/auth/login`);
   assert.deepEqual([response.status, await codeOf(response)], [503, "sign_in_unavailable"]);
   assert.equal(gateway.child.exitCode, null);
 });
+
+test("MCP clients get the issuers that the policy service accepts from a gateway without a provider (RFC 9728)", async () => {
+  const plain = await world.startGateway();
+  assert.deepEqual(await authorizationServers(plain.url), [issuer]);
+});
+
+/** Follows a refused request to the metadata of `/mcp`. */
+async function authorizationServers(gatewayUrl: string): Promise<unknown> {
+  const refused = await fetch(`${gatewayUrl}/mcp`, { method: "POST" });
+  const [, where = ""] =
+    /resource_metadata="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "") ?? [];
+  return ((await (await fetch(where)).json()) as Record<string, unknown>)["authorization_servers"];
+}
 
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, "127.0.0.1");

@@ -65,6 +65,7 @@ export async function startUsers(
   serveUsers(service, {
     signIn,
     keys,
+    issuers: issuers?.map(({ issuer }) => issuer) ?? [],
     now,
     admins: config.YARD_POLICY_ADMINS,
     sign: keyRing.signUser,

@@ -6,6 +6,7 @@ import {
   actForUser,
   createUserKey,
   issueUserToken,
+  listIssuers,
   listUserKeys,
   revokeUserKey,
   rotateUserKey,
@@ -25,6 +26,8 @@ import { MAX_USER_KEYS, type UserKeyStore } from "./user-key-store.ts";
 export interface UserParts {
   readonly signIn: SignIn;
   readonly keys: UserKeyStore;
+  /** The addresses of the issuers whose tokens sign in. */
+  readonly issuers: readonly string[];
   readonly sign: (claims: UserTokenClaims) => Promise<string>;
   readonly verify: (token: string, at?: number) => Promise<UserTokenClaims>;
   /** NATS users that may make and end keys. */
@@ -46,6 +49,7 @@ const fail = failuresOf({
 
 export function serveUsers(service: Service, parts: UserParts): void {
   service.handle(issueUserToken, ({ credential }) => orUnavailable(() => issue(parts, credential)));
+  service.handle(listIssuers, () => ({ issuers: [...parts.issuers] }));
   service.handle(verifyUserToken, ({ token, storedAt }) => verifyUser(parts, token, storedAt));
   service.handle(actForUser, ({ user }) => actFor(parts, user));
   service.handle(createUserKey, createKey(parts));
