@@ -6,6 +6,7 @@ import {
   canonicalToolName,
   foldedToolName,
   mcpToolDescription,
+  ownToolDescription,
   mcpToolRef,
 } from "./tool-names.ts";
 import { matchesTool } from "./tool-patterns.ts";
@@ -21,6 +22,11 @@ test("names an MCP tool mcp__{server}__{tool} [A10]", () => {
 test("prefixes the description with the server [A11]", () => {
   assert.equal(mcpToolDescription("github", "Opens an issue"), "[MCP: github] Opens an issue");
   assert.equal(mcpToolDescription("github", undefined), "[MCP: github]");
+});
+
+test("extracts the server's own description unchanged, also an empty one and none", () => {
+  for (const own of ["Opens an issue", "", undefined])
+    assert.equal(ownToolDescription("github", mcpToolDescription("github", own)), own);
 });
 
 test("makes a name that every provider accepts from any tool name [X1] [complaint-10]", () => {

@@ -59,14 +59,14 @@ export function foldedToolName(name: string): string {
 /** The description that a model sees: the server's own after a prefix that names the server. */
 export function mcpToolDescription(server: string, description: string | undefined): string {
   const prefix = `[MCP: ${server}]`;
-  return description ? `${prefix} ${description}` : prefix;
+  return description === undefined ? prefix : `${prefix} ${description}`;
 }
 
 /** The server's own description, extracted from the result of `mcpToolDescription`; undefined when there is none. */
 export function ownToolDescription(server: string, description: string): string | undefined {
   const prefix = `[MCP: ${server}]`;
   if (!description.startsWith(prefix)) return description;
-  return description.slice(prefix.length + 1) || undefined;
+  return description === prefix ? undefined : description.slice(prefix.length + 1);
 }
 
 /**
