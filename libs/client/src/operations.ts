@@ -1119,6 +1119,7 @@ export type ServerInfo = {
   lastError: string | null;
   connectedAt: Timestamp | null;
   capabilities?: { tools: boolean; resources: boolean; prompts: boolean } | null;
+  instructions?: string;
   owner?: string | null;
   circuit?: CircuitState;
   autoConnect?: boolean;
@@ -2058,6 +2059,7 @@ export interface Operations {
     reply: {
       tools: ToolInfo[];
       failures: { server: ServerId; status: ServerStatus; error: string }[];
+      instructions?: string;
     };
   };
 
@@ -2113,6 +2115,7 @@ export interface Operations {
     reply: {
       tools: ToolInfo[];
       failures: { server: ServerId; status: ServerStatus; error: string }[];
+      instructions?: string;
     };
   };
 
@@ -2121,6 +2124,7 @@ export interface Operations {
     reply: {
       tools: ToolInfo[];
       failures: { server: ServerId; status: ServerStatus; error: string }[];
+      instructions?: string;
     };
   };
 

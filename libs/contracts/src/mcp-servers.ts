@@ -37,6 +37,8 @@ export const ServerInfo = z.object({
     .object({ tools: z.boolean(), resources: z.boolean(), prompts: z.boolean() })
     .nullable()
     .optional(),
+  /** Its instructions to a model; missing while it is not connected, and where the broker does not pass them on. */
+  instructions: z.string().optional(),
   /** The broker that has its lease; null while none has. Missing from an older broker. */
   owner: z.string().nullable().optional(),
   /** The state of its circuit; missing from an older broker. */

@@ -75,6 +75,8 @@ export const listTools = rpc({
     tools: z.array(ToolInfo),
     /** Enabled servers whose tools are missing from the list, and why. */
     failures: z.array(z.object({ server: ServerId, status: ServerStatus, error: z.string() })),
+    /** For a request that names a server: the server's instructions to a model, when the principal may call a tool of it. */
+    instructions: z.string().optional(),
   }),
   errors: {
     invalid_token: InvalidToken,

@@ -305,6 +305,20 @@ export async function missingServers(requester: Requester): Promise<readonly str
   }
 }
 
+/** The instructions of one MCP server for a model, for the start of a session; undefined without any. */
+export async function instructionsOfServer(
+  requester: Requester,
+  server: string,
+): Promise<string | undefined> {
+  if (!requester.may(callTool)) return undefined;
+  try {
+    return (await requester.ask(listTools, { server })).instructions;
+  } catch (error) {
+    if (error instanceof ServiceError) return undefined; // A session does not depend on it, and tools/list reports it.
+    throw error;
+  }
+}
+
 type ListReply = z.output<typeof listTools.reply>;
 
 /** A server counts as missing only when it is not connected; an unusable tool of a connected one is a finding of the server. */

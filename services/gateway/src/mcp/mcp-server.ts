@@ -21,7 +21,8 @@ const INSTRUCTIONS =
 
 const MOST_NAMED = 20;
 
-function instructionsFor(unavailable: readonly string[]): string {
+/** The instructions of the catalogue of all servers; `unavailable` names the servers that it lacks now. */
+export function wholeInstructions(unavailable: readonly string[]): string {
   if (unavailable.length === 0) return INSTRUCTIONS;
   // oxlint-disable-next-line switchyard/text-cuts -- a list of ids
   const names = unavailable.slice(0, MOST_NAMED).join(", ");
@@ -38,12 +39,12 @@ export function createMcpServer(
   {
     server,
     era,
-    unavailable,
+    instructions,
   }: {
     readonly server: string | null;
     readonly era: "legacy" | "modern";
-    /** Servers that the catalogue of all servers lacks now. */
-    readonly unavailable: readonly string[];
+    /** Undefined: none. */
+    readonly instructions: string | undefined;
   },
 ): Server {
   const isWhole = server === null;
@@ -58,7 +59,7 @@ export function createMcpServer(
         completions: {},
         ...(isWhole && era === "modern" && { extensions: { [TASKS_EXTENSION]: {} } }),
       },
-      ...(isWhole && { instructions: instructionsFor(unavailable) }),
+      ...(instructions !== undefined && { instructions }),
     },
   );
 

@@ -10,10 +10,10 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { initializeError, lenientBody, lenientRequest } from "./lenient-request.ts";
-import { missingServers } from "./catalogue.ts";
+import { instructionsOfServer, missingServers } from "./catalogue.ts";
 import { createListChanges, listChangesBus } from "./list-changes.ts";
 import { authInfoOf, requesterIn } from "./mcp-request.ts";
-import { createMcpServer } from "./mcp-server.ts";
+import { createMcpServer, wholeInstructions } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
 import { createPendingCalls } from "./pending-calls.ts";
 import { soonAsJson } from "./soon-as-json.ts";
@@ -41,8 +41,8 @@ export function createMcpEndpoint(
   const changes = createListChanges(parts.hub);
   const sessions = openMcpSessions(
     async (server, authInfo) => {
-      const unavailable = await unavailableServers(server, authInfo);
-      return createMcpServer(parts, { server, era: "legacy", unavailable });
+      const instructions = await instructionsFor(server, authInfo);
+      return createMcpServer(parts, { server, era: "legacy", instructions });
     },
     openSlots("MCP sessions", SESSIONS),
     changes,
@@ -55,8 +55,8 @@ export function createMcpEndpoint(
       const named = authInfo?.extra?.["server"];
       const server = typeof named === "string" ? named : null;
       const isDiscovery = requestInfo?.headers.get("mcp-method") === "server/discover";
-      const unavailable = isDiscovery ? await unavailableServers(server, authInfo) : [];
-      return createMcpServer(parts, { server, era: "modern", unavailable });
+      const instructions = isDiscovery ? await instructionsFor(server, authInfo) : undefined;
+      return createMcpServer(parts, { server, era: "modern", instructions });
     },
     { legacy: "reject", onerror, bus: listChangesBus(changes, () => scopes.getStore() ?? null) },
   );
@@ -91,13 +91,15 @@ export function createMcpEndpoint(
   };
 }
 
-/** Returns the servers of the whole catalogue whose tools are missing from it, for the sender of a request. */
-async function unavailableServers(
+/** Those of one server are the server's own; those of all name the servers that are missing for the sender of the request. */
+async function instructionsFor(
   server: string | null,
   authInfo: AuthInfo | undefined,
-): Promise<readonly string[]> {
+): Promise<string | undefined> {
   const requester = authInfo === undefined ? null : requesterIn(authInfo);
-  return server !== null || requester === null ? [] : await missingServers(requester);
+  if (server === null)
+    return wholeInstructions(requester === null ? [] : await missingServers(requester));
+  return requester === null ? undefined : instructionsOfServer(requester, server);
 }
 
 function tooManyMessages(): Problem {

@@ -38,12 +38,22 @@ export function createListTools(gate: Pick<PolicyGate, "filter">) {
     const isShown = tools.refs.map(({ name }) => allowed.has(name));
     const withFindings = request.findings === true;
     const shown = isShown.map((is) => (is ? "1" : "0")).join("");
-    return prepared.get(tools, JSON.stringify([withFindings, shown, failures]), () => {
+    const about = isShown.includes(true) ? instructionsOf(connections, request.server) : {};
+    return prepared.get(tools, JSON.stringify([withFindings, shown, failures, about]), () => {
       const infos = tools.infos.filter((_, n) => isShown[n]);
       const shownInfos = withFindings ? infos : infos.map(withoutFindings);
-      return prepareListReply(contract, { tools: shownInfos, failures }, "tools");
+      return prepareListReply(contract, { tools: shownInfos, failures, ...about }, "tools");
     });
   };
+}
+
+/** A text about the use of one server is part of the list of this server alone. */
+function instructionsOf(
+  [connection]: readonly ServerView[],
+  server: string | undefined,
+): Pick<ListReply, "instructions"> {
+  const instructions = server === undefined ? undefined : connection?.info.instructions;
+  return instructions === undefined ? {} : { instructions };
 }
 
 function withoutFindings(info: ToolInfo): ToolInfo {

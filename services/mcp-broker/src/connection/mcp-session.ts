@@ -14,6 +14,7 @@ import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools
 import type { ReadTools } from "../catalogue/tool-reader.ts";
 import type { ToolRefresh } from "../catalogue/tool-refresh.ts";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
+import { shownInstructions } from "../findings/shown-instructions.ts";
 import { unlessAsked } from "../limits/old-question.ts";
 import { isModern } from "./connect-approach.ts";
 import type { ChangeSubscription } from "./change-subscription.ts";
@@ -35,7 +36,7 @@ export interface McpSession {
   readonly isStateless: boolean;
   /** The capabilities that the server declared. */
   readonly capabilities: ServerCapabilities;
-  /** The server's instructions to a model on how to use it. */
+  /** The server's instructions to a model on how to use it; null without any, and where they are not passed on. */
   readonly instructions: string | null;
   /** Rejects with what the SDK throws; see `call-failure.ts`. */
   callTool(call: ToolCall): Promise<ToolResult>;
@@ -187,6 +188,7 @@ export function keepSession(
     stepBack: rememberOlder,
     refreshTools: () => refresh.now(),
     ...describeServer(client),
+    instructions: instructionsOf(client, context),
     isStateless: isStateless(client, config),
     ...sent,
     callTool: (call) => orOldQuestion(() => sent.callTool(call)),
@@ -222,14 +224,23 @@ function isStateless(client: Client, { scope, stateful }: ServerConfig): boolean
 
 function describeServer(
   client: Client,
-): Pick<McpSession, "serverVersion" | "protocolVersion" | "capabilities" | "instructions"> {
+): Pick<McpSession, "serverVersion" | "protocolVersion" | "capabilities"> {
   const { name, version = "" } = client.getServerVersion() ?? {};
   return {
     serverVersion: name === undefined ? null : `${name} ${version}`.trim(),
     protocolVersion: client.getNegotiatedProtocolVersion() ?? null,
     capabilities: client.getServerCapabilities() ?? {},
-    instructions: client.getInstructions() ?? null,
   };
+}
+
+function instructionsOf(
+  client: Client,
+  { events, show }: { events: SessionEvents; show: (text: string) => string },
+): string | null {
+  const { instructions, problem } = shownInstructions(client.getInstructions());
+  if (problem !== undefined)
+    events.onTrouble(`the server's instructions are not passed on: ${show(problem)}`);
+  return instructions;
 }
 
 function requests(

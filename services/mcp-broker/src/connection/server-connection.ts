@@ -167,6 +167,7 @@ export class ServerConnection {
     const { id, name, origin, transport, config, overridesFile = false, warnings } = entry;
     // Connected, but the lease is lost: the connection ends in a moment.
     const isLeft = this.#status === "connected" && session === null;
+    const instructions = session?.instructions ?? null;
     return {
       id,
       name,
@@ -179,6 +180,7 @@ export class ServerConnection {
       lastError: isLeft ? "this broker does not own the server any more" : this.#lastError,
       connectedAt: isLeft ? null : (this.#connectedAt?.toISOString() ?? null),
       capabilities: session === null ? null : offered(session),
+      ...(instructions === null ? {} : { instructions }),
       owner: this.#ownerName,
       circuit: this.circuit.state,
       ...(config === null ? {} : { autoConnect: config.autoConnect }),
