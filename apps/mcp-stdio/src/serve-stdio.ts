@@ -1,7 +1,8 @@
-import { serveStdio } from "@modelcontextprotocol/server/stdio";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Backend } from "./backend.ts";
 import { EnvironmentError, readEnvironment, type ServerEnvironment } from "./environment.ts";
+import { lenientLines } from "./lenient-lines.ts";
 import { createStdioServer } from "./stdio-server.ts";
 
 export interface ServeStdioOptions {
@@ -37,7 +38,10 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
   const handle = serveStdio(
     ({ era }) =>
       createStdioServer({ environment, scope, backend: opened.get, version, era, onError }),
-    { onerror: (error) => tell(error.message) },
+    {
+      transport: new StdioServerTransport(process.stdin.pipe(lenientLines(process.stdout))),
+      onerror: (error) => tell(isReport(error) ? NO_MESSAGE : error.message),
+    },
   );
   // Opened in advance, while the client still initializes.
   opened.get().catch(onError);
@@ -45,6 +49,13 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
   await handle.close();
   await opened.close();
   return 0;
+}
+
+const NO_MESSAGE = "a message of the client is not JSON-RPC; it is ignored";
+
+/** The SDK reports a message of a wrong form with its validator's issues, as JSON. */
+function isReport({ message }: Error): boolean {
+  return message.startsWith("[");
 }
 
 /** The connection is made once, and retried when it failed. */

@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createMcpHandler, isLegacyRequest, type AuthInfo } from "@modelcontextprotocol/server";
 import { ServerId } from "@switchyard/contracts/ids";
+import { isRecord } from "@switchyard/contracts/json-record";
+import { invalidParams, lenientMessages } from "@switchyard/contracts/mcp-requests";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
@@ -9,7 +11,7 @@ import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
-import { initializeError, lenientBody, lenientRequest } from "./lenient-request.ts";
+import { lenientRequest } from "./lenient-request.ts";
 import { instructionsOfServer, missingServers } from "./catalogue.ts";
 import { createListChanges, listChangesBus } from "./list-changes.ts";
 import { authInfoOf, requesterIn } from "./mcp-request.ts";
@@ -71,9 +73,10 @@ export function createMcpEndpoint(
   return async (c) => {
     const scope = scopeOf(c);
     const { value } = await readBody(c, BODY_LIMITS);
-    const body = lenientBody(value);
-    const refused = initializeError(body);
-    if (refused !== null) return c.json(refused, 400);
+    const body = lenientMessages(value);
+    const refused = invalidParams(body);
+    // Within a session clients read an error from a reply that is well.
+    if (refused !== null) return c.json(refused, isInitialize(body) ? 400 : 200);
     if (Array.isArray(body) && body.length > MOST_IN_BATCH) throw tooManyMessages();
     const requester = requesterOf(c, parts);
     const authInfo = authInfoOf(requester, scope);
@@ -100,6 +103,10 @@ async function instructionsFor(
   if (server === null)
     return wholeInstructions(requester === null ? [] : await missingServers(requester));
   return requester === null ? undefined : instructionsOfServer(requester, server);
+}
+
+function isInitialize(body: unknown): boolean {
+  return isRecord(body) && body["method"] === "initialize";
 }
 
 function tooManyMessages(): Problem {
