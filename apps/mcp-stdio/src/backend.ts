@@ -1,3 +1,4 @@
+import type { Question } from "@switchyard/contracts/mcp-questions";
 import type { BuiltinInfo } from "@switchyard/contracts/toolbox";
 
 /** A tool as a client sees it, with all other members of the definition of an MCP server's tool. */
@@ -24,13 +25,20 @@ export interface CallReply {
   readonly isError: boolean;
 }
 
-/** The provider of the tools. Both methods reject with a BackendError. */
+/** The provider of the tools. All methods reject with a BackendError. */
 export interface Backend {
   /** The platform tools that the policy lets the caller use; with `all` everything else that it may use, too. */
   tools(scope: "platform" | "all", signal: AbortSignal): Promise<readonly OfferedTool[]>;
   call(request: CallRequest): Promise<CallReply>;
+  /** The questions of an MCP server that wait for an answer of the caller's person. */
+  questions(server: string, signal: AbortSignal): Promise<readonly OpenQuestion[]>;
   close(): Promise<void>;
 }
+
+export type OpenQuestion = Pick<
+  Question,
+  "id" | "server" | "message" | "url" | "askedAt" | "expiresAt"
+>;
 
 /** Reason of a failure, under the code of the contract. */
 export class BackendError extends Error {

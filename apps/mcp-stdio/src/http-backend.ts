@@ -55,6 +55,11 @@ export function httpBackend(baseUrl: string, token: string): Backend {
         return [...tools, ...ofServers, ...agents.map(agentTool)];
       }),
     call: (request) => orBackendError(() => send(request)),
+    questions: (server, signal) =>
+      orBackendError(async () => {
+        const query = { server };
+        return (await client.request("GET /mcp/questions", { query }, { signal })).questions;
+      }),
     close: async () => {},
   };
 }

@@ -4,6 +4,7 @@ import { clientTool } from "@switchyard/contracts/client-tool";
 import { listAgents } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
+import { listQuestions } from "@switchyard/contracts/mcp-questions";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
@@ -34,6 +35,10 @@ export function natsBackend(bus: Bus, runToken: string | null): Backend {
         return [...tools, ...ofServers, ...agents.agents.map(agentTool)];
       }),
     call: (request) => orBackendError(() => send(bus, token, request)),
+    questions: (server, signal) =>
+      orBackendError(
+        async () => (await call(bus, listQuestions, { server }, { signal })).questions,
+      ),
     close: () => bus.close(),
   };
 }

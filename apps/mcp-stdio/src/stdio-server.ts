@@ -10,6 +10,7 @@ import { clientStructuredContent, withObjectOutput } from "@switchyard/contracts
 import { knownContent } from "@switchyard/contracts/content-blocks";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ownCallMeta } from "@switchyard/contracts/mcp";
+import { howToAnswer } from "@switchyard/contracts/mcp-questions";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { recordSideEffect } from "@switchyard/service/side-effects";
 import { sideEffectsOf } from "@switchyard/service/side-effects-of";
@@ -24,6 +25,7 @@ import {
 } from "./backend.ts";
 import type { ServerEnvironment } from "./environment.ts";
 import { isOffered } from "./offered-tools.ts";
+import { createParkedCalls } from "./parked-calls.ts";
 
 /** True when the client speaks a revision before 2026-07-28. */
 type Era = "legacy" | "modern";
@@ -79,6 +81,7 @@ export function createStdioServer(options: StdioServerOptions): Server {
   let known: ReadonlyMap<string, ReadonlySet<string>> | null = null;
   /** The ids of calls that wait for a person, by their content. */
   const waiting = new Map<string, string>();
+  const parked = createParkedCalls<Awaited<ReturnType<typeof callOrWait>>>();
 
   const watch = watchList(server, async () =>
     (await list(AbortSignal.timeout(LIST_EVERY_MS))).map((tool) => shownTool(tool, era)),
@@ -113,7 +116,15 @@ export function createStdioServer(options: StdioServerOptions): Server {
         : builtinTimeoutMs(name, args);
       const { _meta: meta, signal } = mcpReq;
       const call = { name, args, callId, timeoutMs, signal, meta: ownCallMeta(meta) };
-      const reply = await callOrWait(await backend(), call, options);
+      const connected = await backend();
+      const owner = serverOf(name);
+      const begin = () => callOrWait(connected, call, options);
+      const made =
+        owner === null
+          ? { result: await begin() }
+          : await parked.make(same, begin, () => connected.questions(owner, signal));
+      if ("question" in made) return errorResult(`question_pending: ${howToAnswer(made.question)}`);
+      const reply = made.result;
       if (reply.waits) keepWaiting(waiting, same, callId);
       else waiting.delete(same);
       return reply.result;

@@ -160,3 +160,15 @@ export const questionEnded = event({
     "A question of an MCP server was answered, or its time is over; the answer is not in the event.",
   payload: z.object({ question: Question }),
 });
+
+/** Explains, for a program that cannot prompt its person, the server's question and where to answer it. */
+export function howToAnswer({
+  id,
+  server,
+  message,
+  url,
+  expiresAt,
+}: Pick<Question, "id" | "server" | "message" | "url" | "expiresAt">): string {
+  const address = url === null ? "" : ` It wants a person to open ${url}.`;
+  return `MCP server ${server} asks: ${JSON.stringify(message)}.${address} A person who may answer for you does it until ${expiresAt} with: yard mcp answer ${id}, or POST /api/v1/mcp/questions/${id}/answer. Then make the same call again for its result.`;
+}

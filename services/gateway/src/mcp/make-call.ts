@@ -7,7 +7,12 @@ import { clientStructuredContent } from "@switchyard/contracts/client-tool";
 import { knownContent } from "@switchyard/contracts/content-blocks";
 import { callTool, ownCallMeta, type ContentBlock } from "@switchyard/contracts/mcp";
 import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-calls";
-import { answerQuestion, listQuestions, type Question } from "@switchyard/contracts/mcp-questions";
+import {
+  answerQuestion,
+  howToAnswer,
+  listQuestions,
+  type Question,
+} from "@switchyard/contracts/mcp-questions";
 import { builtinTimeoutMs, callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import {
@@ -19,7 +24,7 @@ import { checkRights, type Requester } from "../identity/requester.ts";
 import { addressOf } from "./catalogue.ts";
 import { errorResult } from "./mcp-errors.ts";
 import type { PendingCall, Step } from "./pending-calls.ts";
-import { howToAnswer, questionForm } from "./question-form.ts";
+import { questionForm } from "./question-form.ts";
 import { progressOf, progressTokenOf, type ToolCall } from "./tool-call.ts";
 
 export type Answer = CallToolResult | InputRequiredResult;

@@ -64,9 +64,3 @@ export async function answerServer(
     throw error;
   }
 }
-
-/** Explains, for a client that cannot prompt its person, the server's question and where to answer it. */
-export function howToAnswer({ id, server, message, url, expiresAt }: Question): string {
-  const address = url === null ? "" : ` It wants a person to open ${url}.`;
-  return `MCP server ${server} asks: ${JSON.stringify(message)}.${address} A person who may answer for you does it until ${expiresAt} with: yard mcp answer ${id}, or POST /api/v1/mcp/questions/${id}/answer. Then make the same call again for its result.`;
-}
