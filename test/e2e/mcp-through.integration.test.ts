@@ -18,6 +18,7 @@ import { StreamableHTTPClientTransport as TransportV1 } from "@modelcontextproto
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
+import { ODD_CASES } from "./fixtures/odd-cases.ts";
 
 type Json = Record<string, unknown>;
 
@@ -117,6 +118,8 @@ test("the server of one id lists and answers what its clients get directly, and 
   await direct.connect(new StdioClientTransport(RICH));
   after(() => direct.close());
   const one = await connectV1("/mcp/servers/rich");
+  for (const client of [one, await connectV2("/mcp/servers/rich")])
+    assert.equal(client.getInstructions(), direct.getInstructions());
   const all = await connectV1("/mcp");
   const ui = "ui://board/view.html";
   // The official clients refuse the list of the server itself, so the direct one is read without them.
@@ -263,23 +266,28 @@ test("a session without a GET stream gets the question on the stream of its call
   assert.match(read, /"id":2.*decline|decline.*"id":2/s);
 });
 
-test("a client that cannot ask gets the question and its address at once, and the same call gets the result", async () => {
-  const client = await connectV1("/mcp");
-  const call = { name: "mcp__rich__ask", arguments: { by: "who cannot ask" } };
-  const textOf = (result: unknown) => JSON.stringify((result as Json)["content"]);
-  const startedAt = performance.now();
-  const parked = await client.callTool(call);
-  assert.ok(performance.now() - startedAt < 20_000);
-  assert.equal(parked.isError, true);
-  const [, id = ""] = /questions\/(q-\w+)\/answer/.exec(textOf(parked)) ?? [];
-  assert.match(textOf(parked), /question_pending.*Which colour\?/);
-  assert.match(textOf(await client.callTool(call)), new RegExp(id), "the same question");
-  await world.send(`/mcp/questions/${id}/answer`, {
-    action: "accept",
-    content: { colour: "blue" },
+for (const { way, connect } of [
+  { way: "/mcp", connect: () => connectV1("/mcp") },
+  { way: "yard mcp serve", connect: connectServe },
+] as { way: string; connect: () => ReturnType<typeof connectV1> }[])
+  test(`a client of ${way} that cannot ask gets the question and its address at once, and the same call gets the result`, async () => {
+    const client = await connect();
+    const call = { name: "mcp__rich__ask", arguments: { by: `who cannot ask at ${way}` } };
+    const textOf = (result: unknown) => JSON.stringify((result as Json)["content"]);
+    const startedAt = performance.now();
+    const parked = await client.callTool(call);
+    assert.ok(performance.now() - startedAt < 20_000);
+    assert.equal(parked.isError, true);
+    const [, id = ""] = /questions\/(q-\w+)\/answer/.exec(textOf(parked)) ?? [];
+    assert.match(textOf(parked), /question_pending.*Which colour\?/);
+    if (way === "/mcp")
+      assert.match(textOf(await client.callTool(call)), new RegExp(id), "the same question");
+    await world.send(`/mcp/questions/${id}/answer`, {
+      action: "accept",
+      content: { colour: "blue" },
+    });
+    assert.match(textOf(await client.callTool(call)), /blue/);
   });
-  assert.match(textOf(await client.callTool(call)), /blue/);
-});
 
 test("requests that many clients send are served: no Accept, null cursors, a second GET, and a bad initialize gets an error that names the member", async () => {
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -296,6 +304,8 @@ test("requests that many clients send are served: no Accept, null cursors, a sec
   const session = { "mcp-session-id": begun.headers.get("mcp-session-id") ?? "" };
   const cursor = { id: 2, method: "tools/list", params: { cursor: null } };
   assert.match(await (await post("/mcp", cursor, session)).text(), /mcp__rich__rich/);
+  const wrong = await post("/mcp", { id: 8, method: "tools/call", params: { name: 5 } }, session);
+  assert.match(await wrong.text(), /"message":"tools\/call is not valid: params\.name: [^[{]*"/);
   const get = (accept: string) =>
     fetch(new URL("/mcp", url), {
       headers: { ...requestInit.headers, ...session, accept, "mcp-protocol-version": "2025-11-25" },
@@ -362,6 +372,40 @@ test("clients are notified when a server's tools, resources and prompts come and
   for (const kind of kinds) assert.ok(now[kind] > before[kind], kind);
   await until(() => [ofServe, ofModernServe].every((counts) => counts?.tools === 1));
   assert.deepEqual(ofOther, counter());
+});
+
+test("odd definitions and results reach REST, /mcp, yard mcp serve and a run alike, and cost no neighbour", async () => {
+  const odd = { command: process.execPath, args: [fileOf("fixtures/odd-server.ts")] };
+  await world.send("/mcp/servers", { id: "odd", ...odd });
+  await until(
+    async () => ((await world.send("/mcp/servers/odd"))["server"] as Json | undefined)?.["status"],
+    (status) => status === "connected",
+  );
+  const [v1, v2, serve] = await Promise.all([connectV1("/mcp"), connectV2("/mcp"), connectServe()]);
+  const names = ODD_CASES.map(({ name }) => name);
+  const { tools } = (await world.send("/mcp/tools/odd")) as { tools?: { tool: string }[] };
+  assert.deepEqual(tools?.map(({ tool }) => tool).toSorted(), names.toSorted());
+  for (const client of [v1, v2, serve]) {
+    const listed = (await client.listTools()).tools.map(({ name }) => name);
+    assert.equal(listed.filter((name) => name.startsWith("mcp__odd__")).length, names.length);
+  }
+  const { content } = await v1.callTool({ name: "agent__odd", arguments: { input: "all" } });
+  const [{ text: answer = "" } = {}] = content as { text?: string }[];
+  for (const { name, args = {}, expected, isError = false } of ODD_CASES) {
+    const reply = await world.send(`/tools/mcp/odd/${name}/call`, { args });
+    assert.match(JSON.stringify(reply), expected, `${name} over REST`);
+    assert.equal("content" in reply, !isError, `${name} over REST`);
+    for (const client of [v1, v2, serve]) {
+      const call = { name: `mcp__odd__${name}`, arguments: args };
+      const got = await client.callTool(call);
+      assert.match(JSON.stringify(got), expected, name);
+      assert.equal(got.isError ?? false, isError, name);
+      assert.doesNotMatch(JSON.stringify(got), /ZodError|invalid_type|"path":/, name);
+    }
+    const [, inRun = ""] =
+      new RegExp(String.raw`(?:^|\n)${name}: ([^]*?)(?=\n\w+: |$)`).exec(answer) ?? [];
+    assert.match(inRun, expected, `${name} in a run: ${answer}`);
+  }
 });
 
 /** A JSON-RPC message of a client that has no SDK. */
