@@ -109,6 +109,15 @@ test("nothing is answered or dispatched beside a skill, which may take tools awa
   assert.deepEqual(consequences, NOTHING);
 });
 
+test("a search for tools names the servers that are away, whose tools it could not search", () => {
+  const servers = [{ server: "github", reason: "connecting" }];
+  const away: JournalEntry = { kind: "tools-unavailable", at: AT, servers };
+  const search = call(0, "find_tools", { query: "issues" });
+  const { results } = after([search], [startedEntry(), away]);
+  assert.match(JSON.stringify(results), /unavailable now: github \(connecting\)/);
+  assert.doesNotMatch(JSON.stringify(after([search]).results), /unavailable/);
+});
+
 test("nothing follows a request to cancel, a limit or the end of the time", () => {
   const text: AnswerPart[] = [{ type: "text", text: "hello" }];
   const cancel: JournalEntry = { kind: "cancel-requested", at: AT, by: "cli", reason: null };
