@@ -8,8 +8,14 @@ import { until } from "@switchyard/local-servers/until";
 
 /** A Python with packages of PyPI. */
 export interface PythonPackages {
+  /** The directory that `PYTHONPATH` names. */
+  readonly directory: string;
   /** Runs a script with them; rejects with what it printed when it fails. */
-  run(script: string, env: Readonly<Record<string, string>>): Promise<string>;
+  run(
+    script: string,
+    env: Readonly<Record<string, string>>,
+    args?: readonly string[],
+  ): Promise<string>;
 }
 
 const run = promisify(execFile);
@@ -33,13 +39,14 @@ export async function pythonPackages(
         ? await installed(requirements, version)
         : await brought(place, requirements);
     return {
-      async run(script, env) {
+      directory,
+      async run(script, env, args = []) {
         const { PATH } = process.env;
         const options = {
           env: { PATH, HOME: homedir(), ...env, PYTHONPATH: directory },
           timeout: SCRIPT_MS,
         };
-        return (await run("python3", [script], options)).stdout;
+        return (await run("python3", [script, ...args], options)).stdout;
       },
     };
   } catch (error) {

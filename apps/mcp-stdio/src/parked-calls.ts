@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { OpenQuestion } from "./backend.ts";
 
-/** The first questions are read after this time, in milliseconds: most calls have ended by then. */
+/** The first questions are read after this time, in milliseconds: most calls end before. */
 const LOOK_EVERY_MS = 1_000;
 /** A result that no request waits for is stored this long, in milliseconds. */
 const UNCLAIMED_MS = 5 * 60_000;
