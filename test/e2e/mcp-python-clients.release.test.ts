@@ -9,9 +9,11 @@ import { pythonPackages } from "../lib/python-packages.ts";
 
 const fileOf = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const bring = (name: string) => pythonPackages(fileOf(`python-mcp/requirements-${name}.txt`));
-const newest = await bring("mcp");
-const older = await bring("mcp-older");
-const oldest = await bring("fastmcp2");
+const [newest, older, oldest] = await Promise.all([
+  bring("mcp"),
+  bring("mcp-older"),
+  bring("fastmcp2"),
+]);
 const isNone = [newest, older, oldest].every((packages) => "skip" in packages);
 const world = isNone ? null : await startProtocolsWorld({ YARD_HTTP_REQUESTS_PER_MINUTE: "10000" });
 const RICH = { command: process.execPath, args: [fileOf("fixtures/rich-server.ts")] };

@@ -32,13 +32,19 @@ const fileOf = (name: string): string => join(root, "test/e2e/python-mcp", name)
 const work = await mkdtemp(join(tmpdir(), "yard-mcp-servers-"));
 after(() => rm(work, { recursive: true, force: true }));
 const bring = (name: string) => pythonPackages(fileOf(`requirements-${name}.txt`));
+const [newest, older, servers, olderServers, markitdown] = await Promise.all([
+  bring("mcp"),
+  bring("mcp-older"),
+  bring("servers"),
+  bring("servers-older"),
+  bring("markitdown"),
+]);
 const installed = {
-  mcp: await bring("mcp"),
-  "mcp-older": await bring("mcp-older"),
-  fastmcp2: await bring("fastmcp2"),
-  servers: await bring("servers"),
-  "servers-older": await bring("servers-older"),
-  markitdown: await bring("markitdown"),
+  mcp: newest,
+  "mcp-older": older,
+  servers,
+  "servers-older": olderServers,
+  markitdown,
 };
 // Many clients of one caller, and questions about servers that start.
 const world = await startProtocolsWorld({ YARD_HTTP_REQUESTS_PER_MINUTE: "100000" });
@@ -149,8 +155,6 @@ const PEERS: Readonly<Record<string, Peer>> = {
   "fastmcp-4-http": sdk("mcp", "fastmcp", true),
   "fastmcp-3": sdk("mcp-older", "fastmcp", false),
   "fastmcp-3-http": sdk("mcp-older", "fastmcp", true),
-  "fastmcp-2": sdk("fastmcp2", "fastmcp", false),
-  "fastmcp-2-http": sdk("fastmcp2", "fastmcp", true),
 };
 
 for (const [name, peer] of Object.entries(PEERS)) {
