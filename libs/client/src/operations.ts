@@ -2333,6 +2333,7 @@ export interface Operations {
     reply: {
       tools: ToolInfo[];
       failures: { server: ServerId; status: ServerStatus; error: string }[];
+      instructions?: string;
     };
   };
 
