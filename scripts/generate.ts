@@ -23,9 +23,9 @@ const root = new URL("../", import.meta.url);
 const check = process.argv.includes("--check");
 
 const generated: Record<string, (current: string) => string | Promise<string>> = {
-  "docs/asyncapi.json": async () => format("asyncapi.json", JSON.stringify(await asyncApi())),
+  "docs/asyncapi.json": () => format("asyncapi.json", JSON.stringify(asyncApi())),
   "docs/openapi.json": () => format("openapi.json", JSON.stringify(openApi())),
-  "libs/client/src/operations.ts": async () => format("operations.ts", await clientOperations()),
+  "libs/client/src/operations.ts": () => format("operations.ts", clientOperations()),
   "libs/client/src/contract-routes.ts": () => format("contract-routes.ts", contractRoutes()),
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/nats/nack-streams.yaml": () => format("nack-streams.yaml", nackStreams()),

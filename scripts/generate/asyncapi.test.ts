@@ -6,7 +6,7 @@ import { Ajv } from "ajv";
 import { z } from "zod";
 import { allContracts } from "@switchyard/contracts/registry";
 import { asyncApi } from "./asyncapi.ts";
-import { resolveSchema } from "./shared-schemas.ts";
+import { resolveSchema, schemaText } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
 
@@ -24,14 +24,14 @@ test("is a valid AsyncAPI 3.1 document, and a broken copy is not", async () => {
   );
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true, logger: false });
   const validate = ajv.compile(JSON.parse(await readFile(path, "utf8")));
-  const document = await asyncApi();
+  const document = asyncApi();
 
   assert.ok(validate(document), JSON.stringify(validate.errors?.slice(0, 5), null, 2));
   assert.equal(validate({ ...document, channels: { broken: { adress: "yard.typo" } } }), false);
 });
 
 test("every message resolves to the schema of its contract", async () => {
-  const { channels, components } = Document.parse(await asyncApi());
+  const { channels, components } = Document.parse(asyncApi());
   const resolved = (channel: string, message: string): Json => {
     const payload = channels[channel]?.messages[message]?.payload;
     assert.ok(payload, `${channel} has no message ${message}`);
@@ -68,7 +68,7 @@ test("every message resolves to the schema of its contract", async () => {
 });
 
 test("every shared schema is used, and no long schema is written twice", async () => {
-  const { channels, components } = Document.parse(await asyncApi());
+  const { channels, components } = Document.parse(asyncApi());
   const text = JSON.stringify({ channels, components });
   const unused = Object.keys(components.schemas).filter(
     (name) => !text.includes(`"#/components/schemas/${name}"`),
@@ -80,7 +80,7 @@ test("every shared schema is used, and no long schema is written twice", async (
   const seen = new Set<string>();
   const copies = [...payloads, ...Object.values(components.schemas)]
     .flatMap((schema) => objectsIn(schema))
-    .map((schema) => JSON.stringify(schema))
+    .map((schema) => schemaText({ ...schema }))
     .filter((schema) => schema.length >= 150 && (seen.has(schema) || !seen.add(schema)));
   assert.deepEqual(copies, []);
 });

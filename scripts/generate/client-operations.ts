@@ -10,8 +10,8 @@ import { routes, type Route } from "@switchyard/gateway/routes/route-table";
 import { Me } from "@switchyard/gateway/routes/me";
 import { System } from "@switchyard/gateway/routes/system";
 import { z } from "zod";
-import { schemaNames } from "./message-schemas.ts";
-import { shareSchemas } from "./shared-schemas.ts";
+import { schemaNames } from "@switchyard/contracts/explain/schema-names";
+import { namesByText, shareSchemas } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
 type Schemas = Readonly<Record<string, Json>>;
@@ -21,7 +21,7 @@ const PREFIX = "#/components/schemas/";
 const TYPE_NAME = /^[A-Z][A-Za-z]*$/;
 
 /** `libs/client/src/operations.ts`: what each operation of the gateway takes and answers, and what is said of a run. */
-export async function clientOperations(): Promise<string> {
+export function clientOperations(): string {
   const parts: Record<string, Json> = {
     "GET /me.reply": jsonSchema(Me, "output"),
     "GET /system.reply": jsonSchema(System, "output"),
@@ -34,7 +34,7 @@ export async function clientOperations(): Promise<string> {
   }
   for (const event of runEvents) parts[event.name] = jsonSchema(event.payload, "output");
   parts["run.delta"] = jsonSchema(runLive.payload, "output");
-  const { payloads, schemas } = shareSchemas(parts, await schemaNames());
+  const { payloads, schemas } = shareSchemas(parts, typeNames());
   const typeOf = (name: string): string => typeText(payloads[name] ?? {}, schemas);
   const named = Object.keys(schemas).filter((name) => TYPE_NAME.test(name));
   const events = [...runEvents.map(({ name }) => name), "run.delta"];
@@ -58,6 +58,17 @@ export async function clientOperations(): Promise<string> {
       [...runEnds, runRejected, runMerged].map(({ name }) => name.slice("run.".length)),
     )});`,
   ].join("\n\n");
+}
+
+/** The names of the contracts' schemas, without their descriptions, by their JSON text; see `namesByText`. */
+function typeNames(): ReadonlyMap<string, string> {
+  return namesByText(
+    [...schemaNames()].map(([schema, name]) => ({
+      name,
+      given: jsonSchema(schema, "output"),
+      accepted: jsonSchema(schema, "input"),
+    })),
+  );
 }
 
 function keyOf({ method, path }: Pick<Route, "method" | "path">): string {

@@ -38,7 +38,7 @@ export function shareSchemas(
 
   /** Each distinct schema is entered once, so that parts of a shared schema count once however often it is used. */
   function count(schema: Json, place: string): void {
-    const text = JSON.stringify(schema);
+    const text = schemaText(schema);
     const seen = uses.get(text);
     if (seen !== undefined) {
       seen.count += 1;
@@ -59,14 +59,18 @@ export function shareSchemas(
   }
 
   function reference(schema: Json): Json {
-    const text = JSON.stringify(schema);
-    const name = nameOf(text);
+    const name = nameOf(schemaText(schema));
     if (name === null) return mapParts(schema, reference);
     if (!schemas.has(name)) {
       schemas.set(name, {});
-      schemas.set(name, mapParts(schema, reference));
+      schemas.set(name, mapParts(withoutTexts(schema), reference));
     }
-    return { $ref: `${PREFIX}${name}` };
+    const $ref = `${PREFIX}${name}`;
+    const { description, examples } = schema;
+    // Draft 7 ignores everything beside a $ref.
+    return description === undefined && examples === undefined
+      ? { $ref }
+      : { allOf: [{ $ref }], description, ...(examples !== undefined && { examples }) };
   }
 
   function nameOf(text: string): string | null {
@@ -78,10 +82,43 @@ export function shareSchemas(
   }
 }
 
-/** The schema with its references replaced by what they name; the reverse of {@link shareSchemas}. */
+/**
+ * The names of schemas by their JSON text. What a schema accepts and what it gives can differ, by defaults for example; then the first is
+ * called `{name}Input`. A text with two names has none, unless one is the other with a word before it: `NewRunInput` is a `RunInput`.
+ */
+export function namesByText(
+  named: readonly { readonly name: string; readonly given: Json; readonly accepted: Json }[],
+): ReadonlyMap<string, string> {
+  const names = new Map<string, string | null>();
+  const add = (text: string, name: string): void => {
+    const known = names.get(text);
+    if (known === undefined || known?.endsWith(name) === true) names.set(text, name);
+    else if (known !== null && !name.endsWith(known)) names.set(text, null);
+  };
+  for (const { name, given, accepted } of named) {
+    const text = schemaText(given);
+    add(text, name);
+    if (schemaText(accepted) !== text) add(schemaText(accepted), `${name}Input`);
+  }
+  return new Map([...names].flatMap(([text, name]) => (name === null ? [] : [[text, name]])));
+}
+
+/** Returns the text by which schemas are compared: the same schema has a description and an example of its own in each position. */
+export function schemaText(schema: Json): string {
+  return JSON.stringify(withoutTexts(schema));
+}
+
+function withoutTexts({ description: _text, examples: _examples, ...schema }: Json): Json {
+  return schema;
+}
+
+/** The schema without texts and with its references replaced by what they name; the reverse of {@link shareSchemas}. */
 export function resolveSchema(schema: Json, schemas: Readonly<Record<string, Json>>): Json {
-  const { $ref } = schema;
-  if (typeof $ref !== "string") return mapParts(schema, (part) => resolveSchema(part, schemas));
+  const plain = withoutTexts(schema);
+  const [only, ...others] = Array.isArray(plain["allOf"]) ? (plain["allOf"] as Json[]) : [];
+  if (only?.["$ref"] !== undefined && others.length === 0) return resolveSchema(only, schemas);
+  const { $ref } = plain;
+  if (typeof $ref !== "string") return mapParts(plain, (part) => resolveSchema(part, schemas));
   const found = schemas[$ref.slice(PREFIX.length)];
   if (found === undefined) throw new Error(`${$ref} names no schema of the document`);
   return resolveSchema(found, schemas);

@@ -457,8 +457,6 @@ export type ModelName = string;
 
 export type ModelProvider = { name: string; type: string; hasKey: boolean };
 
-export type NewRunInput = string | ContentParts | { [name: string]: unknown };
-
 export type NextCursor = string | null;
 
 export type OnLimit = "pause" | "fail";
@@ -1560,7 +1558,7 @@ export interface Operations {
     request: {
       body: {
         agent: string;
-        input: NewRunInput;
+        input: RunInput;
         runId?: RunId;
         skill?: string;
         model?: ModelName;
@@ -1640,7 +1638,7 @@ export interface Operations {
       body: {
         newRunId?: RunId;
         fromStep: number;
-        input?: NewRunInput;
+        input?: RunInput;
         agent?: string;
         model?: ModelName;
         limits?: RunLimits;

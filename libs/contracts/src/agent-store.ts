@@ -141,7 +141,7 @@ export const rollbackAgent = rpc({
 
 export const diffAgent = rpc({
   subject: "yard.rpc.{caller}.agents.diff",
-  summary: "Compares two versions of an agent: what they say, what they may do, and findings.",
+  summary: "Compares two versions of an agent: text, capabilities and findings.",
   role: "viewer",
   request: z.strictObject({ name: AgentName, ...comparedVersions }),
   reply: z.object({
@@ -163,7 +163,7 @@ export const diffAgent = rpc({
 
 export const removeAgent = rpc({
   subject: "yard.rpc.{caller}.agents.remove",
-  summary: "Takes an imported agent off the list; its versions stay readable for pinned runs.",
+  summary: "Removes an imported agent from the list; pinned runs can still read its versions.",
   role: "admin",
   request: z.strictObject({ name: AgentName, ifVersion: IfVersion }),
   reply: z.object({

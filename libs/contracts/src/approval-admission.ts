@@ -32,7 +32,7 @@ const AskedCall = z.strictObject({
 export const admitCall = rpc({
   subject: "yard.rpc.{caller}.approvals.admit",
   summary:
-    "Lets a call that needs a person pass by consuming its approval or using a grant, or asks a person.",
+    "Lets a call that needs a person pass by its approval or a grant, or requests an approval.",
   request: AskedCall,
   reply: z.discriminatedUnion("outcome", [
     /** The call must be sent now. `approvalId` is consumed by it; a grant has one use less. */

@@ -130,7 +130,7 @@ export const denyCall = rpc({
 
 export const cancelApproval = rpc({
   subject: "yard.rpc.{caller}.approvals.cancel",
-  summary: "Takes the request for an approval back; the call does not happen.",
+  summary: "Cancels the request for an approval; the call is not made.",
   role: "operator",
   request: z.strictObject({ id: ApprovalId, reason: Reason.optional() }),
   reply: z.object({ approval: Approval }),

@@ -192,7 +192,7 @@ const Acted = z.object({
 
 export const reactToMessage = rpc({
   subject: "yard.rpc.{caller}.channels.react",
-  summary: "Adds a reaction to a message, or takes it away.",
+  summary: "Adds a reaction to a message, or removes it.",
   role: "operator",
   request: z.strictObject({
     ...OnBehalfOf,
@@ -318,7 +318,7 @@ export const channelCapabilities = rpc({
 
 export const checkChannelAccount = rpc({
   subject: "yard.rpc.{caller}.channels.check",
-  summary: "Asks a provider whether it takes an account's credentials.",
+  summary: "Checks an account's credentials at its provider.",
   role: "operator",
   request: z.strictObject({ channel: ChannelName, accountId: AccountId.optional() }),
   reply: z.object({
@@ -339,7 +339,7 @@ export const checkChannelAccount = rpc({
  */
 export const submitChannelMessage = rpc({
   subject: "yard.rpc.{caller}.channels.submit",
-  summary: "Says something in a channel that Switchyard has itself: webchat or loopback.",
+  summary: "Submits a message in a channel of Switchyard's own: webchat or loopback.",
   role: "operator",
   request: z.strictObject({
     channel: z.enum(["webchat", "loopback"]),
@@ -403,7 +403,7 @@ export const receiveChannelRequest = rpc({
 /** Called by the gateway alone, which accepts no body for an account that takes no requests. */
 export const listChannelHooks = rpc({
   subject: "yard.rpc.{caller}.channels.hooks",
-  summary: "From the gateway: names the accounts that take requests of providers.",
+  summary: "From the gateway: lists the accounts that accept requests of providers.",
   request: z.strictObject({}),
   reply: z.object({
     accounts: z.array(z.object({ channel: ChannelName, accountId: AccountId })),
@@ -423,7 +423,7 @@ const SecretValue = z
  */
 export const loginChannelAccount = rpc({
   subject: "yard.rpc.{caller}.channels.login",
-  summary: "Tries an account's secrets at its provider, and keeps them if it takes them.",
+  summary: "Checks an account's secrets at its provider and stores them when they are valid.",
   request: z.strictObject({
     channel: ChannelName,
     accountId: AccountId.optional(),

@@ -45,7 +45,7 @@ export const beginLogin = rpc({
 
 export const finishLogin = rpc({
   subject: "yard.rpc.{caller}.mcp.login.finish",
-  summary: "Ends an OAuth login with what the browser brought back, and connects the server.",
+  summary: "Completes an OAuth login with the code from the browser, and connects the server.",
   role: "admin",
   request: z.strictObject({
     server: z.string(),
@@ -68,7 +68,7 @@ export type LoginRevocation = z.infer<typeof LoginRevocation>;
 
 export const logout = rpc({
   subject: "yard.rpc.{caller}.mcp.logout",
-  summary: "Revokes and forgets the login to an MCP server and connects it without one.",
+  summary: "Revokes and deletes the login to an MCP server, and connects it without one.",
   role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: z.object({

@@ -192,7 +192,7 @@ export const getPrompt = rpc({
 
 export const completeArgument = rpc({
   subject: "yard.rpc.{caller}.mcp.complete.{server}",
-  summary: "Asks an MCP server for values of a prompt's or a resource template's argument.",
+  summary: "Requests suggestions for an argument of a prompt or resource template.",
   role: "operator",
   request: z.strictObject({
     ref: z.discriminatedUnion("type", [

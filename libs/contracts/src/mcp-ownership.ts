@@ -33,7 +33,7 @@ const ensureErrors = {
  */
 export const ensureServer = rpc({
   subject: "yard.rpc.{caller}.mcp.ensure",
-  summary: "Makes sure that a broker owns an MCP server and takes its calls.",
+  summary: "Ensures that a broker owns an MCP server and accepts its calls.",
   role: "operator",
   request: z.strictObject({ server: ServerId }),
   reply: z.object({ server: ServerId }),

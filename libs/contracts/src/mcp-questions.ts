@@ -150,7 +150,7 @@ export const answerQuestion = rpc({
 
 export const questionRequested = event({
   subject: "yard.evt.mcp-question.{owner}.{id}.requested",
-  summary: "An MCP server asks a person something and waits for mcp.answer.",
+  summary: "An MCP server asks a person a question and waits for mcp.answer.",
   payload: z.object({ question: Question }),
 });
 

@@ -139,7 +139,7 @@ export const updateServer = rpc({
 
 export const removeServer = rpc({
   subject: "yard.rpc.{caller}.mcp.remove",
-  summary: "Removes an MCP server; answers when its connection and its processes are gone.",
+  summary: "Removes an MCP server; replies when its connection and its processes have ended.",
   role: "admin",
   request: z.strictObject({
     server: z.string(),
@@ -158,7 +158,7 @@ export const removeServer = rpc({
 
 export const enableServer = rpc({
   subject: "yard.rpc.{caller}.mcp.enable",
-  summary: "Switches an MCP server on or off for good.",
+  summary: "Enables or disables an MCP server until the next change.",
   role: "admin",
   request: z.strictObject({ server: z.string(), enabled: z.boolean() }),
   reply: ServerReply,
@@ -172,7 +172,7 @@ export const enableServer = rpc({
 
 export const resetServer = rpc({
   subject: "yard.rpc.{caller}.mcp.reset",
-  summary: "Forgets what was changed over the bus: the server is what the file says again.",
+  summary: "Discards changes by request: the declaration of the file counts again.",
   role: "admin",
   request: z.strictObject({ server: z.string() }),
   reply: ServerReply,

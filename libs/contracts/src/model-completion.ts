@@ -22,7 +22,7 @@ export type CompletionPart = z.infer<typeof CompletionPart>;
  */
 export const completeModel = rpc({
   subject: "yard.rpc.{caller}.models.complete",
-  summary: "Asks the configured model once, without tools, for the MCP broker.",
+  summary: "Calls the configured model once, without tools, for the MCP broker.",
   request: z.strictObject({
     /** Names or parts of names, in order of preference; without a configured model that fits any, it is the default one. */
     hints: z.array(z.string().max(200)).max(16).default([]),

@@ -87,7 +87,7 @@ export const resumeCalls = rpc({
 export const listStops = rpc({
   subject: "yard.rpc.{caller}.policy.stops",
   summary:
-    "Lists what is stopped: everything for services and policy admins, for others what could stop their own calls.",
+    "Lists the stops: all for services and policy admins, for others those that could stop their own calls.",
   role: "viewer",
   request: z.strictObject({}),
   reply: z.object({ stops: z.array(Stop).max(MAX_STOPS) }),

@@ -77,7 +77,7 @@ export const activatePolicy = rpc({
 
 export const rollbackPolicy = rpc({
   subject: "yard.rpc.{caller}.policy.rollback",
-  summary: "Brings the bundle that was in force before the present one back; for policy admins.",
+  summary: "Activates the bundle that was in force before the current one; for policy admins.",
   role: "admin",
   request: z.strictObject({ note: Note, ifVersion: IfVersion }),
   reply: Activation,
@@ -209,7 +209,7 @@ export const whoCanCall = rpc({
 /** An admin changed which bundle is in force; each replica reports with `activated` when it decides by it. */
 export const versionActivated = event({
   subject: "yard.evt.policy.{bundle}.version-activated",
-  summary: "A policy admin activated a version, or went back to one.",
+  summary: "A policy admin activated a version, new or earlier.",
   payload: PolicyVersion.extend({ bundle: z.string() }),
 });
 

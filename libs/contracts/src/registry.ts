@@ -55,6 +55,11 @@ import * as toolbox from "./toolbox.ts";
 import * as userSessions from "./user-sessions.ts";
 import * as userTokens from "./user-tokens.ts";
 
+const functionNames = new Map<Contract, string>([
+  [restartRunner, "restartRunner"],
+  [restartScheduler, "restartScheduler"],
+]);
+
 /** Every contract, by the service that owns it: the source of permissions, AsyncAPI and the subject table. */
 export const contractsByOwner = {
   policy: [
@@ -131,8 +136,19 @@ export function eventOfSubject(subject: string): Event | null {
   return event !== null && tokensOf(event, subject) !== null ? event : null;
 }
 
+/** The name under which a contract is exported, such as `startRun`; undefined for one of another package. */
+export function functionNameOf(contract: Contract): string | undefined {
+  return functionNames.get(contract);
+}
+
 function contractsOf(module: Record<string, unknown>): Contract[] {
-  return Object.values(module).filter(isContract);
+  const contracts = Object.entries(module).filter(isNamedContract);
+  for (const [name, contract] of contracts) functionNames.set(contract, name);
+  return contracts.map(([, contract]) => contract);
+}
+
+function isNamedContract(entry: [string, unknown]): entry is [string, Contract] {
+  return isContract(entry[1]);
 }
 
 function isContract(value: unknown): value is Contract {

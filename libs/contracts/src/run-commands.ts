@@ -10,7 +10,7 @@ import { NewRunInput, RunInput, RunLimits, startRun } from "./runs.ts";
  */
 export const resumeRun = command({
   subject: "yard.cmd.{caller}.run.resume.{runId}",
-  summary: "Asks a runner to look at a run that waits, and may give it other limits.",
+  summary: "Wakes a waiting run, with other limits if wanted.",
   role: "operator",
   payload: z.strictObject({ limits: RunLimits.optional() }),
 });
@@ -24,7 +24,7 @@ export const SteerMessage = z.string().min(1).max(32_768);
  */
 export const steerRun = command({
   subject: "yard.cmd.{caller}.run.steer.{runId}",
-  summary: "Gives a run a message for its next step.",
+  summary: "Adds a message to the next step of a run.",
   role: "operator",
   payload: z.strictObject({ message: SteerMessage }),
 });

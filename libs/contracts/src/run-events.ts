@@ -93,7 +93,7 @@ export const runDelayed = event({
 /** It has no `seq`: there is no run under this id, and there will be none. */
 export const runMerged = event({
   subject: "yard.evt.run.{owner}.{runId}.merged",
-  summary: "A message became part of the run of its session that is under way.",
+  summary: "A message became part of the run of its session that is in progress.",
   payload: z.object({
     runId: RunId,
     at: Timestamp,
@@ -112,7 +112,7 @@ export const runResumed = event({
 
 export const runToolsUnavailable = event({
   subject: "yard.evt.run.{owner}.{runId}.tools-unavailable",
-  summary: "Tools of MCP servers that a run may use could not be given to it.",
+  summary: "Tools of MCP servers that a run may use are not available to it.",
   payload: RunEvent.extend({
     /** All unavailable servers at this time; empty when there are none any more. */
     servers: z.array(UnavailableServer),
@@ -277,7 +277,7 @@ export const runWoken = event({
 
 export const questionRequested = event({
   subject: "yard.evt.run.{owner}.{runId}.question-requested",
-  summary: "A run asks people something and waits for `runs.answer`.",
+  summary: "A run asks people a question and waits for `runs.answer`.",
   payload: RunEvent.extend({
     callId: CallId,
     question: z.string(),
@@ -295,7 +295,7 @@ export const questionAnswered = event({
 
 export const childStarted = event({
   subject: "yard.evt.run.{owner}.{runId}.child-started",
-  summary: "A run gave work to a run of its own.",
+  summary: "A run started a child run.",
   payload: RunEvent.extend({ callId: CallId, childRunId: RunId, agent: AgentName }),
 });
 
@@ -307,7 +307,7 @@ export const childEnded = event({
 
 export const runSteered = event({
   subject: "yard.evt.run.{owner}.{runId}.steered",
-  summary: "A run was given a message for its next step.",
+  summary: "A message was added to the next step of a run.",
   payload: RunEvent.extend({
     by: CallerName,
     /** First part of the message, cut to 1 KiB. */
@@ -319,7 +319,7 @@ export const runSteered = event({
 
 export const runDead = event({
   subject: "yard.evt.run.{owner}.{runId}.dead",
-  summary: "A run was given up because runners died of it; it can be retried.",
+  summary: "A run killed its runners and was stopped; it can be retried.",
   payload: RunEvent.extend({
     failure: RunFailure,
     steps: z.int().nonnegative(),

@@ -22,7 +22,7 @@ export type RecordedRun = z.infer<typeof RecordedRun>;
 
 export const getRecording = rpc({
   subject: "yard.rpc.{caller}.runs.recording",
-  summary: "Returns what the models of a run have answered, to be played again.",
+  summary: "Returns the answers of a run's models, to be replayed.",
   role: "viewer",
   request: z.strictObject({ runId: RunId }),
   reply: z.object({ run: RecordedRun }),

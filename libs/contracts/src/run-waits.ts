@@ -76,7 +76,7 @@ const NotAllowed = { data: z.object({ runId: z.string() }) };
  */
 export const answerQuestion = rpc({
   subject: "yard.rpc.{caller}.runs.answer",
-  summary: "Answers a question that a run has asked.",
+  summary: "Answers a question of a run.",
   role: "operator",
   request: z.strictObject({ runId: RunId, callId: CallId, answer: Answer }),
   reply: z.object({ outcome: z.enum(["accepted", "answered_before"]) }),

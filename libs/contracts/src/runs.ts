@@ -49,8 +49,7 @@ export const NewRunInput = RunInput.refine(
     (input) =>
       filesOf(input).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) <= MAX_INPUT_FILE_BYTES,
     { error: `must have at most ${MAX_INPUT_FILE_BYTES} bytes of files` },
-  )
-  .meta({ description: "At most 4 MiB as JSON, 16 files and 20 MiB of files." });
+  );
 
 export const OnLimit = z.enum(["pause", "fail"]);
 export type OnLimit = z.infer<typeof OnLimit>;
@@ -277,7 +276,7 @@ export type RunDetail = z.infer<typeof RunDetail>;
 
 export const listRuns = rpc({
   subject: "yard.rpc.{caller}.runs.list",
-  summary: "Lists the caller's runs, newest first; for cli and admin those of everybody.",
+  summary: "Lists the caller's runs, newest first; for cli and admin the runs of all users.",
   role: "viewer",
   request: z.strictObject({
     limit: z.int().min(1).max(200).default(20),
@@ -334,8 +333,7 @@ export type DeadLetter = z.infer<typeof DeadLetter>;
 
 export const listDeadRuns = rpc({
   subject: "yard.rpc.{caller}.runs.dead",
-  summary:
-    "Lists the runs and commands that were given up because runners died of them, latest first.",
+  summary: "Lists the runs and commands that killed their runners and were stopped, latest first.",
   role: "viewer",
   request: z.strictObject({
     /** The limit for runs and commands together. */
@@ -357,7 +355,7 @@ export const listDeadRuns = rpc({
  */
 export const redriveCommand = rpc({
   subject: "yard.rpc.{caller}.runs.redrive",
-  summary: "Sends a command again that was given up because runners died of it.",
+  summary: "Sends a command again that was stopped because it killed its runners.",
   role: "operator",
   request: z.strictObject({ letterId: LetterId }),
   reply: z.object({

@@ -317,7 +317,7 @@ export const runSchedule = rpc({
 
 export const scheduleRuns = rpc({
   subject: "yard.rpc.{caller}.schedules.runs",
-  summary: "Lists what became of the due times of a job, or of all jobs, the latest first.",
+  summary: "Lists the outcomes of the due times of a job, or of all jobs, the latest first.",
   role: "viewer",
   request: z.strictObject({
     /** Left out: `job` with a `jobId`, else `all`. */
@@ -345,7 +345,7 @@ export const scheduleRuns = rpc({
 
 export const wakeSchedules = rpc({
   subject: "yard.rpc.{caller}.schedules.wake",
-  summary: "Says something in the caller's main session, now or at the next heartbeat.",
+  summary: "Posts a text in the caller's main session, now or at the next heartbeat.",
   role: "operator",
   request: z.strictObject({
     text: z.string().trim().min(1).max(LARGE_TEXT),

@@ -15,7 +15,7 @@ import { storeUnavailable } from "./store-errors.ts";
  */
 export const deliverToSession = rpc({
   subject: "yard.rpc.{caller}.sessions.deliver",
-  summary: "Between services: says something in a session of the owner that is named.",
+  summary: "Between services: sends a message to a session of the named owner.",
   request: z.strictObject({
     owner: CallerName,
     /** The session begins when the key is new. */

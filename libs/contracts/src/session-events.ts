@@ -15,7 +15,7 @@ const SessionEvent = z.object({
 
 export const sessionCreated = event({
   subject: "yard.evt.session.{owner}.{sessionId}.created",
-  summary: "A session was begun, or begun anew by a reset.",
+  summary: "A session began, new or after a reset.",
   payload: SessionEvent.extend({ kind: SessionKind, agent: AgentName }),
 });
 
@@ -33,7 +33,7 @@ export const sessionMessageQueued = event({
 
 export const sessionMessageSteered = event({
   subject: "yard.evt.session.{owner}.{sessionId}.message-steered",
-  summary: "A message was given to the session's run that is under way.",
+  summary: "A message was added to the session's run in progress.",
   payload: SessionEvent.extend({ runId: RunId, into: RunId }),
 });
 
@@ -52,7 +52,7 @@ export const sessionMessageAdded = event({
 
 export const sessionReset = event({
   subject: "yard.evt.session.{owner}.{sessionId}.reset",
-  summary: "A session was begun anew; `next` is its id from now on.",
+  summary: "A session was reset; `next` is its id from now on.",
   payload: SessionEvent.extend({ by: CallerName, next: SessionId }),
 });
 

@@ -128,7 +128,7 @@ export const listSessions = rpc({
 
 export const getSession = rpc({
   subject: "yard.rpc.{caller}.sessions.get",
-  summary: "Returns one session: what it is, what it costs, what is under way in it.",
+  summary: "Returns one session: its settings, its cost and its run in progress.",
   role: "viewer",
   request: z.strictObject({ session: SessionRef, owner: Owner }),
   reply: z.object({ session: Session }),
@@ -166,7 +166,7 @@ export const sessionHistory = rpc({
  */
 export const sendToSession = rpc({
   subject: "yard.rpc.{caller}.sessions.send",
-  summary: "Says something in a session, and may wait for the answer.",
+  summary: "Sends a message to a session, and may wait for the answer.",
   role: "operator",
   request: z
     .strictObject({
@@ -244,7 +244,7 @@ export const sendToSession = rpc({
 
 export const patchSession = rpc({
   subject: "yard.rpc.{caller}.sessions.patch",
-  summary: "Changes what a session is called and how it works.",
+  summary: "Changes the label and the settings of a session.",
   role: "operator",
   request: z.strictObject({
     session: SessionRef,
@@ -275,7 +275,7 @@ export const patchSession = rpc({
 
 export const resetSession = rpc({
   subject: "yard.rpc.{caller}.sessions.reset",
-  summary: "Forgets what was said in a session; its run is cancelled, its name and settings stay.",
+  summary: "Deletes the history of a session and cancels its run; name and settings stay.",
   role: "operator",
   request: z.strictObject({ session: SessionRef, owner: Owner }),
   reply: z.object({
@@ -289,7 +289,7 @@ export const resetSession = rpc({
 
 export const deleteSession = rpc({
   subject: "yard.rpc.{caller}.sessions.delete",
-  summary: "Ends a session and forgets it; its run is cancelled.",
+  summary: "Ends and deletes a session; its run is cancelled.",
   role: "operator",
   request: z.strictObject({
     session: SessionRef,
@@ -316,6 +316,6 @@ export const deleteSession = rpc({
  */
 export const proceedSession = command({
   subject: "yard.cmd.{caller}.run.proceed.{sessionId}",
-  summary: "Asks a runner to work on the run that has its turn in a session.",
+  summary: "Requests work on the next run of a session.",
   payload: z.strictObject({ runId: RunId }),
 });

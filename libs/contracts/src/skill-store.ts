@@ -170,7 +170,7 @@ export const rollbackSkill = rpc({
 
 export const removeSkill = rpc({
   subject: "yard.rpc.{caller}.skills.remove",
-  summary: "Takes an imported skill off the list; its versions stay readable for pinned runs.",
+  summary: "Removes an imported skill from the list; pinned runs can still read its versions.",
   role: "admin",
   request: z.strictObject({ name: SkillName, ifVersion: IfVersion }),
   reply: z.object({ name: SkillName, version: Digest }),

@@ -231,7 +231,7 @@ export const callBuiltin = rpc({
 
 export const cancelBuiltin = rpc({
   subject: "yard.rpc.{caller}.toolbox.cancel",
-  summary: "Ends a built-in tool's call in work, with the command that it runs.",
+  summary: "Cancels a call of a built-in tool in progress, with the command that it runs.",
   role: "operator",
   request: z.strictObject({
     callId: CallId,

@@ -158,7 +158,7 @@ const YEARS_10 = 10 * 366 * 86_400;
 
 export const createUserKey = rpc({
   subject: "yard.rpc.{caller}.policy.user-keys.create",
-  summary: "Makes an API key for a person or program; for policy admins.",
+  summary: "Creates an API key for a person or program; for policy admins.",
   role: "admin",
   request: z.strictObject({
     caller: CallerName,
@@ -179,7 +179,7 @@ export const createUserKey = rpc({
 
 export const listUserKeys = rpc({
   subject: "yard.rpc.{caller}.policy.user-keys.list",
-  summary: "Lists the API keys without what is secret of them; for policy admins.",
+  summary: "Lists the API keys without their secrets; for policy admins.",
   role: "admin",
   request: z.strictObject({}),
   reply: z.object({ keys: z.array(UserKey) }),
@@ -188,7 +188,7 @@ export const listUserKeys = rpc({
 
 export const rotateUserKey = rpc({
   subject: "yard.rpc.{caller}.policy.user-keys.rotate",
-  summary: "Makes a key with the rights of another one, which ends after the overlap.",
+  summary: "Creates a key with the rights of another one, which ends after the overlap.",
   role: "admin",
   request: z.strictObject({
     id: UserKeyId,

@@ -30,15 +30,15 @@ with tempfile.TemporaryDirectory() as directory:
     assert all(LEFT_OUT in problem for problem in problems), problems
     sys.path.insert(0, directory)
     from switchyard_api import AuthenticatedClient
-    from switchyard_api.api.runs import get_runs_events, get_runs_run_id, post_runs
-    from switchyard_api.models import PostRunsBody
+    from switchyard_api.api.runs import follow_run, get_run, start_run
+    from switchyard_api.models import StartRunBody
 
     client = AuthenticatedClient(base_url=BASE + "/api/v1", token=TOKEN)
-    started = post_runs.sync(client=client, body=PostRunsBody(agent="helper", input_="hello"))
-    events = get_runs_events.sync_detailed(started.run_id, client=client).content.decode()
+    started = start_run.sync(client=client, body=StartRunBody(agent="helper", input_="hello"))
+    events = follow_run.sync_detailed(started.run_id, client=client).content.decode()
     assert "event: finished" in events, events
-    shown = get_runs_run_id.sync(started.run_id, client=client).run
+    shown = get_run.sync(started.run_id, client=client).run
     assert "The tool said: This is a simple text" in shown.output, shown
-    refused = post_runs.sync(client=client, body=PostRunsBody(agent="no-such", input_="hello"))
+    refused = start_run.sync(client=client, body=StartRunBody(agent="no-such", input_="hello"))
     assert refused.code == "unknown_agent", refused
 print("ok")

@@ -11,8 +11,6 @@ import type { BytesInWork } from "../identity/bytes-in-work.ts";
 import { clientAddress, limitedAddress } from "../identity/client-address.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { Slots } from "../identity/slots.ts";
-import { openApi } from "../openapi/openapi.ts";
-import { REFERENCE_POLICY, referencePage } from "../openapi/reference-page.ts";
 import { meOf } from "../routes/me.ts";
 import { exportAudit } from "../routes/audit-export.ts";
 import { routes } from "../routes/route-table.ts";
@@ -61,10 +59,15 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   addProbes(app, parts.isReady);
   app.use((c, next) => receive(c, next, parts));
   addSignIn(app, parts);
-  app.get("/api/v1/openapi.json", (c) => c.json(openApi()));
-  app.get("/api/v1/reference", async (c) =>
-    c.html(await referencePage(), 200, { "content-security-policy": REFERENCE_POLICY }),
-  );
+  // The documents are loaded with their first reader: their texts would make every start slower.
+  app.get("/api/v1/openapi.json", async (c) => {
+    const { openApi } = await import("../openapi/openapi.ts");
+    return c.json(openApi());
+  });
+  app.get("/api/v1/reference", async (c) => {
+    const { REFERENCE_POLICY, referencePage } = await import("../openapi/reference-page.ts");
+    return c.html(await referencePage(), 200, { "content-security-policy": REFERENCE_POLICY });
+  });
   app.use("/api/*", (c, next) => authenticate(c, next, parts));
   app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
   app.get("/api/v1/system", async (c) => {

@@ -44,10 +44,16 @@ import {
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { UserSession } from "@switchyard/contracts/user-sessions";
 import { createUserKey, UserKey } from "@switchyard/contracts/user-tokens";
-import { Webhook } from "../routes/webhook-operations.ts";
+import { explainedSchema } from "@switchyard/contracts/explain/explained-schema";
+import { routes } from "../routes/route-table.ts";
+import { Me } from "../routes/me.ts";
+import { System } from "../routes/system.ts";
+import { KeptWebhook, Webhook } from "../routes/webhook-operations.ts";
 import { z } from "zod";
+import { keyText } from "./shared-schemas.ts";
 
-type Json = Record<string, unknown>;
+/** The answer to a command: see `AcceptedCommand` in `http/accept-command.ts`. */
+export const AcceptedCommand = z.object({ runId: z.string(), sequence: z.int() });
 
 /** Names in openapi.json of schemas that occur in it more than once. A schema that is not listed is named after its position. */
 export const namedSchemas = {
@@ -115,16 +121,33 @@ export const namedSchemas = {
   Tools: listTools.reply,
   UserKey,
   UserSession,
+  AcceptedCommand,
   Webhook,
 } satisfies Readonly<Record<string, z.ZodType>>;
+
+/** Names of the gateway's own schemas, under which their properties are described. */
+export const ownSchemaNames: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
+  [AcceptedCommand, "AcceptedCommand"],
+  [KeptWebhook, "KeptWebhook"],
+  [Me, "Me"],
+  [System, "System"],
+  [Webhook, "Webhook"],
+]);
 
 /** Maps the text of each schema in openapi.json to its name: the schemas of a request and of an answer may differ by a default. */
 export function schemaNames(): ReadonlyMap<string, string> {
   const names = new Map<string, string>();
   for (const [name, schema] of Object.entries(namedSchemas))
     for (const io of ["output", "input"] as const) {
-      const { $schema: _ignored, ...json } = z.toJSONSchema(schema, { io }) as Json;
-      names.set(JSON.stringify(json), name);
+      const place = replyPlace(schema) ?? name;
+      const json = explainedSchema(schema, { io, place, names: ownSchemaNames });
+      names.set(keyText(json), name);
     }
   return names;
+}
+
+/** Returns the place under which the properties of a contract's reply are described; undefined for another schema. */
+function replyPlace(schema: z.ZodType): string | undefined {
+  const route = routes.find(({ contract }) => contract.kind === "rpc" && contract.reply === schema);
+  return route && `${route.contract.name}.reply`;
 }

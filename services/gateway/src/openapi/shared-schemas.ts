@@ -1,4 +1,4 @@
-type Json = Record<string, unknown>;
+export type Json = Record<string, unknown>;
 
 interface Found {
   readonly schema: Json;
@@ -27,7 +27,7 @@ export function withSharedSchemas(
   given: ReadonlyMap<string, string> = new Map(),
 ): Json {
   const keyOf = (schema: Json): string | null => {
-    const key = JSON.stringify(schema);
+    const key = keyText(schema);
     return given.has(key) || isWorthAName(schema, key) ? key : null;
   };
   const found = new Map<string, Found>();
@@ -49,12 +49,17 @@ export function withSharedSchemas(
     if (!nameOf.has(key)) nameOf.set(key, freeName(names, taken));
   const refer = (schema: Json): Json => {
     const name = nameOf.get(keyOf(schema) ?? "");
-    if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
-    return mapInside(schema, refer);
+    if (name === undefined) return mapInside(schema, refer);
+    const { description, examples } = schema;
+    return {
+      $ref: `#/components/schemas/${name}`,
+      ...(description !== undefined && { description }),
+      ...(examples !== undefined && { examples }),
+    };
   };
   const shared = [...nameOf].map(([key, name]): [string, Json] => {
     const { schema = {} } = found.get(key) ?? {};
-    return [name, mapInside(schema, refer)];
+    return [name, mapInside(withoutTexts(schema), refer)];
   });
   const schemas = Object.fromEntries(
     [...Object.entries(kept), ...shared].toSorted(([a], [b]) => (a < b ? -1 : 1)),
@@ -64,6 +69,15 @@ export function withSharedSchemas(
     paths: mapSchemas(paths, refer),
     components: { ...components, schemas },
   };
+}
+
+/** Returns the text by which schemas are compared: the same schema has a description and an example of its own in each position. */
+export function keyText(schema: Json): string {
+  return JSON.stringify(withoutTexts(schema));
+}
+
+function withoutTexts({ description: _text, examples: _examples, ...schema }: Json): Json {
+  return schema;
 }
 
 /** Counts as in the shared document: schemas inside a repeated schema count once. */

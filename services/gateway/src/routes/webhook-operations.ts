@@ -74,7 +74,7 @@ const unknownWebhook = { data: z.object({ id: z.string() }) } as const;
 export const createWebhook = rpc({
   subject: "yard.rpc.{caller}.webhooks.create",
   summary:
-    "Has the caller's own events sent to a URL, signed as a Standard Webhook; the answer alone has the secret.",
+    "Sends the caller's own events to a URL, signed as a Standard Webhook; only this reply has the secret.",
   role: "operator",
   request: z.strictObject({
     url: TargetUrl,
@@ -102,8 +102,7 @@ export const listWebhooks = rpc({
 
 export const getWebhook = rpc({
   subject: "yard.rpc.{caller}.webhooks.get",
-  summary:
-    "Shows one webhook of the caller, how much waits, and the newest deliveries that were given up.",
+  summary: "Returns one webhook of the caller, with its pending and its failed deliveries.",
   role: "viewer",
   request: z.strictObject({ id: NamedWebhook }),
   reply: z.object({
@@ -118,7 +117,7 @@ export const getWebhook = rpc({
 export const updateWebhook = rpc({
   subject: "yard.rpc.{caller}.webhooks.update",
   summary:
-    "Changes where a webhook of the caller is sent, or which events are. Its secret stays, and what waits is sent to the new URL.",
+    "Changes the URL or the events of a webhook. Its secret stays, and pending deliveries go to the new URL.",
   role: "operator",
   request: z.strictObject({
     id: NamedWebhook,
@@ -139,7 +138,7 @@ export const updateWebhook = rpc({
 
 export const removeWebhook = rpc({
   subject: "yard.rpc.{caller}.webhooks.remove",
-  summary: "Ends a webhook of the caller, and forgets what it has not delivered.",
+  summary: "Removes a webhook of the caller with its pending deliveries.",
   role: "operator",
   request: z.strictObject({ id: NamedWebhook }),
   reply: z.object({ id: WebhookId, removed: z.literal(true) }),
@@ -148,7 +147,7 @@ export const removeWebhook = rpc({
 
 export const redeliverWebhook = rpc({
   subject: "yard.rpc.{caller}.webhooks.redeliver",
-  summary: "Sends deliveries that were given up again, one or all, and enables the webhook.",
+  summary: "Sends failed deliveries again, one or all, and enables the webhook.",
   role: "operator",
   request: z.strictObject({
     id: NamedWebhook,
