@@ -4,7 +4,7 @@ export interface Problem {
   /** As in docs/subjects.md, for example `unknown_run`; `unreachable` when no gateway answered. */
   readonly code: string;
   readonly detail: string;
-  /** The next step, where the detail does not name it. */
+  /** The next step; missing when a proxy answered in the gateway's place. */
   readonly next?: string;
   readonly data?: unknown;
   /** The id of the request in logs; empty when no gateway answered. */
@@ -27,6 +27,16 @@ export class ProblemError extends Error {
 
   get status(): number {
     return this.problem.status;
+  }
+
+  /** The next step; undefined when a proxy answered in the gateway's place. */
+  get next(): string | undefined {
+    return this.problem.next;
+  }
+
+  /** The id of the request in logs; empty when no gateway answered. */
+  get requestId(): string {
+    return this.problem.requestId;
   }
 }
 

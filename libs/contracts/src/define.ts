@@ -1,5 +1,6 @@
 import type { z } from "zod";
 import { cutText } from "./cut-text.ts";
+import "./problem-text.ts";
 import { REQUEST_LIMITS, type JsonLimits } from "./json-limits.ts";
 import type { UserRole } from "./user-roles.ts";
 

@@ -86,12 +86,14 @@ test("a request has the types of its contract, and a problem is an error that st
     .catch((cause: unknown) => cause);
   assert.ok(error instanceof ProblemError);
   assert.deepEqual([error.status, error.code], [400, "invalid_request"]);
+  assert.ok(error.next !== undefined && error.requestId !== "");
   const nobody = await createClient({ baseUrl: url, token: "yk_nothing" })
     .request("GET /me")
     .catch((cause: unknown) => cause);
   assert.ok(nobody instanceof ProblemError);
   assert.deepEqual([nobody.status, nobody.code], [401, "unauthenticated"]);
-  assert.match(nobody.problem.next ?? "", /Authorization/);
+  assert.match(nobody.next ?? "", /Authorization/);
+  assert.match(nobody.requestId, /^[\w-]{36}$/);
   const away = await createClient({ baseUrl: "http://127.0.0.1:9", token: key })
     .request("GET /me")
     .catch((cause: unknown) => cause);

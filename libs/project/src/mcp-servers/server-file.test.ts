@@ -119,9 +119,9 @@ const problems: [string, object, string][] = [
   [
     "a number out of its range",
     { id: "x", command: "a", maxConcurrency: 0 },
-    '"maxConcurrency": Too small: expected number to be >=1',
+    '"maxConcurrency": must be at least 1',
   ],
-  ["an unknown key", { id: "x", comand: "a" }, 'Unrecognized key: "comand"'],
+  ["an unknown key", { id: "x", comand: "a" }, "comand is unknown; did you mean command?"],
   ["a url that is none", { id: "x", url: "example.com/mcp" }, NO_ADDRESS],
   ["a url of another kind", { id: "x", url: "ftp://example.com/mcp" }, NO_ADDRESS],
   [

@@ -52,7 +52,10 @@ test("each mistake is reported with its line, its position and a correction", ()
       `${ALL}    scedule: { kind: every, everyMs: 1000 }\n`,
       /^triggers\.yaml:7:5: unknown key "scedule" in triggers\[0\]; did you mean "schedule"\?$/,
     ],
-    [`${ALL}    schedule: { kind: hourly }\n`, /:7:17: triggers\[0\]\.schedule\.kind .*"at"/],
+    [
+      `${ALL}    schedule: { kind: hourly }\n`,
+      /:7:17: triggers\[0\]\.schedule\.kind must be one of at, every/,
+    ],
     [
       `${ALL}    schedule: { kind: cron, expr: "99 * * * *" }\n`,
       /:7:5: schedule: the expression "99 \* \* \* \*"/,

@@ -89,7 +89,9 @@ test("a request is its caller's, with problem details, its id and safe headers",
   const bad = await send("/runs?limit=many&color=red", { key });
   assert.equal(bad.headers.get("content-type"), "application/problem+json");
   assert.deepEqual([bad.status, bad.json["code"]], [400, "invalid_request"]);
-  assert.match(String(bad.json["detail"]), /color: is not known here/);
+  assert.match(String(bad.json["detail"]), /color: is unknown/);
+  assert.match(String(bad.json["detail"]), /limit: must be a number/);
+  assert.ok(bad.json["next"] !== undefined && bad.json["requestId"] !== undefined);
   const unknown = await send("/runs/nope", { key });
   assert.deepEqual(
     [unknown.status, unknown.json["code"], unknown.json["data"]],
@@ -205,7 +207,7 @@ test("a message of a channel is sent as its caller, once for one Idempotency-Key
   assert.equal(asked[0]?.caller, "frida");
   const foreign = await message({ onBehalfOf: "alice" });
   assert.deepEqual([foreign.status, foreign.json["code"]], [400, "invalid_request"]);
-  assert.match(String(foreign.json["detail"]), /onBehalfOf: is not known here/);
+  assert.match(String(foreign.json["detail"]), /onBehalfOf: is unknown/);
   assert.equal(asked.length, 2);
   assert.equal((await send("/channels/accounts?channel=loopback", { key })).status, 200);
   await service.drain();

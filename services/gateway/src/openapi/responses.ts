@@ -12,7 +12,7 @@ import type { Json } from "./shared-schemas.ts";
 export const PROBLEM: Json = {
   type: "object",
   description: "What is wrong and what to do next (RFC 9457).",
-  required: ["type", "title", "status", "detail", "code", "requestId"],
+  required: ["type", "title", "status", "detail", "code", "next", "requestId"],
   properties: {
     type: textField(
       "Names the kind of problem: `urn:switchyard:problem:` and the code.",
@@ -22,10 +22,7 @@ export const PROBLEM: Json = {
     status: { type: "integer", description: "HTTP status.", examples: [404] },
     detail: textField("What is wrong with this request.", "there is no run report-7"),
     code: textField("Stable code, as in docs/subjects.md.", "unknown_run"),
-    next: textField(
-      "The next step, where the detail does not name it.",
-      "send the same request again shortly",
-    ),
+    next: textField("The next step.", "send the same request again shortly"),
     data: {
       description: "Facts about the problem; the code determines their form.",
       examples: [{ runId: "team-a~report-7" }],

@@ -75,10 +75,18 @@ const STATUS: Readonly<Record<string, number>> = {
   policy_unavailable: 503,
 };
 
-/** The next step for errors whose message does not contain one. */
+/** The next step by status. */
 const NEXT: Readonly<Record<number, string>> = {
+  400: "correct the request as the detail says, and send it again",
   401: "send Authorization: Bearer with an API key (yk_…) or a token of a configured issuer",
+  403: "use a credential with the role or scope, or ask an administrator for it",
+  404: "check the address and the ids in it; /api/v1/openapi.json lists the operations",
+  405: "use one of the methods in Allow",
+  409: "read the object's state, and send the request again when it allows it",
   412: "read it again, and send its ETag in If-Match if the change is still wanted",
+  413: "send less in one request",
+  415: "send the body in the type that the detail names",
+  422: "send the request with a new Idempotency-Key",
   429: "wait as long as Retry-After says, and send the same request again",
   500: "look for the request id in the log of the gateway and of the service",
   502: "the service or MCP server behind answered badly; its log has the request id",
@@ -130,14 +138,14 @@ function secondsOf(data: unknown): number {
 
 /** The body of the answer. */
 export function problemBody({ status, code, message, data }: Problem, requestId: string): string {
-  const next = NEXT[status];
+  const next = NEXT[status] ?? "look for the request id in the log of the gateway";
   return JSON.stringify({
     type: `urn:switchyard:problem:${code}`,
     title: code.replaceAll("_", " ").toLowerCase(),
     status,
     detail: message,
     code,
-    ...(next === undefined ? {} : { next }),
+    next,
     ...(data === null ? {} : { data }),
     requestId,
   });

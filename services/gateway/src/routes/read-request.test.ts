@@ -49,8 +49,48 @@ test("unknown names are refused, 20 of them are listed, and none reaches the pro
     () => readRequest(route, shapeOf(route), given),
     ({ data }: { data: { problems: string[] } }) => {
       assert.equal(data.problems.length, 20);
-      assert.match(data.problems[0] ?? "", /__proto__: is not known/);
+      assert.match(data.problems[0] ?? "", /__proto__: is unknown/);
       return true;
     },
   );
+});
+
+test("all problems of a request are listed at once, under the names of the route", () => {
+  const problemsOf = (path: string, body: unknown): string[] => {
+    const route = routes.find((one) => one.path === path && one.method !== "get") ?? assert.fail();
+    const given = {
+      path: path.includes("{id}")
+        ? { id: "files" }
+        : path.includes("{jobId}")
+          ? { jobId: "j" }
+          : {},
+      query: new URLSearchParams("colour=red"),
+      body: { value: body, isLarge: false },
+      idempotencyKey: undefined,
+      ifMatch: undefined,
+      caller: "team-a",
+    };
+    try {
+      readRequest(route, shapeOf(route), given);
+    } catch (error) {
+      return (error as { data: { problems: string[] } }).data.problems;
+    }
+    return [];
+  };
+  assert.deepEqual(problemsOf("/runs", { agnet: "demo", model: 7, limits: { maxStep: 3 } }), [
+    "agnet: is unknown; did you mean agent?",
+    "colour: is unknown",
+    "agent: is missing",
+    "input: must be a text, a JSON object, or 1-64 parts: texts, and files as POST /files returns them",
+    "model: must be a text",
+    "limits: maxStep is unknown; did you mean maxSteps?",
+  ]);
+  assert.deepEqual(problemsOf("/schedules/{jobId}", { enabled: "yes" }), [
+    "colour: is unknown",
+    "enabled: must be true or false",
+  ]);
+  assert.deepEqual(problemsOf("/mcp/servers/{id}/enable", {}), [
+    "colour: is unknown",
+    "enabled: is missing",
+  ]);
 });

@@ -3,6 +3,7 @@ import { checkCounted } from "@switchyard/bus/bounded-json";
 import { problemsOf } from "@switchyard/bus/wire";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isSubjectToken, TOKEN_RULE } from "@switchyard/contracts/define";
+import { unknownField } from "@switchyard/contracts/problem-text";
 import { Problem } from "../problems/problem.ts";
 import { versionIn } from "./entity-tag.ts";
 import type { Body } from "./read-body.ts";
@@ -30,18 +31,22 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   const values = bodyFields(route, given.body.value);
   const isKnown = (field: string): boolean =>
     Object.hasOwn(shape.fields, field) || shape.tokens.includes(field);
-  const unknown = Object.keys(values).filter((field) => !isKnown(field));
+  const problems: string[] = [];
+  const refuseUnknown = (name: string): void => {
+    if (problems.length === MOST_PROBLEMS) return;
+    problems.push(`${cutText(name, 100)}: ${unknownField(name, knownNames(route, shape))}`);
+  };
+  for (const field of Object.keys(values)) {
+    if (isKnown(field)) continue;
+    refuseUnknown(field);
+    delete values[field];
+  }
   for (const name of new Set(given.query.keys())) {
     const field = fieldOf(route, name);
     if (isKnown(field)) values[field] = fromText(given.query.getAll(name), shape.fields[field]);
-    else unknown.push(name);
+    else refuseUnknown(name);
   }
   for (const [name, value] of Object.entries(given.path)) values[fieldOf(route, name)] = value;
-  if (unknown.length > 0)
-    throw invalid(
-      contract.name,
-      unknown.toSpliced(MOST_PROBLEMS).map((name) => `${cutText(name, 100)}: is not known here`),
-    );
   for (const [field, change] of Object.entries(route.texts ?? {})) {
     const text = values[field];
     if (typeof text === "string") values[field] = change(text);
@@ -55,21 +60,37 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   const tokens: Record<string, string> = {};
   for (const name of shape.tokens) {
     const value = values[name];
-    if (typeof value !== "string" || !isSubjectToken(value))
-      throw invalid(contract.name, [`${name}: ${TOKEN_RULE}`]);
-    tokens[name] = value;
+    if (typeof value === "string" && isSubjectToken(value)) tokens[name] = value;
+    else problems.push(`${name}: ${value === undefined ? "is missing" : TOKEN_RULE}`);
     if (!Object.hasOwn(shape.fields, name)) delete values[name];
   }
   const version = given.ifMatch === undefined ? undefined : versionFor(route, shape, given.ifMatch);
   if (version !== undefined) values[VERSION_FIELD] = version;
   const parsed = checkCounted(requestOf(contract), values, given.body);
-  if (parsed.success) return { tokens, request: values };
-  throw invalid(contract.name, problemsOf(parsed.error));
+  if (parsed.success && problems.length === 0) return { tokens, request: values };
+  const others = parsed.success
+    ? []
+    : problemsOf(parsed.error).map((text) => outerText(route, text));
+  throw invalid(contract.name, [...problems, ...others].toSpliced(MOST_PROBLEMS));
 }
 
 /** Returns the request's field for a name in the path, the query or the body. */
 function fieldOf({ names = {} }: Route, name: string): string {
   return Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+}
+
+/** Returns the names of the fields in this route's spelling. */
+function knownNames(route: Route, { fields, tokens }: RouteShape): string[] {
+  const inner = new Map(Object.entries(route.names ?? {}).map(([outer, name]) => [name, outer]));
+  return [...Object.keys(fields), ...tokens].map((name) => inner.get(name) ?? name);
+}
+
+/** Returns a problem of the request with its path as this route spells it; a field that is the whole body is not in the path. */
+function outerText({ names = {}, body }: Route, text: string): string {
+  const [, field = "", rest = ""] = /^([^.:]+)([.:][^]*)$/.exec(text) ?? [];
+  if (field === body) return rest.startsWith(".") ? rest.slice(1) : `(body)${rest}`;
+  const outer = Object.entries(names).find(([, inner]) => inner === field)?.[0];
+  return outer === undefined ? text : `${outer}${rest}`;
 }
 
 /** Returns the fields of the body, under the names of the request. */
