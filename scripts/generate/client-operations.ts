@@ -9,9 +9,12 @@ import { placeholders, requestOf, shapeOf } from "@switchyard/gateway/routes/rou
 import { routes, type Route } from "@switchyard/gateway/routes/route-table";
 import { Me } from "@switchyard/gateway/routes/me";
 import { System } from "@switchyard/gateway/routes/system";
-import { z } from "zod";
-import { schemaNames } from "@switchyard/contracts/explain/schema-names";
-import { namesByText, shareSchemas } from "./shared-schemas.ts";
+import { descriptions } from "@switchyard/contracts/explain/descriptions";
+import { explainedSchema } from "@switchyard/contracts/explain/explained-schema";
+import { ownSchemaNames } from "@switchyard/gateway/openapi/schema-names";
+import type { z } from "zod";
+import { schemaNames } from "./message-schemas.ts";
+import { shareSchemas } from "./shared-schemas.ts";
 
 type Json = Record<string, unknown>;
 type Schemas = Readonly<Record<string, Json>>;
@@ -23,18 +26,23 @@ const TYPE_NAME = /^[A-Z][A-Za-z]*$/;
 /** `libs/client/src/operations.ts`: what each operation of the gateway takes and answers, and what is said of a run. */
 export function clientOperations(): string {
   const parts: Record<string, Json> = {
-    "GET /me.reply": jsonSchema(Me, "output"),
-    "GET /system.reply": jsonSchema(System, "output"),
+    "GET /me.reply": jsonSchema(Me, "output", "Me"),
+    "GET /system.reply": jsonSchema(System, "output", "System"),
   };
   for (const route of routes) {
     for (const [part, schema] of Object.entries(requestParts(route)))
       parts[`${keyOf(route)}.${part}`] = schema;
     if (route.contract.kind === "rpc")
-      parts[`${keyOf(route)}.reply`] = jsonSchema(route.contract.reply, "output");
+      parts[`${keyOf(route)}.reply`] = jsonSchema(
+        route.contract.reply,
+        "output",
+        `${route.contract.name}.reply`,
+      );
   }
-  for (const event of runEvents) parts[event.name] = jsonSchema(event.payload, "output");
-  parts["run.delta"] = jsonSchema(runLive.payload, "output");
-  const { payloads, schemas } = shareSchemas(parts, typeNames());
+  for (const event of runEvents)
+    parts[event.name] = jsonSchema(event.payload, "output", event.name);
+  parts["run.delta"] = jsonSchema(runLive.payload, "output", runLive.name);
+  const { payloads, schemas } = shareSchemas(parts, schemaNames());
   const typeOf = (name: string): string => typeText(payloads[name] ?? {}, schemas);
   const named = Object.keys(schemas).filter((name) => TYPE_NAME.test(name));
   const events = [...runEvents.map(({ name }) => name), "run.delta"];
@@ -43,10 +51,14 @@ export function clientOperations(): string {
     ...named.map((name) => `export type ${name} = ${typeText(schemas[name] ?? {}, schemas)};`),
     "/** The operations by method and path below `/api/v1`. */",
     "export interface Operations {",
-    `"GET /me": { request: {}; reply: ${typeOf("GET /me.reply")} };`,
-    `"GET /system": { request: {}; reply: ${typeOf("GET /system.reply")} };`,
+    `/** Returns whom the credential stands for, and what it may do. Role: viewer. */
+    "GET /me": { request: {}; reply: ${typeOf("GET /me.reply")} };`,
+    `/** Returns which services answer, and how long streams and queues are. Role: viewer. */
+    "GET /system": { request: {}; reply: ${typeOf("GET /system.reply")} };`,
     ...routes.map(
-      (route) => `${JSON.stringify(keyOf(route))}: ${operationText(route, payloads, schemas)};`,
+      (route) =>
+        `/** ${route.contract.summary} Role: ${route.contract.role}. */
+        ${JSON.stringify(keyOf(route))}: ${operationText(route, payloads, schemas)};`,
     ),
     "}",
     "/** The events of a run by name. `delta` is live text; a stored event has the whole text later. */",
@@ -60,17 +72,6 @@ export function clientOperations(): string {
   ].join("\n\n");
 }
 
-/** The names of the contracts' schemas, without their descriptions, by their JSON text; see `namesByText`. */
-function typeNames(): ReadonlyMap<string, string> {
-  return namesByText(
-    [...schemaNames()].map(([schema, name]) => ({
-      name,
-      given: jsonSchema(schema, "output"),
-      accepted: jsonSchema(schema, "input"),
-    })),
-  );
-}
-
 function keyOf({ method, path }: Pick<Route, "method" | "path">): string {
   return `${method.toUpperCase()} ${path}`;
 }
@@ -79,12 +80,15 @@ function keyOf({ method, path }: Pick<Route, "method" | "path">): string {
 function requestParts(route: Route): { query?: Json; body?: Json } {
   const { contract, method, names = {}, body } = route;
   const shape = shapeOf(route);
-  const whole = jsonSchema(requestOf(contract), "input");
+  const place = contract.kind === "rpc" ? `${contract.name}.request` : contract.name;
+  const whole = jsonSchema(requestOf(contract), "input", place);
   const fields = (whole["properties"] ?? {}) as Record<string, Json>;
   if (body !== undefined) return { body: fields[body] ?? {} };
   const outer = new Map(Object.entries(names).map(([name, field]) => [field, name]));
   const inPath = new Set(shape.inPath);
-  const tokens = shape.tokens.map((name) => [name, { type: "string" }] as const);
+  const tokens = shape.tokens.map(
+    (name) => [name, { type: "string", description: descriptions[name] }] as const,
+  );
   const rest = Object.entries({ ...Object.fromEntries(tokens), ...fields })
     .map(([field, schema]) => ({ field, name: outer.get(field) ?? field, schema }))
     .filter(
@@ -135,7 +139,8 @@ function operationText(route: Route, payloads: Schemas, schemas: Schemas): strin
 
 /** True unless an empty object is enough. */
 function needsOne(schema: Json, schemas: Schemas): boolean {
-  const { $ref, required } = schema;
+  const { $ref, required, allOf } = schema;
+  if (Array.isArray(allOf) && allOf.length === 1) return needsOne(allOf[0] as Json, schemas);
   if (typeof $ref === "string") return needsOne(schemas[$ref.slice(PREFIX.length)] ?? {}, schemas);
   return schema["type"] !== "object" || (Array.isArray(required) && required.length > 0);
 }
@@ -152,6 +157,7 @@ function typeText(schema: Json, schemas: Schemas): string {
   if ("const" in schema) return JSON.stringify(schema["const"]);
   if (Array.isArray(values)) return values.map((value) => JSON.stringify(value)).join(" | ");
   if (anyOf !== undefined || oneOf !== undefined) return `(${union(anyOf ?? oneOf)})`;
+  if (Array.isArray(allOf) && allOf.length === 1) return typeText(allOf[0] as Json, schemas);
   if (Array.isArray(allOf))
     return allOf.map((part) => `(${typeText(part as Json, schemas)})`).join(" & ");
   if (Array.isArray(type)) return union(type.map((one) => ({ ...schema, type: one as string })));
@@ -183,7 +189,7 @@ function objectText(schema: Json, schemas: Schemas): string {
   const needed = new Set(Array.isArray(required) ? (required as string[]) : []);
   const fields = Object.entries((properties ?? {}) as Record<string, Json>).map(
     ([name, part]) =>
-      `${JSON.stringify(name)}${needed.has(name) ? "" : "?"}: ${typeText(part, schemas)}`,
+      `${commentOf(part)}${JSON.stringify(name)}${needed.has(name) ? "" : "?"}: ${typeText(part, schemas)}`,
   );
   if (more === false || (more === undefined && fields.length > 0))
     return `{ ${fields.join("; ")} }`;
@@ -192,7 +198,13 @@ function objectText(schema: Json, schemas: Schemas): string {
   return `{ ${[...fields, `[name: string]: ${value}`].join("; ")} }`;
 }
 
-function jsonSchema(schema: z.ZodType, io: "input" | "output"): Json {
-  const { $schema: _ignored, ...json } = z.toJSONSchema(schema, { target: "draft-7", io }) as Json;
-  return json;
+/** Returns the description of a field as a comment above it. */
+function commentOf({ description }: Json): string {
+  return typeof description === "string"
+    ? `\n/** ${description.replaceAll("*/", "*\\/")} */\n`
+    : "";
+}
+
+function jsonSchema(schema: z.ZodType, io: "input" | "output", place: string): Json {
+  return explainedSchema(schema, { target: "draft-7", io, place, names: ownSchemaNames });
 }

@@ -32,26 +32,58 @@ export interface RequestOptions {
 }
 
 export interface Client {
-  /** Rejects with a ProblemError. */
+  /**
+   * Sends one operation and resolves with its reply. Nothing is retried; a request with an `idempotencyKey` may be sent again safely.
+   * Times are ISO 8601 in UTC, other units are in the names of fields.
+   *
+   * @example
+   * const { runId } = await client.request("POST /runs", {
+   *   body: { agent: "reviewer", input: "What is in this repository?" },
+   *   idempotencyKey: "order-4711",
+   * });
+   * @throws ProblemError with the gateway's `code`, such as `unknown_agent`; `unreachable` with status 0 when no gateway answers.
+   * The signal's reason when it is aborted.
+   */
   request<Op extends Operation>(
     operation: Op,
     ...args: {} extends Request<Op>
       ? [request?: Request<Op>, options?: RequestOptions]
       : [request: Request<Op>, options?: RequestOptions]
   ): Promise<Reply<Op>>;
-  /** The events of a run from its beginning to its end, with live text between them. After a cut the stream is resumed. */
+  /**
+   * Yields the events of a run from its beginning to its end, with live text between them. After a cut the stream is resumed, with pauses
+   * of 1 to 15 seconds, and no event is lost or repeated. A connection without a byte for 40 seconds counts as cut.
+   *
+   * @example
+   * for await (const message of client.followRun(runId)) {
+   *   if (message.event === "delta") process.stdout.write(message.data.delta);
+   *   if (message.event === "tool-denied") console.log(message.data.decision.reason);
+   * }
+   * @throws ProblemError when the gateway refuses the stream, such as `unknown_run`. An aborted signal ends it without an error.
+   */
   followRun(runId: string, options?: FollowOptions): AsyncGenerator<RunMessage>;
   /**
-   * The events about everything that belongs to the caller, or about one noun or object of it, from now on. After a cut the stream is
-   * resumed.
+   * Yields the events about everything that belongs to the caller, or about one noun or object of it, from now on. After a cut the stream is
+   * resumed behind the last event. It never ends by itself.
+   *
+   * @example
+   * for await (const { event, data } of client.followEvents({ noun: "approval" })) {
+   *   console.log(event, data);
+   * }
+   * @throws ProblemError when the gateway refuses the stream, such as `forbidden`. An aborted signal ends it without an error.
    */
   followEvents(
     about?: { readonly noun?: string; readonly id?: string },
     options?: FollowOptions,
   ): AsyncGenerator<StreamMessage>;
   /**
-   * Resolves when the run has ended, with any `status`. Rejects with a ProblemError `rejected` for a command that became no run, and with
-   * the signal's reason. A message that became part of another run of its session is answered by that run.
+   * Resolves with the run when it has ended, with any `status`. A message that became part of another run of its session is answered by
+   * that run. Costs are in US dollars.
+   *
+   * @example
+   * const run = await client.waitForRun(runId, { signal: AbortSignal.timeout(60_000) });
+   * console.log(run.status, run.output, run.costUsd);
+   * @throws ProblemError `rejected` for a command that became no run. The signal's reason when it is aborted.
    */
   waitForRun(runId: string, options?: FollowOptions): Promise<RunDetail>;
 }
@@ -67,7 +99,13 @@ interface Parts {
   readonly ifMatch?: string;
 }
 
-/** A client of one gateway. It stores nothing but its options. */
+/**
+ * Creates a client of one gateway. It stores nothing but its options.
+ *
+ * @example
+ * const client = createClient({ baseUrl: "http://127.0.0.1:8080", token: process.env.YARD_HTTP_TOKEN });
+ * @throws Nothing: the first request shows whether the gateway answers.
+ */
 export function createClient(options: ClientOptions): Client {
   const send = async (path: string, init: RequestInit): Promise<Response> => {
     const { token } = options;
