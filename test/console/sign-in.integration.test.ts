@@ -83,12 +83,25 @@ test(
     const person = page.locator(".person");
     assert.match(await person.innerText(), /oidc-ann\s+operator/);
     assert.equal(await page.evaluate("document.cookie"), "", "no script reads the cookie");
+    await searchAndSend(page, url);
+    await page.goto(url);
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.waitForURL(`${issuer}/session/end**`);
     await page.goto(url);
     await page.getByTestId("sign-in").waitFor();
   },
 );
+
+/** The reference page searches, and sends a request with the cookie of the session, under its own Content-Security-Policy. */
+async function searchAndSend(page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/api/v1/reference`);
+  await page.getByRole("searchbox").fill("whom the credential stands for");
+  const shown = page.locator("details[data-path]:visible");
+  assert.equal(await shown.count(), 1);
+  await shown.locator("summary").click();
+  await shown.getByRole("button", { name: "Send" }).click();
+  await page.getByText('"caller":"oidc-ann"').waitFor();
+}
 
 test("a person without a role here sees the reason, and is not let in", { skip }, async (t) => {
   const { url, open } = world ?? assert.fail("no Chromium");

@@ -21,20 +21,70 @@ details > :not(summary) { margin-left: 1rem; }
 table { border-collapse: collapse; }
 th, td { text-align: left; vertical-align: top; padding: 0.15rem 1rem 0.15rem 0; }
 .role { opacity: 0.7; }
+pre { overflow-x: auto; padding: 0.5rem; background: #8882; max-height: 20rem; }
+label { display: block; padding: 0.15rem 0; }
+input, textarea, button { font: inherit; }
+textarea { display: block; width: 100%; box-sizing: border-box; font-family: ui-monospace, monospace; }
+[hidden] { display: none; }
 `;
 
-/** The page's Content-Security-Policy: it loads and runs nothing, and has one style, allowed by its digest. */
+/**
+ * Searches the operations and sends requests. It has no other state than what is typed into the page: a credential is in its field alone.
+ */
+const SCRIPT = `
+const search = document.getElementById("search");
+const operations = [...document.querySelectorAll("details[data-path]")];
+search.addEventListener("input", () => {
+  const words = search.value.toLowerCase().split(/\\s+/);
+  for (const one of operations)
+    one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+});
+document.addEventListener("click", async ({ target }) => {
+  if (!target.matches("button.send")) return;
+  const one = target.closest("details");
+  const token = document.getElementById("token").value.trim();
+  const headers = token === "" ? {} : { authorization: "Bearer " + token };
+  const query = new URLSearchParams();
+  let path = one.dataset.path;
+  for (const { value, dataset } of one.querySelectorAll("input[data-in]")) {
+    if (dataset.in === "path") path = path.replace("{" + dataset.name + "}", encodeURIComponent(value));
+    else if (value !== "" && dataset.in === "query") query.set(dataset.name, value);
+    else if (value !== "") headers[dataset.name] = value;
+  }
+  const body = one.querySelector("textarea")?.value;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  const answer = one.querySelector("pre.answer");
+  answer.hidden = false;
+  answer.textContent = "…";
+  const address = "." + path + (query.size === 0 ? "" : "?" + query);
+  const method = one.dataset.method;
+  try {
+    const response = await fetch(address, { method, headers, ...(body !== undefined && { body }) });
+    answer.textContent = response.status + " " + response.statusText + "\\n" + (await response.text()).slice(0, 100000);
+  } catch (error) {
+    answer.textContent = String(error);
+  }
+});
+`;
+
+/** The page's Content-Security-Policy: it loads nothing, has one style and one script, allowed by their digests, and calls this gateway alone. */
 export const REFERENCE_POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`,
+  `style-src ${digestOf(STYLE)}`,
+  `script-src ${digestOf(SCRIPT)}`,
+  "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
 ].join("; ");
 
+function digestOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}
+
 let made: Promise<string> | null = null;
 
-/** Renders openapi.json for people: every operation with its parameters and answers, without a script and without another host. */
+/** Renders openapi.json for people: every operation with its parameters, answers and examples, a search, and a form that sends it. */
 export function referencePage(): Promise<string> {
   made ??= Promise.resolve(pageOf(openApi())).then(String);
   return made;
@@ -56,9 +106,7 @@ function pageOf(document: Json): Html {
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width" />
         <title>Switchyard: HTTP API</title>
-        <style>
-          ${raw(STYLE)}
-        </style>
+        ${raw(`<style>${STYLE}</style>`)}
       </head>
       <body>
         <h1>Switchyard: HTTP API</h1>
@@ -66,6 +114,13 @@ function pageOf(document: Json): Html {
           Addresses are below <code>/api/v1</code>. A request carries
           <code>Authorization: Bearer</code> with an API key or a token. Programs read
           <a href="openapi.json">openapi.json</a>.
+        </p>
+        <p>
+          <label>Search <input id="search" type="search" /></label>
+          <label
+            >API key for requests, unless you are signed in
+            <input id="token" type="password" autocomplete="off"
+          /></label>
         </p>
         <p>
           ${tags.map(([tag]) => html`<a href="#${tag}">${tag}</a> `)}<a href="#schemas">schemas</a>
@@ -83,6 +138,7 @@ function pageOf(document: Json): Html {
               ${bodyOf(schema)}
             </details>`,
         )}
+        ${raw(`<script>${SCRIPT}</script>`)}
       </body>
     </html>`;
 }
@@ -94,11 +150,16 @@ function operationOf({ method, path, facts }: Operation, shared: Record<string, 
   const body = schemaIn(facts["requestBody"]);
   const responses = Object.entries((facts["responses"] ?? {}) as Record<string, Json>);
   const problems = responses.filter(([, { $ref }]) => $ref !== undefined).map(([status]) => status);
-  return html`<details id="${String(facts["operationId"])}">
+  return html`<details
+    id="${String(facts["operationId"])}"
+    data-method="${method.toUpperCase()}"
+    data-path="${path}"
+  >
     <summary>
       <code>${method.toUpperCase()} ${path}</code> ${String(facts["summary"])}
       <span class="role">${String(facts["x-role"])}</span>
     </summary>
+    <p>${String(facts["description"])}</p>
     ${
       parameters.length === 0
         ? ""
@@ -116,24 +177,52 @@ function operationOf({ method, path, facts }: Operation, shared: Record<string, 
       body === null
         ? ""
         : html`<h4>Body</h4>
-            ${bodyOf(body)}`
+            ${bodyOf(body)} ${exampleIn(facts["requestBody"])}`
     }
     ${responses
       .filter(([, { $ref }]) => $ref === undefined)
       .map(([status, response]) => {
         const schema = schemaIn(response);
         return html`<h4>${status} ${String(response["description"])}</h4>
-          ${schema === null ? "" : bodyOf(schema)}`;
+          ${schema === null ? "" : bodyOf(schema)} ${exampleIn(response)}`;
       })}
+    ${formOf(parameters, facts["requestBody"])}
     <p>Problems: ${problems.join(", ")}, each a <a href="#Problem">Problem</a>.</p>
   </details>`;
 }
 
+/** Renders the fields of a request, filled with their examples where they are needed, and the button that sends it. */
+function formOf(parameters: readonly Json[], body: unknown): Html {
+  const example = mediaIn(body)?.["example"];
+  return html`<h4>Try it</h4>
+    ${parameters.map(({ name, in: place, required, example: value }) => {
+      const given = required === true ? String(value) : "";
+      return html`<label
+        ><code>${String(name)}</code>
+        <input data-in="${String(place)}" data-name="${String(name)}" value="${given}"
+      /></label>`;
+    })}
+    ${example === undefined ? "" : html`<textarea rows="6" aria-label="Body">${JSON.stringify(example, null, 2)}</textarea>`}
+    <button type="button" class="send">Send</button>
+    <pre class="answer" hidden></pre>`;
+}
+
+function exampleIn(holder: unknown): Html {
+  const example = mediaIn(holder)?.["example"];
+  if (example === undefined) return html``;
+  return html`<pre>
+${typeof example === "string" ? example : JSON.stringify(example, null, 2)}</pre>`;
+}
+
+/** Returns the JSON of a body or an answer, or its only media type; undefined without one. */
+function mediaIn(holder: unknown): Json | undefined {
+  const content = Object(Object(holder)["content"]) as Record<string, Json>;
+  return content["application/json"] ?? Object.values(content)[0];
+}
+
 /** Returns the schema of a body or an answer, whatever its media type; null without one. */
 function schemaIn(holder: unknown): Json | null {
-  const content = Object(Object(holder)["content"]) as Record<string, Json>;
-  const [media] = Object.values(content);
-  return (media?.["schema"] as Json | undefined) ?? null;
+  return (mediaIn(holder)?.["schema"] as Json | undefined) ?? null;
 }
 
 /** Renders an object as a table of its fields, anything else as its type. */
@@ -146,7 +235,7 @@ function bodyOf(schema: Json): Html {
       html`<code>${name}</code>`,
       typeOf(field),
       required.has(name) ? "required" : "",
-      "default" in field ? html`default <code>${JSON.stringify(field["default"])}</code>` : "",
+      html`${String(field["description"] ?? "")}${"default" in field ? html` Default <code>${JSON.stringify(field["default"])}</code>.` : ""}`,
     ]),
   );
 }
@@ -180,8 +269,8 @@ function typeOf(schema: Json): Html {
     ${fields.map(([name, field], index) => html`${index === 0 ? "" : ", "}<code>${name}</code>: ${typeOf(field)}`)}
     }`;
   }
-  const { format, description } = schema;
-  return html`${textsOf(type).join(" or ") || "anything"}${typeof format === "string" ? ` (${format})` : ""}${typeof description === "string" ? `: ${description}` : ""}`;
+  const { format } = schema;
+  return html`${textsOf(type).join(" or ") || "anything"}${typeof format === "string" ? ` (${format})` : ""}`;
 }
 
 /** Returns a text or a list of texts as a list. */
