@@ -51,9 +51,9 @@ export function clientOperations(): string {
     ...named.map((name) => `export type ${name} = ${typeText(schemas[name] ?? {}, schemas)};`),
     "/** The operations by method and path below `/api/v1`. */",
     "export interface Operations {",
-    `/** Returns whom the credential stands for, and what it may do. Role: viewer. */
+    `/** Returns the user of the credential, and what it may do. Role: viewer. */
     "GET /me": { request: {}; reply: ${typeOf("GET /me.reply")} };`,
-    `/** Returns which services answer, and how long streams and queues are. Role: viewer. */
+    `/** Lists the services that answer, and the lengths of streams and queues. Role: viewer. */
     "GET /system": { request: {}; reply: ${typeOf("GET /system.reply")} };`,
     ...routes.map(
       (route) =>
