@@ -95,7 +95,7 @@ test(
 /** The reference page searches, and sends a request with the cookie of the session, under its own Content-Security-Policy. */
 async function searchAndSend(page: Page, url: string): Promise<void> {
   await page.goto(`${url}/api/v1/reference`);
-  await page.getByRole("searchbox").fill("whom the credential stands for");
+  await page.getByRole("searchbox").fill("returns the user of the credential");
   const shown = page.locator("details[data-path]:visible");
   assert.equal(await shown.count(), 1);
   await shown.locator("summary").click();

@@ -59,6 +59,10 @@ document.addEventListener("click", async ({ target }) => {
   const address = "." + path + (query.size === 0 ? "" : "?" + query);
   const method = one.dataset.method;
   try {
+    if (token === "" && method !== "GET") {
+      const session = await fetch("../../auth/session");
+      headers["x-csrf-token"] = (await session.json()).csrfToken;
+    }
     const response = await fetch(address, { method, headers, ...(body !== undefined && { body }) });
     answer.textContent = response.status + " " + response.statusText + "\\n" + (await response.text()).slice(0, 100000);
   } catch (error) {
