@@ -102,7 +102,7 @@ function addMessage(contract: Command | Event | Live, sections: Sections): void 
 const DELIVERY = {
   command: "The command is stored in JetStream and carried out once.",
   event: "The event is stored in JetStream; it may be delivered again.",
-  live: "The message is not stored, and is lost when nobody reads it.",
+  live: "The message is not stored, and is lost without a reader.",
 } as const;
 
 function roleText({ role }: Rpc | Command): string {

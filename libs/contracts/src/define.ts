@@ -1,8 +1,11 @@
-import type { z } from "zod";
+import { z } from "zod";
 import { cutText } from "./cut-text.ts";
-import "./problem-text.ts";
+import { problemText } from "./problem-text.ts";
 import { REQUEST_LIMITS, type JsonLimits } from "./json-limits.ts";
 import type { UserRole } from "./user-roles.ts";
+
+/** Every process with contracts refuses values in the same words: in requests, events, configuration and files. */
+z.config({ customError: problemText });
 
 /**
  * A contract is the one definition of a subject, its schemas and its errors. Servers, clients, permissions, AsyncAPI and the subject table

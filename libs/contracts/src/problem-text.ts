@@ -1,14 +1,8 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { cutText } from "./cut-text.ts";
 import { nearestName } from "./nearest-name.ts";
 
 type RawIssue = z.core.$ZodRawIssue;
-
-/**
- * The texts of all problems of values, behind their path: `input: is missing`. They replace those of zod in every process that has
- * contracts, so that requests, events, configuration and files are refused in the same words. A schema's own text counts first.
- */
-z.config({ customError: problemText });
 
 /** Values and names that are listed at most in one text. */
 const MOST_LISTED = 12;
@@ -57,7 +51,10 @@ const UNITS: Readonly<Record<string, readonly [one: string, more: string]>> = {
   file: ["byte", "bytes"],
 };
 
-/** Returns what is wrong with a value, for people; undefined for a kind of problem that has no text here. */
+/**
+ * Returns what is wrong with a value, for people, as it is shown behind the value's path: `input: is missing`. Undefined for a kind of
+ * problem that has no text here. `define.ts` sets it in place of zod's own texts; the text of a schema itself counts first.
+ */
 export function problemText(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case "invalid_type":
@@ -132,7 +129,9 @@ function formatText(issue: RawIssue & { readonly code: "invalid_format" }): stri
 
 /** Names the fields that the object does not have, each with the one that is probably meant. */
 function unknownText({ keys, inst }: RawIssue & { readonly code: "unrecognized_keys" }): string {
-  const { shape = {} } = (inst?._zod.def ?? {}) as { readonly shape?: object };
+  // The schema is an object, or an intersection, which has no shape of its own.
+  const { def = {} } = (inst ?? {}) as { readonly def?: { readonly shape?: object } };
+  const { shape = {} } = def;
   return keys
     .slice(0, MOST_LISTED)
     .map((key) => `${cutText(key, 100)} ${unknownField(key, Object.keys(shape))}`)

@@ -239,7 +239,7 @@ function bodyOf(schema: Json): Html {
       html`<code>${name}</code>`,
       typeOf(field),
       required.has(name) ? "required" : "",
-      html`${String(field["description"] ?? "")}${"default" in field ? html` Default <code>${JSON.stringify(field["default"])}</code>.` : ""}`,
+      html`${textsOf(field["description"]).join("")}${"default" in field ? html` Default <code>${JSON.stringify(field["default"])}</code>.` : ""}`,
     ]),
   );
 }

@@ -179,7 +179,7 @@ export const mcpTexts = {
 
   // Built-in tools.
   "BuiltinInfo.name": "Name of the tool.",
-  "BuiltinInfo.tier": "How much a call needs a person where no rule says so.",
+  "BuiltinInfo.tier": "How much a call needs a person where no rule decides that.",
   "RecalledMemory.name": "Name of the memory.",
   "RecalledMemory.text": "The text; null when there is no room or the run may not read it.",
   "RecalledMemory.bytes": "Size of the whole text in bytes; null when the run may not read it.",

@@ -249,7 +249,7 @@ export const runTexts = {
   endsSession: "True: the session of the run ends after it.",
   chat: "The chat that gets the answer; left out: none.",
   "RunFollowUp.requester": "The session that asked first.",
-  "RunFollowUp.target": "The session that was asked.",
+  "RunFollowUp.target": "The session that answers first.",
   speaker: "Which of the two sessions the run belongs to.",
   turnsLeft: "How many answers may still follow.",
   "RunFollowUp.question": "The first message.",
