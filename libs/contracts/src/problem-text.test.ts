@@ -21,7 +21,7 @@ test("all problems of a request are listed, each with its path and without the v
     [
       "input: must be a text, a JSON object, or 1-64 parts: texts, and files as POST /files returns them",
       "model: must be a text",
-      "thinking: must be one of off, none, minimal, low, medium, high, xhigh, max; did you mean high?",
+      "thinking: must be one of off, none, minimal, low, medium, high, xhigh, max",
       "limits.timeoutMs: must be at least 1000",
       "limits: maxStep is unknown; did you mean maxSteps?",
       "readers: must be a list",

@@ -88,7 +88,8 @@ function typeText(expected: string): string {
 function valueText(values: readonly unknown[], input: unknown): string {
   if (input === undefined) return "is missing";
   const texts = values.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
-  const meant = typeof input === "string" ? nearestName(input, texts) : null;
+  const isListed = texts.length <= MOST_LISTED;
+  const meant = typeof input === "string" && !isListed ? nearestName(input, texts) : null;
   return `must be ${listOf(texts)}${meant === null ? "" : `; did you mean ${meant}?`}`;
 }
 
