@@ -69,7 +69,7 @@ test("every channel, operation, parameter and message of asyncapi.json has a des
 });
 
 test("the gateway accepts the example of every operation as a request of it", () => {
-  for (const route of routes) {
+  for (const route of routes.filter(({ isAlias }) => isAlias !== true)) {
     const { facts } = operations.find(({ name }) => name === `${route.method} ${route.path}`) ?? {};
     assert.doesNotThrow(() => readExample(route, facts ?? {}), `${route.method} ${route.path}`);
   }

@@ -1226,6 +1226,7 @@ export type ReadMessage = {
   }[];
   /** The accepted form of an emoji. */
   reactions?: string[];
+  /** True when the message is pinned in its chat. */
   isPinned?: boolean;
 };
 
@@ -2016,7 +2017,9 @@ export type ScheduleRun = {
     output: number;
     /** Tokens of prompts and answers. */
     total: number;
+    /** Input tokens that the provider had in its cache. */
     cacheRead?: number;
+    /** Input tokens that the provider put into its cache. */
     cacheWrite?: number;
   };
 };
@@ -2716,6 +2719,7 @@ export type Usage = {
   cacheReadTokens?: number;
   /** Input tokens that the provider put into its cache; missing: none. */
   cacheWriteTokens?: number;
+  /** Output tokens in which the model reasoned; part of `outputTokens`. */
   reasoningTokens?: number;
   /** Tokens of answers that broke off, which no provider counted; missing: none. */
   estimatedTokens?: number;

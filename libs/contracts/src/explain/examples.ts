@@ -470,4 +470,8 @@ export const examples: Readonly<Record<string, unknown>> = {
     args: ["-y", "@modelcontextprotocol/server-filesystem", "."],
   },
   definition: { title: "Read a file" },
+  issuers: ["https://login.example.com"],
+  reactions: ["👍"],
+  "sessions.send.request.sender": { tools: [["read_file"]], origin: { channel: "telegram" } },
+  "sender.tools": [["read_file"]],
 };

@@ -19,7 +19,7 @@ export function operationOf(route: Route, responses: Map<string, Json>): Json {
   const rest = Object.entries(fields).filter(([name]) => !inPath.has(outer(name)));
   const required = (name: string): boolean =>
     (shape.required.includes(name) || shape.tokens.includes(name)) && name !== route.idempotent;
-  const isInBody = method === "post" || method === "patch";
+  const isInBody = method !== "get" && method !== "delete";
   const attachment = contract.kind === "rpc" ? contract.attachment : null;
   const inQuery = rest.filter(([name]) =>
     isInBody ? attachment !== null && name !== attachment.field : true,

@@ -187,7 +187,7 @@ export const routes: readonly Route[] = [
   post("/mcp/servers", mcpServers.addServer, NEW_SERVER),
   get("/mcp/servers/{id}", mcpServers.getServer, { ...server, version: "version" }),
   patch("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
-  put("/mcp/servers/{id}", mcpServers.updateServer, CHANGED_SERVER),
+  put("/mcp/servers/{id}", mcpServers.updateServer, { ...CHANGED_SERVER, id: "putServer" }),
   del("/mcp/servers/{id}", mcpServers.removeServer, disconnect),
   post("/mcp/servers/{id}/connect", mcpServers.connectServer, connect),
   post("/mcp/servers/{id}/disconnect", mcpServers.disconnectServer, disconnect),

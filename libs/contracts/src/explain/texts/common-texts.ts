@@ -217,4 +217,11 @@ export const commonTexts = {
   "unknown_letter.letterId": "The id that no given-up command has.",
   "refused.failing": "Tests of the bundle that fail.",
   "stopped.scope": "What is stopped.",
+  reasoningTokens: "Output tokens in which the model reasoned; part of `outputTokens`.",
+  cacheRead: "Input tokens that the provider had in its cache.",
+  cacheWrite: "Input tokens that the provider put into its cache.",
+  isPinned: "True when the message is pinned in its chat.",
+  "files.deliver.request.mediaType": "Media type that the sender states; the content decides.",
+  "sessions.send.request.sender": "Rights of the run that sends the message; only the toolbox may state them.",
+  "sender.tools": "Tools that the sending run may call, as layers of patterns.",
 } as const satisfies Readonly<Record<string, string>>;

@@ -318,4 +318,5 @@ export const policyTexts = {
   "policy.user-token.issue.reply.token": "The user token.",
   "policy.user-token.issue.reply.session": "Id of the browser's session that was presented.",
   "policy.user-token.verify.request.token": "The user token to verify.",
+  issuers: "The issuers of user tokens that are accepted, as URLs.",
 } as const satisfies Readonly<Record<string, string>>;
