@@ -60,6 +60,8 @@ export interface Tool<I extends z.ZodObject = z.ZodObject> {
    * members of the parameter are parameters themselves.
    */
   readonly aliases?: Readonly<Record<string, string | null>>;
+  /** Throws ToolError for a call that can only fail; called before the approval of a person is requested. Changes nothing. */
+  check?(args: z.output<I>, workspace: Workspace): Promise<void> | void;
   run(args: z.output<I>, context: ToolContext): Promise<ToolResult>;
 }
 

@@ -127,6 +127,44 @@ test("a call that needs a person waits for one, and then happens once [E11] [ER1
   );
 });
 
+const command = (args: Record<string, unknown>) => ({ tool: "execute_command", args });
+/** Calls that no approval would make succeed. */
+const USELESS = [
+  ...(skip === false
+    ? [
+        command({ command: "echo a; echo b" }),
+        command({ command: "ls | wc -l" }),
+        command({ command: "echo 'no end" }),
+        command({ command: '""' }),
+        command({ command: "ls", cwd: "../.." }),
+      ]
+    : []),
+  { tool: "write_file", args: { path: "../out.txt", content: "x" } },
+  { tool: "write_file", args: { path: "", content: "x" } },
+  { tool: "edit_file", args: { path: "/etc/passwd", oldText: "a", newText: "b" } },
+  { tool: "read_file", args: { path: "/etc/passwd" } },
+  { tool: "list_files", args: { directory: ".." } },
+  { tool: "search_files", args: { text: "a", files: "*.{ts,js}" } },
+  { tool: "web_fetch", args: { url: "ftp://example.com/" } },
+  { tool: "web_fetch", args: { url: "http://169.254.169.254/latest" } },
+];
+
+test("a call that can only fail is refused before the approval of a person is requested", async () => {
+  policy.answer = () => "ask";
+  for (const [index, request] of USELESS.entries())
+    await assert.rejects(world.call({ ...request, callId: `useless-${index}` }), (error) => {
+      const about = JSON.stringify(request);
+      assert.ok(isError(error, callBuiltin, "invalid_arguments"), `${about}: ${String(error)}`);
+      assert.match(error.message, /can only fail: .*no approval was requested/, about);
+      return true;
+    });
+  if (skip !== false) return;
+  const shell = command({ command: "echo a; echo b", shell: true });
+  await assert.rejects(world.call({ ...shell, callId: "useless-0" }), (error) =>
+    isError(error, callBuiltin, "approval_required"),
+  );
+});
+
 test("without a clear answer of the policy no call is made", async () => {
   policy.answer = () => "silence";
   await assert.rejects(write("silent.txt"), (error) =>

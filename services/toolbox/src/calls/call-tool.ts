@@ -23,6 +23,7 @@ import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-wor
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { visible } from "@switchyard/service/visible-text";
+import { ToolError } from "../tool-error.ts";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { runTool } from "./run-tool.ts";
@@ -111,6 +112,7 @@ async function makeCall(
   let record = null;
   try {
     if (decision.effect !== "allow") {
+      await refuseUseless(deps.workspaces, { tool, args, principal });
       const toApprove = { requester, principal, decision, ref, pin: undefined, args };
       passed = await deps.approvals.consume({ ...toApprove, callId, approvalId });
     }
@@ -128,6 +130,23 @@ async function makeCall(
     throw error;
   } finally {
     deps.slots.leave(user, 0);
+  }
+}
+
+/** Refuses a call that can only fail, so that no person approves it in vain. Rejects with NotSentError, `invalid_arguments`. */
+async function refuseUseless(
+  workspaces: Workspaces,
+  { tool, args, principal }: Pick<ReadCall, "tool" | "args"> & Pick<Decided, "principal">,
+): Promise<void> {
+  if (tool.check === undefined) return;
+  try {
+    await tool.check(args, await workspaces.of(principal));
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    const expected = visible(error.message, MAX_PROBLEM_TEXT);
+    const refusal = `The call of ${tool.name} can only fail: ${expected} Nothing was done, and no approval was requested.`;
+    const problems = [{ pointer: "", expected }];
+    throw new NotSentError(fail.invalid_arguments(refusal, { problems }));
   }
 }
 

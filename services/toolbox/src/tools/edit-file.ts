@@ -20,6 +20,9 @@ export const editFile = defineTool({
     newText: z.string().describe("What to put in its place"),
     replaceAll: z.boolean().default(false).describe("Replace every occurrence"),
   }),
+  async check({ path }, workspace) {
+    await workspacePath(workspace, path);
+  },
   async run(args, { workspace }) {
     const target = await workspacePath(workspace, args.path);
     await refuseWhenFull(workspace, 0);

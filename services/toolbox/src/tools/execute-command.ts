@@ -49,11 +49,13 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
     description: `Runs a program in the workspace and returns its exit code, stdout and stderr, of each at most ${STREAM_LIMIT_BYTES} bytes. Pipes, redirections and variables need shell: true.`,
     input: Input,
     unavailable: cage.kind === "missing" ? noSandbox(cage.reason) : undefined,
+    async check({ command, cwd, shell }, workspace) {
+      wordsOf(command, shell);
+      await workspacePath(workspace, cwd);
+    },
     async run({ command, cwd, timeout, shell }, { workspace, timeLeftMs, signal }) {
       const sandbox = sandboxOf(cage, workspace);
-      const words = shell ? ["/bin/sh", "-c", command] : commandWords(command);
-      if (words.length === 0 || words[0] === "")
-        throw new ToolError("The command is empty; name a program.");
+      const words = wordsOf(command, shell);
       const timeoutMs = Math.max(1, Math.min(timeout, timeLeftMs - END_MARGIN_MS));
       const target = await workspacePath(workspace, cwd);
       // Held, so that the command starts in the very directory that was checked.
@@ -81,6 +83,14 @@ export function createExecuteCommand({ cage, path }: CommandOptions): Tool<typeo
       }
     },
   });
+}
+
+/** The program and its arguments. Throws ToolError for a command line that only a shell understands, or that names no program. */
+function wordsOf(command: string, shell: boolean): readonly string[] {
+  const words = shell ? ["/bin/sh", "-c", command] : commandWords(command);
+  if (words.length === 0 || words[0] === "")
+    throw new ToolError("The command is empty; name a program.");
+  return words;
 }
 
 /** In full-control every tool can access the files outside, and so can commands. */

@@ -22,6 +22,9 @@ export const listFiles = defineTool({
     directory: z.string().default(".").describe("Path of the directory, relative to the workspace"),
     recursive: z.boolean().default(false).describe("List the directories in it too"),
   }),
+  async check({ directory }, workspace) {
+    await workspacePath(workspace, directory);
+  },
   async run({ directory, recursive }, { workspace, signal }) {
     const target = await workspacePath(workspace, directory);
     const entries: FoundEntry[] = [];

@@ -28,6 +28,9 @@ export const readFile = defineTool({
     path: z.string().describe("Path of the file, relative to the workspace"),
     offset: z.int().nonnegative().default(0).describe("Byte to begin at"),
   }),
+  async check({ path }, workspace) {
+    await workspacePath(workspace, path);
+  },
   async run({ path, offset }, { workspace }) {
     const file = await openForReading(await workspacePath(workspace, path));
     try {

@@ -33,9 +33,12 @@ export const searchFiles = defineTool({
       .describe("Which files: a glob with * and ? over their paths, such as *.ts"),
     ignoreCase: z.boolean().default(false),
   }),
+  async check({ directory, files }, workspace) {
+    checkGlob(files);
+    await workspacePath(workspace, directory);
+  },
   async run({ text, directory, files, ignoreCase }, { workspace, signal }) {
-    if (/\{[^}]*,/.test(files))
-      throw new ToolError("'files' knows * and ? and no braces; search once for each ending.");
+    checkGlob(files);
     const target = await workspacePath(workspace, directory);
     const find: Find = { wanted: ignoreCase ? text.toLowerCase() : text, ignoreCase };
     const matches: Match[] = [];
@@ -58,6 +61,11 @@ export const searchFiles = defineTool({
     };
   },
 });
+
+function checkGlob(files: string): void {
+  if (/\{[^}]*,/.test(files))
+    throw new ToolError("'files' knows * and ? and no braces; search once for each ending.");
+}
 
 /** `**` and a slash also match no directory, as in other tools: `**\/*.ts` finds `a.ts`. */
 function isWanted(files: string, path: string): boolean {

@@ -2,7 +2,7 @@ import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { fetchPage, type Elsewhere } from "../web/fetch-page.ts";
+import { checkAddress, fetchPage, type Elsewhere } from "../web/fetch-page.ts";
 import { createHtmlTexts } from "../web/html-text.ts";
 import { pageText } from "../web/page-text.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
@@ -23,6 +23,9 @@ export function createWebFetch(guard: EgressGuard, html = createHtmlTexts()): To
     name: "web_fetch",
     description: `Gets a page of the public web by GET and returns its text, HTML without its tags. At most ${TEXT_LIMIT_BYTES} bytes; 'offset' reads on from there. A redirect to another host is reported, not followed.`,
     input: Input,
+    check({ url }) {
+      checkAddress(url, guard);
+    },
     async run({ url, offset }, { caller, signal }) {
       const page = await fetchPage(url, {
         guard,

@@ -16,12 +16,12 @@ export const writeFile = defineTool({
     path: z.string().describe("Path of the file, relative to the workspace"),
     content: z.string().describe("The whole new content"),
   }),
+  async check({ path, content }, workspace) {
+    bytesOf(content);
+    await workspacePath(workspace, path);
+  },
   async run({ path, content }, { workspace }) {
-    const bytes = Buffer.from(content, "utf8");
-    if (bytes.length > WRITE_LIMIT_BYTES)
-      throw new ToolError(
-        `The content has ${bytes.length} bytes; write_file takes up to ${WRITE_LIMIT_BYTES}.`,
-      );
+    const bytes = bytesOf(content);
     const target = await workspacePath(workspace, path);
     await refuseWhenFull(workspace, bytes.length);
     const { isNew } = await inTurn(pathOf(target), () => replaceFile(target, bytes));
@@ -31,3 +31,11 @@ export const writeFile = defineTool({
     };
   },
 });
+
+function bytesOf(content: string): Buffer {
+  const bytes = Buffer.from(content, "utf8");
+  if (bytes.length <= WRITE_LIMIT_BYTES) return bytes;
+  throw new ToolError(
+    `The content has ${bytes.length} bytes; write_file takes up to ${WRITE_LIMIT_BYTES}.`,
+  );
+}

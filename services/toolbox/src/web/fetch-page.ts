@@ -64,6 +64,16 @@ export async function fetchPage(address: string, options: FetchOptions): Promise
   }
 }
 
+/** Throws ToolError for an address that is not an http or https URL, or whose host is an address that is not permitted. */
+export function checkAddress(address: string, guard: EgressGuard): void {
+  const url = urlOf(address);
+  try {
+    guard.checkUrl(url);
+  } catch (error) {
+    throw error instanceof EgressError ? new ToolError(error.message, { cause: error }) : error;
+  }
+}
+
 async function follow(
   first: URL,
   { guard, agent, signal }: { guard: EgressGuard; agent: Agent; signal: AbortSignal },
