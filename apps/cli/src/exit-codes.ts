@@ -66,6 +66,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   no_secret_store: EXIT.notFound,
   unknown_skill: EXIT.notFound,
   unknown_tool: EXIT.notFound,
+  tool_unavailable: EXIT.notFound,
   unknown_version: EXIT.notFound,
   unknown_pin: EXIT.notFound,
   no_question: EXIT.notFound,

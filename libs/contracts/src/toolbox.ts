@@ -209,6 +209,8 @@ export const callBuiltin = rpc({
     stopped: { data: z.object({ scope: StopScope }) },
     invalid_token: InvalidToken,
     unknown_tool: { data: z.object({ tool: z.string(), known: z.array(z.string()) }) },
+    /** The tool exists and cannot be used here; the message has the reason. Nothing was done. */
+    tool_unavailable: { data: z.object({ tool: z.string(), known: z.array(z.string()) }) },
     /** The arguments do not fit the tool's input schema; nothing was done. Values are not repeated. */
     invalid_arguments: { data: z.object({ problems: z.array(ValueProblem) }) },
     policy_unavailable: PolicyUnavailable,

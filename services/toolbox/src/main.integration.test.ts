@@ -100,7 +100,7 @@ test("without a sandbox execute_command is not listed, no approval of it is requ
   assert.ok(!tools.some(({ name }) => name === "execute_command"));
   world.policy.answer = () => "ask";
   await assert.rejects(world.call({ tool: "execute_command", args: { command: "touch no" } }), {
-    code: "unknown_tool",
+    code: "tool_unavailable",
     message: /No command can run: .*YARD_SANDBOX to off/,
   });
   world.policy.answer = () => "deny";

@@ -47,6 +47,7 @@ const STATUS: Readonly<Record<string, number>> = {
   denied: 403,
   not_allowed: 403,
   not_found: 404,
+  tool_unavailable: 409,
   version_changed: 412,
   payload_too_large: 413,
   upload_too_large: 413,

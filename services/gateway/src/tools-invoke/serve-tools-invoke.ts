@@ -70,7 +70,7 @@ export async function serveToolsInvoke(
     return c.json({ ok: true, result: { content, ...details } });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === "internal") throw error;
-    if (error.code === "denied" || error.code === "unknown_tool")
+    if (["denied", "unknown_tool", "tool_unavailable"].includes(error.code))
       return c.json(failed("not_found", `Tool not available: ${name}`), 404);
     const { approvalId: waiting }: { approvalId?: unknown } = Object(error.data);
     const how = typeof waiting === "string" ? `; ${howToApprove(waiting)}` : "";

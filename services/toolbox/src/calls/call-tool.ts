@@ -180,7 +180,7 @@ async function readCall(
   const missing = tool.unavailable;
   if (missing !== undefined) {
     await notDenied(gate, { ref, args: args.data ?? given }, requester);
-    throw fail.unknown_tool(missing, { tool: request.tool, known: namesOf(tools) });
+    throw fail.tool_unavailable(missing, { tool: request.tool, known: namesOf(tools) });
   }
   if (args.success) return { tool, ref, args: args.data };
   await notDenied(gate, { ref, args: given }, requester);

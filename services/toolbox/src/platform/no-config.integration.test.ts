@@ -14,7 +14,7 @@ test("without a configuration directory gateway tools are not listed, and a call
     [],
   );
   await assert.rejects(world.call({ tool: "gateway_config_get", args: {} }), (error) => {
-    assert.ok(isError(error, callBuiltin, "unknown_tool"));
+    assert.ok(isError(error, callBuiltin, "tool_unavailable"));
     assert.match(error.message, /YARD_CONFIG_DIR/);
     return true;
   });
