@@ -31,6 +31,26 @@ test("every address of a view is the page, under a policy that runs nothing but 
   }
 });
 
+test("a program that asks for the root gets a text with the addresses, and HEAD the same status", async () => {
+  for (const accept of ["*/*", "application/json", "text/plain"]) {
+    const root = await fetch(url, { headers: { accept } });
+    assert.equal(root.status, 200, accept);
+    assert.match(root.headers.get("content-type") ?? "", /^text\/plain/);
+    assert.match(root.headers.get("vary") ?? "", /accept/);
+    const text = await root.text();
+    for (const address of ["/api/v1/openapi.json", "/mcp", "/v1/models", "/readyz"])
+      assert.ok(text.includes(address), address);
+    const head = await fetch(url, { method: "HEAD", headers: { accept } });
+    assert.deepEqual([head.status, await head.text()], [200, ""], accept);
+  }
+  const page = await fetch(url, { method: "HEAD", headers: html });
+  assert.deepEqual(
+    [page.status, page.headers.get("content-type")],
+    [200, "text/html; charset=utf-8"],
+  );
+  assert.equal((await fetch(url, { method: "POST" })).status, 404);
+});
+
 test("a file with a digest in its name is cached forever, and is sent compressed", async () => {
   const file = await fetch(`${url}/assets/main-1a2b.js`);
   assert.equal(file.headers.get("content-type"), "text/javascript; charset=utf-8");

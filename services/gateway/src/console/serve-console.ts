@@ -38,7 +38,7 @@ function answer(c: Context<GatewayEnv>, file: ConsoleFile, path: string): Respon
     "content-type": file.type,
     "cache-control": isForever ? "public, max-age=31536000, immutable" : "no-cache",
     "content-security-policy": PAGE_POLICY,
-    vary: "accept-encoding",
+    vary: "accept, accept-encoding",
     ...(isPacked && { "content-encoding": "gzip" }),
   });
 }

@@ -17,6 +17,7 @@ import { routes } from "../routes/route-table.ts";
 import { readSystem } from "../routes/system.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
+import { serveAddresses } from "./addresses-text.ts";
 import { allowOrigin, preflightAnswer } from "./cors.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { methodsAt } from "./methods-at.ts";
@@ -105,7 +106,8 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   mountProtocols(app, parts);
   app.notFound((c) => {
     const page = parts.console === null ? null : serveConsole(c, parts.console);
-    if (page !== null) return page;
+    const found = page ?? serveAddresses(c);
+    if (found !== null) return found;
     const methods = methodsAt(app.routes, c.req.path);
     if (methods.length > 0) return answer(c, otherMethod(methods.join(", ")));
     const detail =
