@@ -390,10 +390,31 @@ test("arguments, tokens and keys are never logged", () => {
   assert.equal(log.includes("eyJ"), false, "no JWS");
 });
 
-test("a policy with errors or an invalid key keeps the service from starting", async () => {
-  const broken = join(directory, "broken.yaml");
-  await writeFile(broken, "version: 1\nrules:\n  - { id: a, effect: allow, approved: auto }\n");
-  const badPolicy = startPolicy({ ...environment, YARD_POLICY_FILE: broken });
+const broken = join(directory, "broken.yaml");
+await writeFile(broken, "version: 1\nrules:\n  - { id: a, effect: allow, approved: auto }\n");
+
+test("the rules that were in force stay so when the service starts with a policy that is missing or has errors", async () => {
+  const policyFiles = [broken, join(directory, "no-such.yaml")];
+  for (const YARD_POLICY_FILE of policyFiles) {
+    const started = startPolicy({ ...environment, YARD_POLICY_FILE });
+    const { policyDigest, errors } = await started.logged(
+      withMessage("policy file refused, the old one stays"),
+    );
+    assert.match(String(policyDigest), /^sha256:/);
+    assert.match(String(errors), /broken\.yaml:3:29|no-such\.yaml/);
+    await started.logged(withMessage("service ready"));
+    started.stop();
+    assert.equal(await started.exited, 0);
+  }
+});
+
+test("a policy with errors on an empty Redis, or an invalid key, keeps the service from starting", async () => {
+  const { url } = await testRedis();
+  const badPolicy = startPolicy({
+    ...environment,
+    YARD_REDIS_URL: url,
+    YARD_POLICY_FILE: broken,
+  });
   const badKey = startPolicy({ ...environment, YARD_RUN_TOKEN_KEY_FILE: policyFile });
   assert.equal(await badPolicy.exited, 1);
   assert.match(fatalReason(badPolicy.records), /broken\.yaml:3:29: unknown key "approved"/);

@@ -52,7 +52,7 @@ export const policyService = defineService({
     audit.signWith(keyRing.signText);
     const policyFile = await PolicyFile.open({
       path,
-      pinned: shared.pinned,
+      ...shared.atStart,
       ...news,
       beforeChange: () => leases.withdraw(),
       afterChange: () => leases.resume(),

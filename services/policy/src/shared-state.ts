@@ -65,7 +65,8 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
   };
 
   return {
-    pinned,
+    /** The policies that come before the files, and after them where they have errors. */
+    atStart: { pinned, lastOfFiles: () => versions.lastOfFiles() },
     stops,
     follow(policyFile: PolicyFile): void {
       const stopping = new AbortController();

@@ -17,6 +17,8 @@ export interface PolicyFileOptions {
   readonly path: string;
   /** Comes into force at once instead of the files. */
   readonly pinned?: PolicyInForce | null;
+  /** Returns the policy to start with when the files are missing or have errors; null: the start fails. */
+  readonly lastOfFiles?: () => Promise<PolicyInForce | null>;
   readonly onActivated: (inForce: PolicyInForce) => void;
   /** Other rules come into force when this has resolved; not called for the first ones. */
   readonly beforeChange?: () => Promise<void>;
@@ -36,8 +38,8 @@ const POLL_MS = 5_000;
  * The policy in force, kept equal to a file or to the files of a directory, unless another bundle was pinned.
  * - A bundle comes into force whole: `current` is replaced by one assignment, and not before the leases on decisions of the
  * former one have ended (`beforeChange`).
- * - A file with errors never comes into force; the last good one stays. The same holds for one whose tests, in the file beside
- * it, fail or cannot be read.
+ * - A file with errors never comes into force; the last good one stays, also after a restart. The same holds for one whose
+ * tests, in the file beside it, fail or cannot be read.
  * - A file that is being written is ignored until two reads agree, because the first half of a policy can be a valid policy
  * without its deny rules.
  * - A pinned bundle stays in force whatever the files contain, until it is unpinned.
@@ -61,12 +63,15 @@ export class PolicyFile {
   /** Replacements run one after the other. */
   #lastChange: Promise<void> = Promise.resolve();
 
-  /** Reads the files for the first time. Throws a StartError when they are missing or have errors and no bundle is pinned. */
+  /**
+   * Reads the files for the first time. When they are missing or have errors, the policy that was in force before stays so. Throws a
+   * StartError when there is none.
+   */
   static async open(options: PolicyFileOptions): Promise<PolicyFile> {
-    const { path, pinned = null } = options;
+    const { path, pinned = null, lastOfFiles } = options;
     const state = await readPolicyState(path);
     const outcome = await check(state, path);
-    const inForce = pinned ?? outcome.inForce;
+    const inForce = pinned ?? outcome.inForce ?? (await lastOfFiles?.()) ?? null;
     if (inForce === null) {
       throw new StartError(`YARD_POLICY_FILE: policy refused\n${outcome.lines.join("\n")}`, {
         hint: "correct the policy file and start again; docs/policy-rules.md describes it",

@@ -8,6 +8,8 @@ import { filesOf, VersionChanged, type StoredVersion, type VersionStore } from "
 export interface PolicyVersions {
   /** Returns the policy to start with instead of the files; null follows the files. */
   pinnedAtStart(): Promise<PolicyInForce | null>;
+  /** Returns the policy that the files last brought into force, by any replica; null when there is none that can be read. */
+  lastOfFiles(): Promise<PolicyInForce | null>;
   /** Follows the active version. Concurrent calls share one read. */
   sync(file: PolicyFile): Promise<void>;
   /** Writes a version that has been checked, and brings it into force here. */
@@ -97,6 +99,10 @@ export function createPolicyVersions(parts: {
       if (!active.isPinned) return null;
       pinned = active.version;
       return load(active.version);
+    },
+    async lastOfFiles() {
+      const active = await store.active();
+      return active.version === 0 || active.isPinned ? null : load(active.version);
     },
     sync,
     async activate(file, { texts, ifVersion, ...change }) {
