@@ -19,6 +19,9 @@ import { StopSteps } from "./stop-steps.ts";
 /** Share of the remaining budget that the bus gets, so that aborted handlers can still answer and Redis can close. */
 const DRAIN_SHARE = 0.9;
 
+/** A start that takes longer than this is logged with what it waits for. */
+const SLOW_START_MS = 15_000;
+
 /** The parts of the process that a service runs in. */
 interface Surroundings {
   readonly env: Environment;
@@ -74,10 +77,23 @@ export class HostedService {
 
   /** Redis → bus → streams → the service's own start → ready. {@link stop} undoes a start that failed. */
   async start(): Promise<void> {
+    const warn = (): void =>
+      this.log.warn({ start: this.#readiness.startsWith }, "service has not started yet");
+    const waiting = setTimeout(warn, SLOW_START_MS);
+    try {
+      await this.#start();
+    } finally {
+      clearTimeout(waiting);
+    }
+  }
+
+  async #start(): Promise<void> {
     const { definition, log } = this;
     const { config } = this.#configured;
     const steps = this.#steps;
     const readiness = this.#readiness;
+    const endAt = performance.now() + config.YARD_CONNECT_MS;
+    readiness.startsWith = "waiting for Redis (YARD_REDIS_URL)";
     const redis = await openRedis(definition.name, config, log);
     steps.push("redis", () => closeRedis(redis));
     const { user: service } = definition;
@@ -89,11 +105,17 @@ export class HostedService {
       await storage.stop();
     });
     const { local } = this.#surroundings;
+    readiness.startsWith = "waiting for NATS (YARD_NATS_URL)";
     const bus = await openBus(service, { config, log, local });
     steps.push("bus", (remainingMs) => drainBus(bus, remainingMs * DRAIN_SHARE));
     readiness.add("bus", () => bus.status === "connected");
     readiness.add("streams", () => storesEverything(bus));
-    await checkStreams(bus, definition.consumers);
+    readiness.startsWith = "waiting for the streams that `yard streams ensure` makes";
+    await checkStreams(bus, definition.consumers, {
+      endAt,
+      isStopping: () => readiness.phase === "stopping",
+    });
+    readiness.startsWith = "";
     await this.#configured.start({
       env: this.#surroundings.env,
       log,

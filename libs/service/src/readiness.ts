@@ -19,6 +19,8 @@ export class Readiness {
   readonly #details = new Map<string, string>();
   readonly #timeoutMs: number;
   phase: Phase = "starting";
+  /** Names what a start waits for; it is reported while the phase is `starting`, and must hold no secret. */
+  startsWith = "";
 
   /** `timeoutMs` is the time limit of one check; the checks run side by side. */
   constructor(timeoutMs = 1_000) {
@@ -48,6 +50,7 @@ export class Readiness {
     const reasons = results.flatMap(([name, { reason }]) =>
       reason === null ? [] : [[name, reason]],
     );
+    if (status === "starting" && this.startsWith !== "") reasons.push(["start", this.startsWith]);
     return {
       ready,
       status,

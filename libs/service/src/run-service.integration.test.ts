@@ -13,6 +13,7 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { natsAuthorization } from "@switchyard/contracts/nats-config";
 import { runCommands } from "@switchyard/contracts/streams";
 import { adminUser, client, type BusUser } from "@switchyard/contracts/topology";
+import { until } from "@switchyard/local-servers/until";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { fixtureCall } from "../test/fixture-contract.ts";
 import { observe, startFixture, type ServiceProcess } from "../test/service-process.ts";
@@ -129,10 +130,44 @@ test("exits 6 with the address and a hint when NATS or Redis is unreachable", as
 
 test("names what is missing on NATS and the command that makes it", async () => {
   const emptyNats = await testNats();
-  const service = startFixture({ ...env, YARD_NATS_URL: emptyNats.url });
+  const own = { YARD_NATS_URL: emptyNats.url, YARD_CONNECT_MS: "2000" };
+  const service = startFixture({ ...env, ...own });
   assert.equal((await service.exited).code, 1);
   assert.match(String(service.records[0]?.["reason"]), /YARD_COMMANDS\/agent-runner/);
   assert.match(String(service.records[0]?.["hint"]), /yard streams ensure/);
+});
+
+test("waits for streams that are made later, and reports that in its readiness", async () => {
+  const emptyNats = await testNats();
+  const port = await freePort();
+  const own = { YARD_NATS_URL: emptyNats.url, YARD_HEALTH_PORT: String(port) };
+  const service = startFixture({ ...env, ...own, YARD_CONNECT_MS: "60000" });
+  const readyz = async (): Promise<string> => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+    return (await answer?.text()) ?? "";
+  };
+  await until(async () => /"start":"waiting for the streams/.test(await readyz()));
+  const admin = await connectBus({ servers: emptyNats.url, user: "caller" });
+  await ensureStreams(admin);
+  await admin.close();
+  await service.logged("service ready");
+  assert.doesNotMatch(await readyz(), /"start"/);
+  service.child.kill("SIGTERM");
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+});
+
+test("stops at once while it waits for NATS", async () => {
+  const nowhere = `nats://127.0.0.1:${await freePort()}`;
+  const port = await freePort();
+  const own = { YARD_NATS_URL: nowhere, YARD_HEALTH_PORT: String(port) };
+  const service = startFixture({ ...env, ...own, YARD_CONNECT_MS: "3600000" });
+  await until(async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
+    return ((await answer?.text()) ?? "").includes("waiting for NATS (YARD_NATS_URL)");
+  });
+  service.child.kill("SIGTERM");
+  await service.exited;
+  assert.ok(messages(service).includes("service stopping"));
 });
 
 test("names the file of a key that it cannot read", async () => {

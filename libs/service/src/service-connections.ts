@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { isUserSeed } from "@switchyard/bus/keys";
 import type { Bus, BusStatus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
@@ -12,6 +13,8 @@ import { connectRedis, type Redis } from "./redis.ts";
 import { openRedisRoom, type RedisRoom } from "./redis-room.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { EXIT_FAILED, EXIT_UNREACHABLE, StartError } from "./start-error.ts";
+
+const STREAMS_EVERY_MS = 500;
 
 /** Connects a service to Redis as its settings say. Rejects with a StartError. `name` is shown in `CLIENT LIST`. */
 export async function openRedis(name: string, config: BaseConfig, log: Log): Promise<Redis> {
@@ -93,15 +96,23 @@ export async function drainBus(bus: Bus, budgetMs: number): Promise<void> {
   throw new Error(`work was still in flight after ${Math.round(budgetMs)} ms and was aborted`);
 }
 
-/** Rejects with a StartError that names every stream and consumer that is missing. */
+/**
+ * Waits until every stream and consumer is there, as where services and streams are installed together. `endAt` is a time of
+ * `performance.now()`; after it, rejects with a StartError that names what is missing.
+ */
 export async function checkStreams(
   bus: Bus,
   consumers: readonly ConsumerDefinition[],
+  { endAt, isStopping }: { readonly endAt: number; readonly isStopping: () => boolean },
 ): Promise<void> {
   try {
     await verifyStreams(bus, consumers);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
+    if (performance.now() + STREAMS_EVERY_MS < endAt && !isStopping()) {
+      await delay(STREAMS_EVERY_MS);
+      return checkStreams(bus, consumers, { endAt, isStopping });
+    }
     throw new StartError(error.message, {
       hint: "create streams, consumers and the payload bucket with: yard streams ensure",
       cause: error,

@@ -24,7 +24,8 @@ export async function ensure(
     ...(replicas === undefined ? {} : { replicas }),
     ...(auditGib === undefined ? {} : { auditBytes: auditGib * GIB }),
   };
-  const result = await withBus(target, (bus) => ensureStreams(bus, wanted));
+  const connectTimeoutMs = Number(process.env["YARD_CONNECT_MS"] ?? "") || 5_000;
+  const result = await withBus(target, (bus) => ensureStreams(bus, wanted), { connectTimeoutMs });
   const operatorKey = options.operatorKey ?? keyOfDev(target);
   if (result.left.length > 0 && operatorKey !== null) {
     const updated = await updateAudit({ ...target, nkeyFile: operatorKey }, wanted);
