@@ -22,7 +22,7 @@ import { allowOrigin, preflightAnswer } from "./cors.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
 import { methodsAt } from "./methods-at.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
-import { isLoopback } from "./listen.ts";
+import { isLoopback, isOwnOrigin } from "./listen.ts";
 import { serveRoute, type RouteParts } from "./serve-route.ts";
 
 export interface AppParts extends SignInParts, ProtocolParts, EventParts, RouteParts {
@@ -188,7 +188,9 @@ function checkOrigin(
   checkTarget(c, host);
   const origin = headerOf(c, "origin");
   const isForeign =
-    origin !== undefined && !isAllowed && !isKnownHost(URL.parse(origin)?.host ?? "");
+    origin !== undefined &&
+    !isAllowed &&
+    !isOwnOrigin(URL.parse(origin)?.host ?? "", host, isKnownHost);
   if (isKnownHost(host) && !isForeign) return;
   const what = isForeign ? "Origin" : "Host";
   const detail = `the request's ${what} is not one of this gateway: YARD_HTTP_HOSTS names them`;

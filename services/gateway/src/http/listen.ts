@@ -25,9 +25,14 @@ export function isLoopback(host: string): boolean {
   return LOOPBACK.has(host);
 }
 
+/** The same for a `Host`, which may have a port. */
+function isLoopbackHost(host: string): boolean {
+  return isLoopback(host.replace(/:\d+$/, "").replace(/^\[|\]$/g, ""));
+}
+
 /**
- * Returns the check for the gateway's own `Host` and `Origin`: the configured names, with or without a port, and on loopback
- * its own names. Throws a StartError for an address that is reachable from outside without a configured name: then no request
+ * Returns the check for the gateway's own `Host` and `Origin`: the configured names, with or without a port, and those of
+ * loopback, under which a forwarded port is reached. Throws a StartError for an address that is reachable from outside without a configured name: then no request
  * could be distinguished from one of a foreign page.
  */
 export function knownHosts(bound: string, named: readonly string[]): (host: string) => boolean {
@@ -38,8 +43,17 @@ export function knownHosts(bound: string, named: readonly string[]): (host: stri
         hint: "name the hosts in YARD_HTTP_HOSTS, such as switchyard.example.com, and use TLS, here or in front; or stay on 127.0.0.1",
       },
     );
-  const known = new Set(isLoopback(bound) ? [...LOOPBACK, "[::1]", ...named] : named);
-  return (host) => known.has(host) || known.has(host.replace(/:\d+$/, ""));
+  const known = new Set(named);
+  return (host) => isLoopbackHost(host) || known.has(host) || known.has(host.replace(/:\d+$/, ""));
+}
+
+/** True for pages of this gateway. Pages of programs on a person's machine may use the gateway of that machine, and none elsewhere. */
+export function isOwnOrigin(
+  origin: string,
+  host: string,
+  isKnownHost: (host: string) => boolean,
+): boolean {
+  return isKnownHost(origin) && (!isLoopbackHost(origin) || isLoopbackHost(host));
 }
 
 /** Rejects with a StartError when it cannot listen. */
