@@ -28,6 +28,8 @@ export const ImporterEnv = z.object({
   YARD_IMPORT_MAX_SKILLS: envInteger(0, 1_000_000).default(50_000),
   /** Imports again when a file changes. */
   YARD_IMPORT_WATCH: envFlag().default(false),
+  /** Not ready before an import found every file usable, so that a rollout stops at a bad file. */
+  YARD_IMPORT_STRICT: envFlag().default(false),
   /** The limit on the part of a prompt that comes from one skill; the rest is cut off with a warning. */
   YARD_SKILL_PROMPT_BYTES: envInteger(1_024, 262_144).default(MAX_PROMPT_BYTES),
 });

@@ -20,6 +20,7 @@ import {
   importerWorld,
   startProcess,
   writeFiles,
+  type ImporterProcess,
   type ImporterWorld,
 } from "../test/importer-world.ts";
 
@@ -301,6 +302,35 @@ test("imports again when files change, while it watches", async () => {
   assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
   assert.equal(await importer.stop(), 0);
 });
+
+test("the last good version of a file that breaks stays listed, also after a restart, until the file is corrected or deleted", async () => {
+  const world = await importerWorld();
+  const agent = "agents/reader.yaml";
+  await world.write({ [agent]: "description: Reads." });
+  const first = await world.start({ YARD_IMPORT_STRICT: "1" });
+  const { agent: good } = await call(world.cli, getAgent, { name: "reader" });
+  assert.equal(await readiness(first), 200);
+  for (const text of ["description: [", "temperature: 9", ""]) {
+    await world.write({ [agent]: text });
+    const { diagnostics } = await call(world.cli, importSkills, { directory: "." });
+    assert.ok(diagnostics.some(({ code, file }) => code === "last_good" && file === agent));
+    const { agent: same } = await call(world.cli, getAgent, { name: "reader" });
+    assert.equal(same.digest, good.digest, text);
+  }
+  assert.equal(await readiness(first), 200, "a rollout that is over is not undone by an edit");
+  const second = await world.start({ YARD_IMPORT_STRICT: "1" });
+  assert.equal(await readiness(second), 503, "a rollout stops at a bad file");
+  assert.equal((await call(world.cli, getAgent, { name: "reader" })).agent.digest, good.digest);
+  await rm(join(world.root, agent));
+  await call(world.cli, importSkills, { directory: "." });
+  assert.ok(!names((await call(world.cli, listAgents, {})).agents).includes("reader"));
+  assert.deepEqual(await Promise.all([first.stop(), second.stop()]), [0, 0]);
+});
+
+async function readiness({ records }: ImporterProcess): Promise<number> {
+  const ready = records.find(({ msg }) => msg === "service ready");
+  return (await fetch(`${String(ready?.["healthUrl"])}/readyz`)).status;
+}
 
 test("imports a root that may be missing from the moment when it is there [D3, D60]", async () => {
   const world = await importerWorld();

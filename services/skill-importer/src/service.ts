@@ -7,6 +7,7 @@ import { ImporterEnv } from "./config.ts";
 import { serveCatalogue } from "./handlers/skill-handlers.ts";
 import { serveStore } from "./handlers/store-handlers.ts";
 import { serveCatalogueViews } from "./handlers/view-handlers.ts";
+import type { ImportReport } from "./imports/import-report.ts";
 import { importLog } from "./imports/import-log.ts";
 import { Importer } from "./imports/importer.ts";
 import { watchImports } from "./imports/watch-imports.ts";
@@ -56,7 +57,19 @@ export const importerService = defineService({
     const parts = { store, versions, analyzer, now, newId: randomUUID, announce, machine };
     const importer = new Importer({ ...parts, scanner: scannerOf(settings), roots });
 
-    const logImport = importLog(log);
+    const logged = importLog(log);
+    let badFiles: readonly string[] = [];
+    let hasBeenGood = !config.YARD_IMPORT_STRICT;
+    const logImport = (report: ImportReport): void => {
+      badFiles = report.bad;
+      hasBeenGood ||= badFiles.length === 0;
+      logged(report);
+    };
+    kit.ready(
+      "files",
+      () =>
+        hasBeenGood || `files that cannot be used: ${badFiles.join(", ")}; the log has the reasons`,
+    );
     const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, logImport }) : null;
     if (watch !== null) kit.onStop("file watch", () => watch.close());
     // Files are watched before they are read, so that no change in between is missed.

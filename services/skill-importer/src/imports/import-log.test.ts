@@ -21,6 +21,7 @@ const REPORT: ImportReport = {
   directories: [],
   missing: [],
   withheld: [],
+  bad: ["a/SKILL.md"],
   hasChanged: true,
 };
 

@@ -30,6 +30,7 @@ function logImport(log: Log, report: ImportReport): void {
   for (const { severity, code, message, file, line, column } of report.diagnostics) {
     const facts = { code, file, line, column, reason: message };
     if (severity === "error" || code === "duplicate_name") log.warn(facts, "file skipped");
+    else if (code === "last_good") log.warn(facts, "last good version stays listed");
     else if (code.startsWith("withheld_")) log.warn(facts, "definition withheld");
     else if (code === "overridden" && report.hasChanged) log.warn(facts, "definition overridden");
     else if (NOT_READ.has(code)) log.warn(facts, "file remark");

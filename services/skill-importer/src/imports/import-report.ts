@@ -23,6 +23,8 @@ export interface ImportReport extends Reply {
   readonly missing: string[];
   /** The entries that are stored and not listed. */
   readonly withheld: readonly WithheldEntry[];
+  /** The files that cannot be used, below their roots. */
+  readonly bad: readonly string[];
   /** True when the import changed the listed entries. */
   readonly hasChanged: boolean;
 }
@@ -41,6 +43,7 @@ export function reportOf(
   );
   return {
     withheld,
+    bad: read.bad.flatMap(({ isError, file }) => (isError ? [file] : [])),
     hasChanged: [skill, agent].some(({ set, remove }) => set.length + remove.length > 0),
     skills: { ...countsOf("skill", read, change), repaired: repaired.length },
     agents: countsOf("agent", read, change),
@@ -48,6 +51,7 @@ export function reportOf(
       ...read.diagnostics,
       ...skill.hidden.flatMap(({ entry, by }) => duplicateName(entry, by)),
       ...withheld.flatMap((item) => notListed(item)),
+      ...change.kept.flatMap((entry) => lastGood(entry)),
       ...agent.hidden.flatMap(({ entry, by }) =>
         entry.root === BUILT_IN_ROOT
           ? locatedAt(by.file, [overridesBuiltIn(by.summary.name)])
@@ -73,6 +77,8 @@ export function totalsOf(
 interface Planned {
   readonly listed: Readonly<Record<Kind, CataloguePlan>>;
   readonly withheld: { readonly set: readonly WithheldEntry[] };
+  /** Entries of files that cannot be used, whose last good version stays listed. */
+  readonly kept: readonly Entry[];
 }
 
 function countsOf(
@@ -99,6 +105,11 @@ function duplicateName(entry: Entry, by: Entry): Diagnostic[] {
           `${name} is overridden by ${by.file} in ${by.root}, which goes before ${entry.root}`,
         );
   return locatedAt(entry.file, [finding]);
+}
+
+function lastGood({ file, summary: { name } }: Entry): Diagnostic[] {
+  const message = `the last good version of ${name} stays listed until this file is corrected or deleted`;
+  return locatedAt(file, [warningFinding("last_good", message)]);
 }
 
 function notListed({ kind, reason, entry }: WithheldEntry): Diagnostic[] {

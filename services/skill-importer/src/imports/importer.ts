@@ -83,6 +83,7 @@ export class Importer {
       found: [...builtInDefinitions],
       skipped: { skill: 0, agent: 0 },
       diagnostics: [],
+      bad: [],
     };
     for (const scope of scopes) {
       // Roots are few, and reading them one at a time keeps the order of their diagnostics.
@@ -92,6 +93,7 @@ export class Importer {
       read.skipped.skill += part.skipped.skill;
       read.skipped.agent += part.skipped.agent;
       read.diagnostics.push(...part.diagnostics);
+      read.bad.push(...part.bad);
     }
     const roots = this.#options.roots.map(({ path }) => path);
     const isInScope = (entry: Entry) => !isOfAFile(entry) || covers(entry);
@@ -145,18 +147,37 @@ interface Places {
 }
 
 /** Plans the catalogue after a scan of the given paths found these definitions. */
-function planRead(current: Catalogue, { found }: Definitions, places: Places) {
+function planRead(current: Catalogue, { found, bad }: Definitions, places: Places) {
   const waiting: WithheldEntry[] = [];
+  const kept: Entry[] = [];
   const plan = (kind: Kind) => {
     const entries = found.filter((one) => one.kind === kind).map(({ entry }) => entry);
     const { admitted, withheld } = admitAll(kind, entries, current.trust);
     waiting.push(...withheld);
     const { listed, imported } = current[kind];
+    const stays = listed.filter((entry) => isLastGood(entry, entries, bad, kind));
+    kept.push(...stays);
     // A definition that clients sent is listed again when the file that hid it is removed.
-    return planCatalogue({ ...places, current: listed, found: [...admitted, ...imported] });
+    return planCatalogue({
+      ...places,
+      current: listed,
+      found: [...admitted, ...stays, ...imported],
+    });
   };
   const listed = { skill: plan("skill"), agent: plan("agent") };
-  return { listed, withheld: changedWithheld(current, waiting, places) } satisfies PlannedChange;
+  const withheld = changedWithheld(current, waiting, places);
+  return { listed, withheld, kept } satisfies PlannedChange & { kept: Entry[] };
+}
+
+/** True for the listed entry of a file that cannot be used now: its last good version stays until the file is corrected or deleted. */
+function isLastGood(
+  { root, file, summary }: Entry,
+  found: readonly Entry[],
+  bad: Definitions["bad"],
+  kind: Kind,
+): boolean {
+  const isBad = bad.some((one) => one.kind === kind && one.root === root && one.file === file);
+  return isBad && !found.some(({ summary: { name } }) => name === summary.name);
 }
 
 /** Withheld entries from the scanned paths are replaced by those that were found there now. */

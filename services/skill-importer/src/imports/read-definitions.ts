@@ -21,6 +21,16 @@ export interface Definitions {
   /** The number of files that could not be used, each with an error among the diagnostics, and of those that a limit left out. */
   readonly skipped: Record<Kind, number>;
   readonly diagnostics: Diagnostic[];
+  /** The files that make no definition now, below their root. */
+  readonly bad: BadFile[];
+}
+
+export interface BadFile {
+  readonly kind: Kind;
+  readonly root: string;
+  readonly file: string;
+  /** False for a Markdown file beside the agents that is not one, such as a README. */
+  readonly isError: boolean;
 }
 
 export interface ReadOptions {
@@ -55,10 +65,11 @@ export async function readDefinitions(
     found: [],
     skipped: { skill: scan.skillsLeftOut, agent: 0 },
     diagnostics: [...scan.diagnostics],
+    bad: [],
   };
   const running: Promise<ReadDefinition>[] = [];
   const add = async (one: Promise<ReadDefinition> | undefined) => {
-    if (one !== undefined) enter(definitions, await one);
+    if (one !== undefined) enter(definitions, root, await one);
   };
   for (const candidate of scan.candidates) {
     // A few at a time, so that memory holds the files of only these.
@@ -106,8 +117,10 @@ async function keep(
   return scanned;
 }
 
-function enter(definitions: Definitions, read: ReadDefinition): void {
+function enter(definitions: Definitions, root: string, read: ReadDefinition): void {
   const { definition, file, pkg } = read;
+  if (definition === null)
+    definitions.bad.push({ kind: pkg.kind, root, file, isError: !read.isNotAnAgent });
   definitions.diagnostics.push(...read.diagnostics);
   if (read.isNotAnAgent) definitions.diagnostics.push(...locatedAt(file, notAnAgent(file)));
   else if (definition === null) definitions.skipped[pkg.kind] += 1;
