@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { basename, dirname } from "node:path";
 import { test } from "node:test";
 import { readRedisUrl } from "@switchyard/service/redis-url";
-import { deploymentOf, dig, ofKind, variable } from "./read-manifests.ts";
+import { containersOf, deploymentOf, dig, ofKind, variable } from "./read-manifests.ts";
 import { kubernetesTool } from "./kubernetes-tools.ts";
 import { renderChart } from "./render-chart.ts";
 import { readManifests } from "./render-manifests.ts";
@@ -81,7 +81,7 @@ test("NATS and Redis of one pod are there each by itself, and services find them
 });
 
 test("kinds that an operator brings are rendered only on request", { skip }, () => {
-  const own = /^(?:v1|(?:apps|autoscaling|policy|networking\.k8s\.io)\/v\d+)$/;
+  const own = /^(?:v1|(?:apps|autoscaling|batch|policy|networking\.k8s\.io)\/v\d+)$/;
   const brought = (set: string) => {
     const strange = readManifests(renderChart(helm, { values: set })).filter(
       ({ apiVersion }) => !own.test(apiVersion),
@@ -170,3 +170,44 @@ test(
     assert.deepEqual([without.file, without.config], [undefined, undefined]);
   },
 );
+
+test("the files of agents stay when a release is uninstalled", { skip }, () => {
+  const [claim, ...others] = ofKind(readManifests(renderChart(helm)), "PersistentVolumeClaim");
+  assert.deepEqual(others, []);
+  assert.deepEqual(dig(claim, "metadata.annotations"), { "helm.sh/resource-policy": "keep" });
+});
+
+/** Sums the requests of all pods of a value set, in millicores and MiB. */
+function requestsOf(values: string): { cpu: number; memory: number } {
+  const sum = { cpu: 0, memory: 0 };
+  const manifests = readManifests(renderChart(helm, { values, hooks: false }));
+  for (const kind of ["Deployment", "StatefulSet"])
+    for (const workload of ofKind(manifests, kind)) {
+      const requests = dig(workload, "spec.template.spec.containers.0.resources.requests");
+      const replicas = Number(dig(workload, "spec.replicas"));
+      sum.cpu += replicas * Number(/^(\d+)m$/.exec(String(dig(requests, "cpu")))?.[1]);
+      sum.memory += replicas * Number(/^(\d+)Mi$/.exec(String(dig(requests, "memory")))?.[1]);
+    }
+  return sum;
+}
+
+test(
+  "two cores have room for an installation to try things out, and for the pods of its upgrade",
+  { skip },
+  () => {
+    const dev = requestsOf("dev");
+    assert.ok(dev.cpu <= 600 && dev.memory <= 2_560, JSON.stringify(dev));
+    const compact = requestsOf("compact");
+    assert.ok(compact.cpu <= 500 && compact.memory <= 768, JSON.stringify(compact));
+  },
+);
+
+test("pods wait for NATS and Redis that come later, instead of ending", { skip }, () => {
+  for (const values of ["dev", "compact", "external"])
+    for (const deployment of ofKind(
+      readManifests(renderChart(helm, { values, hooks: false })),
+      "Deployment",
+    ))
+      for (const container of containersOf(deployment))
+        assert.equal(variable(container, "YARD_CONNECT_MS"), "3600000", container.name);
+});

@@ -111,6 +111,50 @@ function redisUserOf(deployment: Manifest): string {
   return user;
 }
 
+for (const folder of ["base", "overlays/dev"]) {
+  test(
+    `${folder}: every ConfigMap and key that a pod needs is there, and deleting it deletes no data and no keys`,
+    { skip },
+    () => {
+      const manifests = renderManifests(kubectl, folder);
+      const maps = new Map(
+        ofKind(manifests, "ConfigMap").map((map) => [map.metadata.name, dig(map, "data")]),
+      );
+      const needed = [...JSON.stringify(manifests).matchAll(REFERENCE)].map(([text]) => {
+        const found: { configMapKeyRef: KeyReference } = JSON.parse(`{${text}}`);
+        return found.configMapKeyRef;
+      });
+      assert.ok(needed.length > 20);
+      for (const { name, key, optional = false } of needed)
+        assert.ok(optional || dig(maps.get(name), key) !== undefined, `${name}: ${key}`);
+      for (const kind of ["Namespace", "Secret", "PersistentVolumeClaim"])
+        assert.deepEqual(ofKind(manifests, kind), [], kind);
+    },
+  );
+}
+
+const REFERENCE = /"configMapKeyRef":\{[^}]*\}/g;
+interface KeyReference {
+  readonly name: string;
+  readonly key: string;
+  readonly optional?: boolean;
+}
+
+test(
+  "namespace: the namespace is restricted, and has the volume that pods mount",
+  { skip },
+  async (t) => {
+    const manifests = renderManifests(kubectl, "namespace");
+    assert.equal(await typeErrors(manifests, t), "");
+    const [namespace] = ofKind(manifests, "Namespace");
+    const level = Object(dig(namespace, "metadata.labels"))["pod-security.kubernetes.io/enforce"];
+    assert.equal(level, "restricted");
+    const [claim] = ofKind(manifests, "PersistentVolumeClaim");
+    const pods = JSON.stringify(renderManifests(kubectl, "base"));
+    assert.ok(pods.includes(`"claimName":"${String(claim?.metadata.name)}"`));
+  },
+);
+
 test("base: the broker reaches no private address before an overlay names one", { skip }, () => {
   const permitted = (folder: string): unknown => {
     const manifests = renderManifests(kubectl, folder);

@@ -13,13 +13,15 @@ export function renderChart(
     values,
     sets = [],
     only = [],
-  }: { values?: string; sets?: readonly string[]; only?: readonly string[] } = {},
+    hooks = true,
+  }: { values?: string; sets?: readonly string[]; only?: readonly string[]; hooks?: boolean } = {},
 ): string {
   return runHelm(helm, [
     "template",
     "switchyard",
     "switchyard",
     "--namespace=switchyard",
+    ...(hooks ? [] : ["--no-hooks"]),
     ...(values === undefined ? [] : ["--values", `values/${values}.yaml`]),
     ...sets.flatMap((set) => ["--set", set]),
     ...only.flatMap((path) => ["--show-only", path]),

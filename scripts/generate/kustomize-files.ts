@@ -3,12 +3,16 @@ import { renderChart } from "../../deploy/test/render-chart.ts";
 import { format } from "./format.ts";
 
 const parts = {
-  base: { values: "base" },
+  base: { values: "base", hooks: false },
   keda: { sets: ["agentRunner.autoscaling.by=keda"], only: ["templates/autoscaling.yaml"] },
   hpa: { sets: ["agentRunner.autoscaling.by=hpa"], only: ["templates/autoscaling.yaml"] },
   "single-nodes": {
     sets: ["singleNats.enabled=true", "singleRedis.enabled=true"],
-    only: ["charts/singleNats/templates/nats.yaml", "charts/singleRedis/templates/redis.yaml"],
+    only: [
+      "charts/singleNats/templates/nats.yaml",
+      "charts/singleRedis/templates/redis.yaml",
+      "templates/single-nodes-policies.yaml",
+    ],
   },
 } as const;
 

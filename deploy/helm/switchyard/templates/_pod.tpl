@@ -95,6 +95,8 @@ seccompProfile: { type: RuntimeDefault }
 {{/* What connects any process of ours: NATS, private certificates and traces. */}}
 {{- define "switchyard.commonEnv" -}}
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_NATS_URL" "key" "natsUrl" "value" (include "switchyard.natsUrl" .)) }}
+# A pod waits for NATS, Redis and streams that come later; /readyz says for what.
+- { name: YARD_CONNECT_MS, value: "3600000" }
 {{- with .Values.ca.configMap }}
 - { name: NODE_EXTRA_CA_CERTS, value: {{ printf "/ca/%s" $.Values.ca.key | quote }} }
 {{- end }}

@@ -30,6 +30,8 @@
 
 {{- define "switchyard.env.skill-importer" -}}
 - { name: YARD_SKILL_ROOTS, value: /project }
+# A rollout stops at a file that cannot be used; its last good version is served meanwhile.
+- { name: YARD_IMPORT_STRICT, value: "1" }
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_SCAN_INDICATORS" "key" "scanIndicators" "value" .Values.skillImporter.scanIndicators "optional" true) }}
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_SCAN_SUPPRESSIONS" "key" "scanSuppressions" "value" .Values.skillImporter.scanSuppressions "optional" true) }}
 {{- end }}
