@@ -1,7 +1,7 @@
 // The hooks of the chart check files before an upgrade, and start a run for `helm test`.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -89,3 +89,18 @@ test(
     assert.equal(dig(container, "securityContext.readOnlyRootFilesystem"), true);
   },
 );
+
+test("the example of a pod that publishes a run fits a restricted namespace and mounts its seed alone", async (t) => {
+  const text = await readFile(join(root, "deploy/k8s/examples/publish-run.yaml"), "utf8");
+  const [job] = readManifests(text);
+  assert.ok(job);
+  assert.equal(await typeErrors([job], t), "");
+  const pod = dig(job, "spec.template.spec");
+  const container = dig(pod, "containers.0");
+  assert.equal(dig(pod, "securityContext.runAsNonRoot"), true);
+  assert.equal(dig(pod, "securityContext.seccompProfile.type"), "RuntimeDefault");
+  assert.deepEqual(dig(container, "securityContext.capabilities.drop"), ["ALL"]);
+  const user = String(variable(container, "YARD_USER"));
+  assert.equal(variable(container, "YARD_NATS_NKEY_FILE"), `/keys/${user}.nk`);
+  assert.equal(dig(pod, "volumes.0.secret.secretName"), "switchyard-nats");
+});
