@@ -80,7 +80,9 @@ test("the check of a project without a policy, servers or a named file lists wha
     assert.match(stderr, new RegExp(String.raw`no mine\.yaml; which ${setting} names`));
   }
   await rm(join(both.project, "policies/p.yaml"));
-  assert.match(check(both).stderr, /no policies\/p\.yaml; name the policy with YARD_POLICY/);
+  const { status, stderr } = check(both);
+  assert.match(stderr, /no policies\/p\.yaml; name the policy with YARD_POLICY/);
+  assert.equal(status, 0, "the rules before stay in force");
   await rm(join(both.project, "mcp-servers.json"));
   assert.match(check(both).stderr, /no mcp-servers\.json/);
 });

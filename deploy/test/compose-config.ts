@@ -21,6 +21,7 @@ export interface ComposeService {
   ports?: { host_ip?: string }[];
   read_only?: boolean;
   user?: string;
+  pid?: string;
   group_add?: string[];
   command?: string[];
   cap_drop?: string[];
@@ -64,7 +65,7 @@ export function resolvedConfig(
   env: Record<string, string> = {},
   files: readonly string[] = [],
   first = "docker-compose.yml",
-): { services: Record<string, ComposeService> } {
+): { name: string; services: Record<string, ComposeService> } {
   const [tool = "", ...args] = command ?? [];
   const named = [first, ...files].flatMap((file) => ["--file", file]);
   const result = spawnSync(tool, [...args, ...named, "config", "--format", "json"], {

@@ -14,7 +14,7 @@ import { STEP_MS, composition, removeProject, succeeded, whyNoComposition } from
 const skip = whyNoComposition();
 const image = process.env["SWITCHYARD_IMAGE"] ?? "switchyard:dev";
 const world = await composition("up");
-const { compose, name, project, yard } = world;
+const { compose, name, project, upgrade, yard } = world;
 
 after(async () => {
   if (skip === false) {
@@ -93,22 +93,31 @@ test(
       assert.match(succeeded(yard("run", "fresh", "hello")), /I am here/);
     });
 
-    await t.test("an upgrade has NATS and Redis read the lists of the new version", () => {
-      const change =
-        "sed -i 's/^max_payload: 1MB/&\\nwrite_deadline: \"11s\"/' deploy/nats/nats.conf";
-      const dockerfile = `FROM ${image}\nUSER 0\nRUN ${change}\nUSER 10001:10001\n`;
+    await t.test("an upgrade replaces the services one by one, and NATS and Redis go on", () => {
+      const dockerfile = `FROM ${image}\nLABEL version=next\n`;
       const built = spawnSync("docker", ["build", "--tag", `${name}:next`, "-"], {
         input: dockerfile,
       });
       assert.equal(built.status, 0, String(built.stderr));
-      const before = [startedAt("nats"), startedAt("redis")];
-      succeeded(compose(["up", "--detach", "--wait"], { SWITCHYARD_IMAGE: `${name}:next` }));
-      assert.ok(startedAt("nats") > (before[0] ?? ""));
-      assert.ok(startedAt("redis") > (before[1] ?? ""));
-      assert.match(
-        compose(["exec", "-T", "nats", "cat", "/keys/nats.conf"]).text,
-        /write_deadline/,
-      );
+      const stores = ["nats", "redis"];
+      const services = ["policy", "broker", "runner", "gateway"];
+      const before = [...stores, ...services].map((service) => startedAt(service));
+      succeeded(upgrade({ SWITCHYARD_IMAGE: `${name}:next` }));
+      const now = [...stores, ...services].map((service) => startedAt(service));
+      assert.deepEqual(now.slice(0, 2), before.slice(0, 2));
+      for (const [index, service] of services.entries())
+        assert.ok((now[index + 2] ?? "") > (before[index + 2] ?? ""), service);
+      const replaced = now.slice(2);
+      assert.deepEqual(replaced, replaced.toSorted(), "one after the other");
+      assert.match(succeeded(yard("run", "fresh", "hello")), /I am here/);
+    });
+
+    await t.test("a typing error in YARD_POLICY leaves the rules before in force", () => {
+      const wrong = { SWITCHYARD_IMAGE: `${name}:next`, YARD_POLICY: "policies/demoo.yaml" };
+      succeeded(compose(["up", "--detach", "--wait"], wrong));
+      assert.match(compose(["logs", "folders"]).text, /no policies\/demoo\.yaml/);
+      assert.match(compose(["logs", "policy"]).text, /policy file refused, the old one stays/);
+      assert.match(succeeded(yard("run", "demo", "hello")), /You asked: "?hello/);
     });
   },
 );

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { closeSync, globSync, openSync, readSync, type Dirent } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
@@ -28,6 +28,8 @@ test("docker-compose.yml is what Compose accepts", { skip }, () => {
     "nats",
     "policy",
     "redis",
+    "reload-nats",
+    "reload-redis",
     "runner",
     "scheduler",
     "streams",
@@ -113,18 +115,38 @@ test("images that are built here are never pulled, and one service builds them",
 });
 
 test(
-  "an upgrade makes the keys anew, and NATS and Redis are started again to read them",
+  "an upgrade makes the keys anew, and NATS and Redis read them without a restart",
   { skip },
   () => {
     const { services } = resolvedConfig();
     for (const name of ["nats", "redis"]) {
       const keys = services[name]?.depends_on?.["keys"];
-      assert.equal(keys?.restart, true, name);
+      assert.deepEqual(
+        [keys?.condition, keys?.restart],
+        ["service_completed_successfully", undefined],
+      );
       const mounts = services[name]?.volumes ?? [];
       assert.ok(!mounts.some(({ type }) => type === "bind"), `${name} reads a file of the clone`);
     }
+    assert.equal(services["reload-nats"]?.pid, "service:nats");
+    // A process may signal another one of the same user, without a capability.
+    assert.equal(services["reload-nats"]?.user, services["nats"]?.user);
+    assert.match(String(services["reload-redis"]?.command), /--user admin ACL LOAD/);
+    for (const name of ["streams", "runner"])
+      assert.ok(JSON.stringify(services[name]?.depends_on).includes("reload-"), name);
   },
 );
+
+test("two clones are two projects, and both files of a clone are one", { skip }, async () => {
+  const names = ["docker-compose.yml", "docker-compose.compact.yml"].map(
+    (first) => resolvedConfig({}, [], first).name,
+  );
+  // https://docs.docker.com/compose/how-tos/project-name/
+  const folder = basename(root).toLowerCase();
+  assert.equal(names[0], folder.replaceAll(/[^-_a-z0-9]/g, "").replace(/^[-_]+/, ""));
+  assert.equal(names[1], names[0]);
+  assert.equal(resolvedConfig({ COMPOSE_PROJECT_NAME: "other" }).name, "other");
+});
 
 test(
   "the project, its policy and its models, the owner and the secrets are settings",

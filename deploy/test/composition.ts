@@ -25,6 +25,8 @@ export interface Composition {
   /** A copy of `examples` that the test may change. */
   readonly project: string;
   readonly compose: (args: readonly string[], env?: Record<string, string>) => Done;
+  /** Runs deploy/docker/upgrade.sh. */
+  readonly upgrade: (env: Record<string, string>) => Done;
   /** The command line, in a container. */
   readonly yard: (...args: string[]) => Done;
   /** Builds the image, unless one was named. */
@@ -38,17 +40,15 @@ export async function composition(label: string): Promise<Composition> {
   await cp(join(root, "examples"), project, { recursive: true });
   await chmod(project, 0o755);
   const name = `yard-test-${label}-${process.pid}`;
+  const own = { YARD_PROJECT: project, YARD_NATS_PORT: "0", YARD_HTTP_PORT: "0" };
   const compose: Composition["compose"] = (args, env = {}) =>
-    docker(["compose", "--project-name", name, ...args], {
-      YARD_PROJECT: project,
-      YARD_NATS_PORT: "0",
-      YARD_HTTP_PORT: "0",
-      ...env,
-    });
+    docker(["compose", "--project-name", name, ...args], { ...own, ...env });
   return {
     name,
     project,
     compose,
+    upgrade: (env) =>
+      ran("sh", ["deploy/docker/upgrade.sh"], { ...own, COMPOSE_PROJECT_NAME: name, ...env }),
     yard: (...args) => compose(["run", "--rm", "--no-TTY", "cli", ...args]),
     build: () => {
       if (process.env["SWITCHYARD_IMAGE"] === undefined) succeeded(compose(["build"]));
@@ -73,7 +73,11 @@ export function succeeded({ status, text }: Done): string {
 
 /** Runs the Docker client in the repository's root. */
 export function docker(args: readonly string[], env: Record<string, string> = {}): Done {
-  const { status, stdout, stderr } = spawnSync("docker", args, {
+  return ran("docker", args, env);
+}
+
+function ran(tool: string, args: readonly string[], env: Record<string, string>): Done {
+  const { status, stdout, stderr } = spawnSync(tool, args, {
     cwd: root,
     encoding: "utf8",
     timeout: STEP_MS,
