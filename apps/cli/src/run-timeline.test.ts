@@ -130,6 +130,14 @@ test("a cancel shows by whom and why, a retry shows the limits in force", () => 
   ]);
 });
 
+test("the end of a run shows how many of its calls were denied", () => {
+  const end = (toolCalls: number, deniedCalls?: number) =>
+    story(storedEvent(runFinished, { model: "a/m", toolCalls, deniedCalls }));
+  assert.match(end(3)[0] ?? "", /3 tool calls, 1 ms/);
+  assert.match(end(3, 2)[0] ?? "", /3 tool calls \(2 denied; why: yard policy explain TOOL\)/);
+  assert.match(end(2, 2)[0] ?? "", /2 tool calls \(all denied; /);
+});
+
 test("the end of a run shows what it cost, when that is known and not nothing", () => {
   const model = "anthropic/m";
   const end = (costUsd: number | null) => story(storedEvent(runFinished, { model, costUsd }));

@@ -153,8 +153,8 @@ const TELLERS: readonly Teller[] = [
     entry(
       "■",
       "finished",
-      `${count(event.steps, "step")}, ${count(event.toolCalls, "tool call")}, ${formatDuration(event.durationMs)}${costText(event.costUsd)}, ${modelLabel(event.model)}`,
-      "green",
+      `${count(event.steps, "step")}, ${count(event.toolCalls, "tool call")}${deniedText(event)}, ${formatDuration(event.durationMs)}${costText(event.costUsd)}, ${modelLabel(event.model)}`,
+      event.deniedCalls === undefined ? "green" : "yellow",
     ),
   ]),
   teller(runFailed, (event) => [
@@ -266,4 +266,17 @@ function decided(decision: Decision): TimelineLine {
 
 function entry(mark: string, label: string, text: string, style: Style): TimelineLine {
   return { mark, label, text: printableLine(text), style };
+}
+
+/** A run may succeed although none of its calls was made, as where no rules are set. */
+function deniedText({
+  deniedCalls,
+  toolCalls,
+}: {
+  readonly deniedCalls?: number | undefined;
+  readonly toolCalls: number;
+}): string {
+  if (deniedCalls === undefined) return "";
+  const which = deniedCalls === toolCalls ? "all" : String(deniedCalls);
+  return ` (${which} denied; why: yard policy explain TOOL)`;
 }

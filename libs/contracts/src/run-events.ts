@@ -200,6 +200,8 @@ export const runFinished = event({
     model: ModelName,
     steps: z.int().nonnegative(),
     toolCalls: z.int().nonnegative(),
+    /** How many of them the policy, or a person, denied; absent when none was. */
+    deniedCalls: z.int().positive().optional(),
     usage: Usage,
     durationMs: z.number().nonnegative(),
     costUsd: z.number().nonnegative().nullable().optional(),

@@ -53,6 +53,7 @@ export function startOf(started: StartedEntry): RunState {
     narrowings,
     toolLayers: narrowedLayers(started.toolLayers, narrowings),
     toolCalls: 0,
+    deniedCalls: 0,
     shownTools: {},
     leftOut: [],
     unavailable: [],
@@ -164,7 +165,7 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
       };
     }
     case "tool-denied":
-      return { turns: withCall(state, entry.callId, { result: denial(entry) }) };
+      return denied(state, entry);
     case "tool-failed": {
       const result = { text: `tool call failed (${entry.code}): ${entry.message}`, isError: true };
       return { turns: withCall(state, entry.callId, { result }) };
@@ -184,6 +185,11 @@ function changeOf(state: RunState, entry: JournalEntry): Partial<RunState> {
     default:
       return entry satisfies never;
   }
+}
+
+function denied(state: RunState, entry: EntryOf<"tool-denied">): Partial<RunState> {
+  const turns = withCall(state, entry.callId, { result: denial(entry) });
+  return { turns, deniedCalls: state.deniedCalls + 1 };
 }
 
 function cancelled(state: RunState): Partial<RunState> {

@@ -175,6 +175,7 @@ function finishFacets(before: RunState, entry: EntryOf<"finished">): Record<stri
     model: before.model,
     steps: before.turns.length,
     toolCalls: before.toolCalls,
+    ...(before.deniedCalls === 0 ? {} : { deniedCalls: before.deniedCalls }),
     usage: before.usage,
     costUsd: before.costUsd,
     durationMs: Math.max(0, Date.parse(entry.at) - Date.parse(before.started.at)),

@@ -102,6 +102,8 @@ export interface RunState {
   /** Layers of tool patterns from the start and from the skills since then. */
   readonly toolLayers: readonly (readonly string[])[];
   readonly toolCalls: number;
+  /** How many of them the policy, or a person, denied. */
+  readonly deniedCalls: number;
   /** The summary that replaces the first answers of the conversation, and earlier messages of its session. */
   readonly compaction: Compaction | null;
   /** Digests of the tools as the model last received them, by name. */
