@@ -60,18 +60,33 @@ test(
 );
 
 test(
-  "files in ConfigMaps of one's own are checked there, and the check can be left out",
+  "files in ConfigMaps of one's own are not checked, since an installation may make them, and the check can be left out",
   { skip },
   () => {
-    const own = ["policy.existingConfigMap=rules", "skillImporter.existingConfigMap=agents"];
-    const [job] = ofKind(readManifests(renderChart(helm, { sets: own })), "Job");
-    const volumes = [dig(job, "spec.template.spec.volumes")].flat();
-    const names = volumes.map((volume) => dig(volume, "configMap.name"));
-    assert.deepEqual(names, ["rules", "agents", undefined]);
-    const without = readManifests(renderChart(helm, { sets: ["checkFiles=false"] }));
-    assert.deepEqual(ofKind(without, "Job"), []);
+    const checked = (...sets: string[]): unknown[] => {
+      const [job] = ofKind(readManifests(renderChart(helm, { sets })), "Job");
+      return [dig(job, "spec.template.spec.containers") ?? []]
+        .flat()
+        .map((one) => dig(one, "name"));
+    };
+    assert.deepEqual(checked("policy.existingConfigMap=rules"), ["agents"]);
+    assert.deepEqual(checked("skillImporter.existingConfigMap=agents"), ["policy"]);
+    const both = ["policy.existingConfigMap=rules", "skillImporter.existingConfigMap=agents"];
+    assert.deepEqual(checked(...both), []);
+    assert.deepEqual(checked("checkFiles=false"), []);
   },
 );
+
+test("pods of hooks run on the nodes of the other pods, from the same registry", { skip }, () => {
+  const manifests = readManifests(renderChart(helm, { values: "air-gapped" }));
+  const [job] = ofKind(manifests, "Job");
+  const [deployment] = ofKind(manifests, "Deployment");
+  for (const pod of [dig(job, "spec.template"), manifests.find((one) => isHook(one, "test"))])
+    for (const field of ["nodeSelector", "tolerations", "imagePullSecrets"]) {
+      assert.ok(dig(pod, `spec.${field}`), field);
+      assert.deepEqual(dig(pod, `spec.${field}`), dig(deployment, `spec.template.spec.${field}`));
+    }
+});
 
 test(
   "helm test runs the agent of the values as the user cli, from a restricted pod",

@@ -164,3 +164,21 @@ seccompProfile: { type: RuntimeDefault }
 {{- if $g.httpRoute.enabled }}{{ $hosts = concat $hosts $g.httpRoute.hostnames }}{{ end }}
 {{- concat $hosts $g.hosts | uniq | join "," }}
 {{- end }}
+
+{{/* What the pods of hooks have of `pods`: registries, and nodes to run on. */}}
+{{- define "switchyard.hookPod" -}}
+restartPolicy: Never
+automountServiceAccountToken: false
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ . }}
+  {{- end }}
+{{- end }}
+securityContext: {{- include "switchyard.podSecurity" .Values.pods.userId | nindent 2 }}
+{{- range $field := list "nodeSelector" "tolerations" "affinity" "priorityClassName" "runtimeClassName" }}
+{{- with index $.Values.pods $field }}
+{{ dict $field . | toYaml }}
+{{- end }}
+{{- end }}
+{{- end }}
