@@ -19,7 +19,7 @@ first=$(find /config -maxdepth 3 -name node_modules -prune -o \( ! -readable -o 
 ls /workspace >/dev/null 2>&1 || closed "$2" "user $(id -u)"
 
 [ -f /config/mcp-servers.json ] || incomplete "$1" mcp-servers.json 'one without servers has {"mcpServers":{}}'
-# No reason to end: in a running installation the policy service goes on with the rules before, and a new one says the same and does not start.
+# A missing policy only warns: the policy service of a running installation keeps the rules before, and a new installation does not start.
 [ -e "/config/$POLICY" ] || echo "The project folder $1 has no $POLICY; name the policy with YARD_POLICY, below the folder." >&2
 [ -z "$MODELS" ] || [ -f "/config/$MODELS" ] || incomplete "$1" "$MODELS" 'which YARD_MODELS names'
 [ -z "$TRIGGERS" ] || [ -f "/config/$TRIGGERS" ] || incomplete "$1" "$TRIGGERS" 'which YARD_TRIGGERS names'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Upgrades a composition that runs: NATS and Redis go on, and the services are replaced one after the other, each when the one before is healthy.
-# A step that fails ends it; what was not replaced yet goes on as it is.
+# Upgrades a composition that runs: NATS and Redis keep running, and the services are replaced one after the other, each when the one before is
+# healthy. A step that fails ends the upgrade; services that were not replaced yet stay as they are.
 #
 #   sh deploy/docker/upgrade.sh
 #   COMPOSE_FILE=docker-compose.compact.yml sh deploy/docker/upgrade.sh

@@ -93,24 +93,27 @@ test(
       assert.match(succeeded(yard("run", "fresh", "hello")), /I am here/);
     });
 
-    await t.test("an upgrade replaces the services one by one, and NATS and Redis go on", () => {
-      const dockerfile = `FROM ${image}\nLABEL version=next\n`;
-      const built = spawnSync("docker", ["build", "--tag", `${name}:next`, "-"], {
-        input: dockerfile,
-      });
-      assert.equal(built.status, 0, String(built.stderr));
-      const stores = ["nats", "redis"];
-      const services = ["policy", "broker", "runner", "gateway"];
-      const before = [...stores, ...services].map((service) => startedAt(service));
-      succeeded(upgrade({ SWITCHYARD_IMAGE: `${name}:next` }));
-      const now = [...stores, ...services].map((service) => startedAt(service));
-      assert.deepEqual(now.slice(0, 2), before.slice(0, 2));
-      for (const [index, service] of services.entries())
-        assert.ok((now[index + 2] ?? "") > (before[index + 2] ?? ""), service);
-      const replaced = now.slice(2);
-      assert.deepEqual(replaced, replaced.toSorted(), "one after the other");
-      assert.match(succeeded(yard("run", "fresh", "hello")), /I am here/);
-    });
+    await t.test(
+      "an upgrade replaces the services one by one, and NATS and Redis keep running",
+      () => {
+        const dockerfile = `FROM ${image}\nLABEL version=next\n`;
+        const built = spawnSync("docker", ["build", "--tag", `${name}:next`, "-"], {
+          input: dockerfile,
+        });
+        assert.equal(built.status, 0, String(built.stderr));
+        const stores = ["nats", "redis"];
+        const services = ["policy", "broker", "runner", "gateway"];
+        const before = [...stores, ...services].map((service) => startedAt(service));
+        succeeded(upgrade({ SWITCHYARD_IMAGE: `${name}:next` }));
+        const now = [...stores, ...services].map((service) => startedAt(service));
+        assert.deepEqual(now.slice(0, 2), before.slice(0, 2));
+        for (const [index, service] of services.entries())
+          assert.ok((now[index + 2] ?? "") > (before[index + 2] ?? ""), service);
+        const replaced = now.slice(2);
+        assert.deepEqual(replaced, replaced.toSorted(), "one after the other");
+        assert.match(succeeded(yard("run", "fresh", "hello")), /I am here/);
+      },
+    );
 
     await t.test("a typing error in YARD_POLICY leaves the rules before in force", () => {
       const wrong = { SWITCHYARD_IMAGE: `${name}:next`, YARD_POLICY: "policies/demoo.yaml" };
