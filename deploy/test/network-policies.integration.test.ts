@@ -87,7 +87,8 @@ test("services reach NATS, Redis and a collector where values say they are", { s
   assert.deepEqual(nats("tls://10.1.2.3:4222"), [{ ipBlock: { cidr: "10.1.2.3/32" } }]);
   assert.equal(nats("tls://nats-1.example.com:4222")[0]?.ipBlock?.cidr, "0.0.0.0/0");
   const sentinels = ["redis.scheme=redis+sentinel", "redis.address=s1.a:26379\\,s2.b:26379/main"];
-  assert.deepEqual(peers(sentinels, 26_379).map(namespaceOf), ["a", "b"]);
+  for (const port of [26_379, 6379])
+    assert.deepEqual(peers(sentinels, port).map(namespaceOf), ["a", "b"]);
   const traced = ["otlpEndpoint=http://otel-collector.tracing:4318"];
   assert.equal(namespaceOf(peers(traced, 4318)[0]), "tracing");
   assert.deepEqual(peers(["image.tag=x"], 4318), []);

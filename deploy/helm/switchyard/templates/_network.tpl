@@ -9,11 +9,11 @@
 {{/*
 Egress to the servers of an address (`url` without its scheme, several with commas): `to` where values name the peers, the namespace
 of a Service's name (name.namespace, also with .svc and more), the very address of an IP, and otherwise any address but the cloud's metadata service,
-since a policy cannot name hosts.
+since a policy cannot name hosts. `ports` are further ones there, such as that of a primary behind Sentinels.
 */}}
 {{- define "switchyard.egressTo" -}}
 {{- $peers := .to }}
-{{- $ports := list }}
+{{- $ports := .ports | default list }}
 {{- range $server := splitList "," .address }}
 {{- $authority := regexReplaceAll "^[a-z+]+://" $server "" | splitList "@" | last | regexFind "^[^/]+" }}
 {{- $host := regexReplaceAll ":[0-9]+$" $authority "" }}
