@@ -1,7 +1,7 @@
 // The hooks of the chart check files before an upgrade, and start a run for `helm test`.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
@@ -33,9 +33,15 @@ async function runChecks(t: TestContext, sets: string[]): Promise<Record<string,
   const data: Record<string, string> = Object(dig(config, "data"));
   for (const volume of [dig(job, "spec.template.spec.volumes")].flat()) {
     const name = String(dig(volume, "name"));
-    await mkdir(join(folder, name));
+    const mount = join(folder, name);
+    // As the kubelet does: a hidden folder for each version, a link to it, and a link for each file.
+    await mkdir(join(mount, "..2026_01_01"), { recursive: true });
+    await symlink("..2026_01_01", join(mount, "..data"));
     const items = (dig(volume, "configMap.items") ?? []) as { key: string; path: string }[];
-    for (const { key, path } of items) await writeFile(join(folder, name, path), data[key] ?? "");
+    for (const { key, path } of items) {
+      await writeFile(join(mount, "..data", path), data[key] ?? "");
+      await symlink(join("..data", path), join(mount, path));
+    }
   }
   // The documents are checked by the Kubernetes types.
   const containers = dig(job, "spec.template.spec.containers") as Container[];

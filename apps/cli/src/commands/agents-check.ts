@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
 import { extname, join, relative, resolve, sep } from "node:path";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
@@ -88,11 +88,13 @@ async function agentFilesAt(path: string): Promise<LocalFile[]> {
   });
   if (facts.isFile()) return [await readAgent(path, path.split(sep).slice(-2).join("/"))];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
-  const paths = entries
-    .filter((entry) => entry.isFile() && mayBeAgent(entry.name))
+  const found = entries
+    .filter((entry) => !entry.isDirectory() && mayBeAgent(entry.name))
     .map((entry) => join(entry.parentPath, entry.name))
     .filter((file) => !isPassedOver(relative(path, file)))
     .toSorted();
+  const areFiles = await Promise.all(found.map((file) => isFileWithin(path, file)));
+  const paths = found.filter((_, index) => areFiles[index]);
   if (paths.length > MAX_FILES) {
     throw new CliError("usage", `${path} has ${paths.length} files that may be agents`, {
       hint: `name a directory with at most ${MAX_FILES}, such as its agents directory`,
@@ -102,6 +104,12 @@ async function agentFilesAt(path: string): Promise<LocalFile[]> {
   return Promise.all(
     paths.map((file) => readAgent(file, [parent, ...relative(path, file).split(sep)].join("/"))),
   );
+}
+
+/** True for a file and for a link to one below the directory: Kubernetes mounts the files of a ConfigMap as links. */
+async function isFileWithin(directory: string, file: string): Promise<boolean> {
+  const [root, real] = await Promise.all([realpath(directory), realpath(file).catch(() => null)]);
+  return real !== null && real.startsWith(`${root}${sep}`) && (await stat(real)).isFile();
 }
 
 function mayBeAgent(name: string): boolean {
