@@ -200,7 +200,7 @@ export const runFinished = event({
     model: ModelName,
     steps: z.int().nonnegative(),
     toolCalls: z.int().nonnegative(),
-    /** How many of them the policy, or a person, denied; absent when none was. */
+    /** Counts the calls that the policy, or a person, denied; it is absent when none was. */
     deniedCalls: z.int().positive().optional(),
     usage: Usage,
     durationMs: z.number().nonnegative(),

@@ -157,7 +157,7 @@ test("no text of an event is long or has a secret, and its whole length and dige
     assert.ok(contract.payload.safeParse(payload).success, contract.name);
   }
   const finished = events.at(-1)?.payload;
-  assert.equal(finished?.["deniedCalls"], 1, "a run whose calls were denied says so at its end");
+  assert.equal(finished?.["deniedCalls"], 1, "the end of a run reports its denied calls");
   assert.ok(String(finished?.["output"]).startsWith("[redacted] xxx"));
   assert.deepEqual(finished?.["abridged"], [
     {

@@ -102,7 +102,7 @@ export interface RunState {
   /** Layers of tool patterns from the start and from the skills since then. */
   readonly toolLayers: readonly (readonly string[])[];
   readonly toolCalls: number;
-  /** How many of them the policy, or a person, denied. */
+  /** Counts those that the policy, or a person, denied. */
   readonly deniedCalls: number;
   /** The summary that replaces the first answers of the conversation, and earlier messages of its session. */
   readonly compaction: Compaction | null;
