@@ -6443,6 +6443,8 @@ export interface RunEvents {
     steps: number;
     /** Tool calls so far. */
     toolCalls: number;
+    /** Tool calls that the policy or a person denied; absent when none was. */
+    deniedCalls?: number;
     /** Tokens of the model calls. */
     usage: Usage;
     /** How long it took, in milliseconds. */

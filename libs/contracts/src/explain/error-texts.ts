@@ -27,6 +27,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   audit_unavailable: "The audit cannot be written or read; retry later.",
   stops_unknown: "The policy service does not know yet what is stopped; retry.",
   unknown_model: "No configured provider has the model; GET /models lists those that there are.",
+  tool_unavailable:
+    "The tool exists and cannot be used here; the message has the reason. Nothing was done.",
   not_held: "The runner does not hold the run.",
   token_too_large: "The agent has too many tool patterns for a run token; shorten its `tools`.",
   may_not_start: "The rules do not let this user start the agent.",

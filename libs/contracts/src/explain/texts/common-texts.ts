@@ -222,6 +222,7 @@ export const commonTexts = {
   cacheWrite: "Input tokens that the provider put into its cache.",
   isPinned: "True when the message is pinned in its chat.",
   "files.deliver.request.mediaType": "Media type that the sender states; the content decides.",
-  "sessions.send.request.sender": "Rights of the run that sends the message; only the toolbox may state them.",
+  "sessions.send.request.sender":
+    "Rights of the run that sends the message; only the toolbox may state them.",
   "sender.tools": "Tools that the sending run may call, as layers of patterns.",
 } as const satisfies Readonly<Record<string, string>>;

@@ -290,4 +290,5 @@ export const runTexts = {
   "Recording.version": "Version of the recording's form.",
   "sessions.deliver.request.message": "The message.",
   "mcp.prompt.reply.messages": "The messages, in order.",
+  deniedCalls: "Tool calls that the policy or a person denied; absent when none was.",
 } as const satisfies Readonly<Record<string, string>>;
