@@ -7,6 +7,7 @@ export interface EndpointStats {
   readonly queueGroup: string;
   readonly description: string;
   readonly requests: number;
+  /** Failures of the service itself; refusals and other declared answers do not count. */
   readonly errors: number;
   /** Messages that are not calls: their reply subject is not an inbox of the caller, or they were stored under another subject. */
   readonly ignored: number;

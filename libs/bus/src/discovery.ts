@@ -9,6 +9,7 @@ export interface EndpointInfo {
   readonly subject: string;
   readonly queue: string;
   readonly requests: number;
+  /** Failures of the service itself; refusals and other declared answers do not count. */
   readonly errors: number;
   /** Mean time up to the reply, in milliseconds. */
   readonly averageMs: number;

@@ -35,6 +35,7 @@ const target = await connect("target", local);
 const errors = {
   busy: { data: z.object({ waitMs: z.number() }), retryable: true },
   odd: { data: z.null() },
+  denied: { data: z.object({ rule: z.null() }) },
 };
 const act = rpc({
   subject: "yard.rpc.{caller}.target.act",
@@ -82,6 +83,8 @@ service.handle(act, async ({ does, args }, { caller, deadline, fail, signal, cor
     }
     case "declared":
       throw fail.busy("not now", { waitMs: 5 });
+    case "denied":
+      throw fail.denied("no rule allows it", { rule: null });
     case "undeclared":
       throw new ServiceError("busy", "no such data", { data: "none" });
     case "fault":
@@ -371,16 +374,18 @@ test("a closed caller gets no reply, and a local call needs no connection", asyn
   assert.equal((await client(asking, { act }).act({})).caller, "same");
 });
 
-test("discovery counts local calls and their errors", async () => {
+test("discovery counts requests, and as errors what is not an answer that the service decided on", async () => {
   const countOf = async () => {
     const found = await discoverServices(far);
     const stats = found.find(({ name }) => name === "target")?.endpoints;
-    return stats?.find(({ name }) => name === "target-act");
+    return stats?.find(({ name }) => name === "target-act") ?? assert.fail("no endpoint");
   };
-  const before = await countOf();
-  await call(near, act, {});
-  await outcomeOf(near, { does: "declared" });
-  const now = await countOf();
-  assert.equal((now?.requests ?? 0) - (before?.requests ?? 0), 2);
-  assert.equal((now?.errors ?? 0) - (before?.errors ?? 0), 1);
+  for (const bus of [near, far]) {
+    const before = await countOf();
+    await call(bus, act, {});
+    for (const does of ["denied", "declared", "fault"]) await outcomeOf(bus, { does });
+    const now = await countOf();
+    assert.equal(now.requests - before.requests, 4);
+    assert.equal(now.errors - before.errors, 2, "what is declared retryable, and the fault");
+  }
 });

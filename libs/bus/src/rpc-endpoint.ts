@@ -303,6 +303,7 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
   }
 
   #countFailure({ code, message }: Failure): void {
+    if (isAnswer(this.#options.contract, code)) return;
     this.#errors += 1;
     this.#lastError = cutText(`${code}: ${message}`, 300);
   }
@@ -315,6 +316,15 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
 /** Runners act for the owners of runs, and name the run. For other services, the subject of a request is not verified. */
 function forWhom({ caller, correlationId }: ActiveCall): string {
   return caller === RUNNER_USER ? (ownerOfRun(correlationId) ?? caller) : caller;
+}
+
+/**
+ * True for failures that the service decided on: a bad request, and what the contract declares and a retry does not change, such as a denial. They
+ * do not count as errors of the service; what is overloaded, away, late or broken does.
+ */
+function isAnswer({ errors }: Rpc, code: string): boolean {
+  if (!Object.hasOwn(errors, code)) return code === "invalid_request";
+  return errors[code]?.retryable !== true;
 }
 
 function refused(contract: Rpc, problems: string[]): Outcome {
