@@ -168,7 +168,7 @@ test("any caller sees which services answer and how long the queues are", async 
     services: { name: string }[];
     streams: { name: string; queues: { name: string; waiting: number }[] }[];
   };
-  for (const name of ["policy", "broker", "runner", "importer", "toolbox"])
+  for (const name of ["policy", "broker", "runner", "importer", "toolbox", "gateway"])
     assert.ok(
       services.some((service) => service.name === name),
       name,

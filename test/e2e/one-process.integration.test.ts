@@ -10,7 +10,7 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { monitorRedisUser } from "@switchyard/contracts/redis-access";
 import { getRun, startRun } from "@switchyard/contracts/runs";
-import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
+import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { Host } from "@switchyard/service/host";
@@ -93,7 +93,7 @@ const replicas = [replica("one"), replica("two")] as const;
 test("two replicas of all services work in one process, and runs survive the stop of one", async () => {
   const [one, two] = replicas;
   await Promise.all([one.host.start(), two.host.start()]);
-  for (const name of ANSWERING_SERVICES)
+  for (const name of SERVICE_NAMES)
     assert.equal((await discoverReplicas(cli, name)).length, 2, name);
   const runs = await Promise.all(["a", "b", "c", "d"].map((first) => started("counter", first)));
   await until(async () => (await readFile(callsFile, "utf8").catch(() => "")).includes("two"));

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { discoverServices } from "@switchyard/bus/discovery";
-import { ANSWERING_SERVICES, type ServiceName } from "@switchyard/contracts/user-names";
+import { SERVICE_NAMES, type ServiceName } from "@switchyard/contracts/user-names";
 
 /** The consequence of a missing service. */
 const WITHOUT: Readonly<Partial<Record<ServiceName, string>>> = {
@@ -17,7 +17,7 @@ const FOR_RUNS: readonly ServiceName[] = ["policy", "runner", "importer"];
 /** Explains why runs do not start; null when no service is missing, and where services cannot be discovered. */
 export async function whyRunsWait(bus: Bus): Promise<string | null> {
   try {
-    const found = await discoverServices(bus, { expected: ANSWERING_SERVICES });
+    const found = await discoverServices(bus, { expected: SERVICE_NAMES });
     const names = new Set(found.map(({ name }) => name));
     const missing = FOR_RUNS.filter((name) => !names.has(name));
     return missing.length === 0 ? null : missing.map(missingText).join("; ");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
+import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { checksOf } from "../src/pages/system-checks.ts";
 
 const NOTHING = {
@@ -26,7 +26,7 @@ const stream = (bytes: number) => ({
   maxBytes: 1_000,
   queues: [],
 });
-const services = ANSWERING_SERVICES.map((name) => replica(name));
+const services = SERVICE_NAMES.map((name) => replica(name));
 
 test("what is not known yet is no check", () => assert.deepEqual(checksOf(NOTHING), []));
 
@@ -73,7 +73,7 @@ test("what is not in order has a finding and advice", () => {
     said.join("\n"),
   );
   assert.deepEqual(said, [
-    `services: no answer from ${ANSWERING_SERVICES[0]}`,
+    `services: no answer from ${SERVICE_NAMES[0]}`,
     "versions: replicas of 1.0.0, 1.1.0 answer side by side",
     "streams: YARD_EVENTS has 900 B of 1000 B",
     "redis: Redis is away",

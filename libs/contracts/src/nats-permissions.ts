@@ -24,6 +24,7 @@ import {
 } from "./streams.ts";
 import { timerSubject } from "./timer-subjects.ts";
 import type { BusUser, ForeignSource } from "./topology.ts";
+import { isService } from "./user-names.ts";
 
 /** The subject at which the server returns a user's own permissions. */
 export const OWN_PERMISSIONS = "$SYS.REQ.USER.INFO";
@@ -57,7 +58,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   for (const contract of user.follows) subscribe.add(filterOf(contract));
   for (const source of user.hears) addForeign(source, user.name, publish, subscribe);
   for (const subject of user.sends) publish.add(subject);
-  if (user.serves.length > 0) addDiscovery(user, everyone, publish, subscribe);
+  if (isService(user.name)) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);
   if (user.looksUpEvents)
     for (const { name } of [factStream, eventStream]) publish.add(`$JS.API.STREAM.MSG.GET.${name}`);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { anonymousUser, client, installedUsers, serviceUsers } from "./topology.ts";
-import { ANSWERING_SERVICES, isService, readsAllEvents, SERVICE_NAMES } from "./user-names.ts";
+import { isService, readsAllEvents, SERVICE_NAMES } from "./user-names.ts";
 
 test("the names of services are those of the users that the topology has for them", () => {
   assert.deepEqual(
@@ -12,14 +12,6 @@ test("the names of services are those of the users that the topology has for the
   assert.deepEqual(
     found.map(({ name }) => name),
     [...SERVICE_NAMES],
-  );
-});
-
-test("the services that are said to answer requests do", () => {
-  const serving = serviceUsers.filter(({ serves }) => serves.length > 0);
-  assert.deepEqual(
-    serving.map(({ name }) => name),
-    [...ANSWERING_SERVICES],
   );
 });
 

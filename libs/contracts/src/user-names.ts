@@ -44,11 +44,6 @@ export const RUNNER_USER: ServiceName = "runner";
 /** The scheduler: it starts runs for the owners of jobs. */
 export const SCHEDULER_USER: ServiceName = "scheduler";
 
-/** The services that answer requests. */
-export const ANSWERING_SERVICES: readonly ServiceName[] = SERVICE_NAMES.filter(
-  (name) => name !== GATEWAY_USER,
-);
-
 const services: ReadonlySet<string> = new Set(SERVICE_NAMES);
 
 /** True for the users that are services: they act for many. */

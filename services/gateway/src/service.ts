@@ -1,4 +1,5 @@
 import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
+import { serve } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
@@ -114,6 +115,14 @@ export const gatewayService = defineService({
       },
     });
     kit.describe("http", http.url);
+    // The gateway has no requests on the bus; it answers discovery, so that it is listed with its version.
+    const discovered = serve(bus, {
+      name: gatewayService.user,
+      version: VERSION,
+      description: "HTTP for people and programs",
+      onFault: ({ error }) => log.error({ err: error }, "handler fault"),
+    });
+    kit.onStop("discovery", () => discovered.drain());
     // Steps run in reverse: new requests are refused, readers are disconnected, requests in progress end.
     kit.onStop("users", async () => desk.stop());
     kit.onStop("http", async () => {

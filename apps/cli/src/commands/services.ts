@@ -1,4 +1,4 @@
-import { discoverServices } from "@switchyard/bus/discovery";
+import { discoverServices, type EndpointInfo, type ServiceInfo } from "@switchyard/bus/discovery";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";
@@ -17,26 +17,38 @@ export async function services(terminal: Terminal, options: { json?: true }): Pr
     terminal.note("no service answers on this bus");
     return EXIT.dependencyDown;
   }
-  const rows = found.flatMap((service) =>
-    service.endpoints.map((endpoint) => ({ service, endpoint })),
-  );
+  const rows = found.flatMap(rowsOf);
   const lines = tableLines(
     [
       { title: "SERVICE", value: ({ service }) => printableLine(service.name) },
       { title: "INSTANCE", value: ({ service }) => printableLine(service.id), maxWidth: 12 },
-      { title: "ENDPOINT", value: ({ endpoint }) => printableLine(endpoint.name) },
-      { title: "SUBJECT", value: ({ endpoint }) => printableLine(endpoint.subject) },
-      { title: "REQUESTS", value: ({ endpoint }) => String(endpoint.requests), align: "right" },
-      { title: "ERRORS", value: ({ endpoint }) => String(endpoint.errors), align: "right" },
-      {
-        title: "AVERAGE",
-        value: ({ endpoint }) =>
-          endpoint.requests === 0 ? "–" : formatDuration(endpoint.averageMs),
-        align: "right",
-      },
+      { title: "ENDPOINT", value: cell(({ name }) => printableLine(name)), maxWidth: 48 },
+      { title: "SUBJECT", value: cell(({ subject }) => printableLine(subject)), maxWidth: 64 },
+      { title: "REQUESTS", value: cell(({ requests }) => String(requests)), align: "right" },
+      { title: "ERRORS", value: cell(({ errors }) => String(errors)), align: "right" },
+      { title: "AVERAGE", value: cell(averageOf), align: "right" },
     ],
     rows,
   );
   for (const line of lines) terminal.out(line);
   return EXIT.ok;
+}
+
+interface Row {
+  readonly service: ServiceInfo;
+  /** Null for a service without requests on the bus, such as the gateway. */
+  readonly endpoint: EndpointInfo | null;
+}
+
+function rowsOf(service: ServiceInfo): Row[] {
+  if (service.endpoints.length === 0) return [{ service, endpoint: null }];
+  return service.endpoints.map((endpoint) => ({ service, endpoint }));
+}
+
+function cell(text: (endpoint: EndpointInfo) => string): (row: Row) => string {
+  return ({ endpoint }) => (endpoint === null ? "–" : text(endpoint));
+}
+
+function averageOf({ requests, averageMs }: EndpointInfo): string {
+  return requests === 0 ? "–" : formatDuration(averageMs);
 }

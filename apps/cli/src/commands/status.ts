@@ -5,7 +5,7 @@ import { listApprovals } from "@switchyard/contracts/approvals";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import type { Stop } from "@switchyard/contracts/policy-budgets";
 import { listRuns } from "@switchyard/contracts/runs";
-import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
+import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";
@@ -30,7 +30,7 @@ type Facts = Awaited<ReturnType<typeof factsOf>>;
 async function factsOf(target: BusTarget) {
   const found = await withBus(target, askAll);
   const { services, approvals, stops, servers, running, waiting, failed } = found;
-  const expected = ANSWERING_SERVICES;
+  const expected = SERVICE_NAMES;
   const names = [...new Set(services.map(({ name }) => name))].toSorted();
   const endpoints = services.flatMap((service) => service.endpoints);
   return {
@@ -53,7 +53,7 @@ async function factsOf(target: BusTarget) {
 async function askAll(bus: Bus) {
   const ask = client(bus, { listApprovals, listServers, listRuns });
   const [services, approvals, stops, servers, running, waiting, failed] = await Promise.all([
-    discoverServices(bus, { expected: ANSWERING_SERVICES }),
+    discoverServices(bus, { expected: SERVICE_NAMES }),
     orNull(ask.listApprovals({ limit: 1 })),
     stopsInForce(bus),
     orNull(ask.listServers({})),

@@ -4,7 +4,7 @@ import { discoverServices } from "@switchyard/bus/discovery";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import { listStops, type Stop } from "@switchyard/contracts/policy-budgets";
 import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
-import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
+import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { findBus, withBus } from "../bus-session.ts";
 import { describeFailure } from "../cli-error.ts";
 import { serverText } from "../dev/ready-block.ts";
@@ -59,10 +59,8 @@ export async function busChecks(bus: Bus, { start, why, yard }: Advice): Promise
 }
 
 async function checkServices(bus: Bus, why: string): Promise<Check> {
-  // The gateway has no endpoint on the bus, so it is not expected here.
-  const expected = ANSWERING_SERVICES;
-  const found = await discoverServices(bus, { expected });
-  const missing = expected.filter((name) => !found.some((service) => service.name === name));
+  const found = await discoverServices(bus, { expected: SERVICE_NAMES });
+  const missing = SERVICE_NAMES.filter((name) => !found.some((service) => service.name === name));
   return missing.length === 0
     ? ok("services", found.map((service) => service.name).join(", "))
     : failed("services", `no answer from ${missing.join(", ")}`, why);

@@ -1,7 +1,7 @@
 import type { Reply } from "@switchyard/client/client";
 import type { Problem } from "@switchyard/client/problem-error";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
-import { ANSWERING_SERVICES } from "@switchyard/contracts/user-names";
+import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { bytesText } from "../core/format.ts";
 
 /** A check, its result, and advice. */
@@ -47,9 +47,9 @@ export function checksOf({
 
 function servicesCheck({ services }: Reply<"GET /system">): Check {
   const names = new Set(services.map(({ name }) => name));
-  const missing = ANSWERING_SERVICES.filter((name) => !names.has(name));
+  const missing = SERVICE_NAMES.filter((name) => !names.has(name));
   return missing.length === 0
-    ? ok("services", `${ANSWERING_SERVICES.join(", ")} answer`)
+    ? ok("services", `${SERVICE_NAMES.join(", ")} answer`)
     : bad(
         "services",
         `no answer from ${missing.join(", ")}`,
