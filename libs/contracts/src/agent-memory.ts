@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { storeUnavailable } from "./definition-store.ts";
+import { AgentName } from "./ids.ts";
 import { RunToken } from "./run-token.ts";
 
 /** An agent's memories, stored with `memory_write`, become part of the system prompt of its new runs. */
@@ -45,4 +46,37 @@ export const recallMemory = rpc({
     policy_unavailable: { data: z.object({ cause: z.string() }), retryable: true },
     store_unavailable: storeUnavailable,
   },
+});
+
+/** The most memories of one agent and user. */
+export const MAX_MEMORIES = 500;
+
+/**
+ * A person's view of what an agent stores for them. It is no tool call: agents read with `memory_read`, which the policy decides about, and
+ * users read what their own runs stored. Shared memory belongs to no user and is not listed.
+ */
+export const listMemories = rpc({
+  subject: "yard.rpc.{caller}.toolbox.memories",
+  summary: "Lists what an agent stored in its memory for the caller.",
+  role: "viewer",
+  request: z.strictObject({
+    agent: AgentName,
+    /** Returns only memories that have this text in their name or content; upper and lower case are the same. */
+    search: z.string().min(1).max(200).optional(),
+  }),
+  reply: z.object({
+    /** Sorted by name. */
+    memories: z
+      .array(
+        z.object({
+          name: z.string(),
+          /** Size of the content. */
+          bytes: z.int().nonnegative(),
+          /** The line that has the text searched for, else the first one; cut to 200 characters. */
+          preview: z.string(),
+        }),
+      )
+      .max(MAX_MEMORIES),
+  }),
+  errors: { store_unavailable: storeUnavailable },
 });

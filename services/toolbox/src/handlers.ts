@@ -1,4 +1,7 @@
-import { recallMemory as recallContract } from "@switchyard/contracts/agent-memory";
+import {
+  listMemories as memoriesContract,
+  recallMemory as recallContract,
+} from "@switchyard/contracts/agent-memory";
 import type { Service } from "@switchyard/bus/serve";
 import {
   callBuiltin,
@@ -13,6 +16,7 @@ import {
 } from "@switchyard/service/tool-provider/cancel-call";
 import { requesterOf } from "@switchyard/service/tool-provider/policy-gate";
 import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
+import { listMemories } from "./calls/list-memories.ts";
 import { listTools } from "./calls/list-tools.ts";
 import { recallMemory, type RecallDeps } from "./calls/recall-memory.ts";
 import type { ToolboxMetrics } from "./toolbox-metrics.ts";
@@ -31,6 +35,9 @@ export function handle(service: Service, deps: HandlerDeps): void {
   );
   service.handle(recallContract, ({ token, maxBytes }, context) =>
     recallMemory(deps, { maxBytes }, requesterOf(context, token)),
+  );
+  service.handle(memoriesContract, (request, { caller }) =>
+    listMemories(deps.memory, request, caller),
   );
   service.handle(callBuiltin, (request, context) =>
     deps.metrics.measureCall(request.tool, () =>

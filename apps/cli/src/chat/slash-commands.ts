@@ -3,11 +3,11 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { client } from "@switchyard/bus/call";
+import { listMemories } from "@switchyard/contracts/agent-memory";
 import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { steerRun } from "@switchyard/contracts/run-commands";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
-import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { CliError } from "../cli-error.ts";
 import { approvalLines } from "../commands/approval-lines.ts";
 import { fieldLines } from "../field-lines.ts";
@@ -71,7 +71,12 @@ export const SLASH_COMMANDS: readonly SlashCommand[] = [
     run: session,
   },
   { name: "clear", arguments: "", meaning: "forget what was said here", run: clear },
-  { name: "memory", arguments: "[search <text>]", meaning: "what you keep in memory", run: memory },
+  {
+    name: "memory",
+    arguments: "[search <text>]",
+    meaning: "what this agent stored for you in its memory",
+    run: memory,
+  },
   { name: "config", arguments: "[key]", meaning: "settings, or one by its path", run: config },
   {
     name: "workspace",
@@ -181,37 +186,23 @@ async function clear(chat: Conversation): Promise<void> {
   chat.say("What was said here is forgotten.");
 }
 
-/** Lists what the person stores with memory_write, by name; the policy decides about each read. */
+/** What the agent of this chat stored for the person with memory_write. */
 async function memory(chat: Conversation, rest: string): Promise<void> {
   const [, search] = /^search\s+(.+)$/.exec(rest.trim()) ?? [];
   if (rest.trim() !== "" && search === undefined)
     throw new CliError("usage", "it is /memory or /memory search TEXT");
-  const read = async (args: Record<string, unknown>): Promise<string> => {
-    const reply = await client(chat.bus, { callBuiltin }).callBuiltin({
-      tool: "memory_read",
-      args,
-    });
-    return reply.content.map((part) => (part.type === "text" ? String(part["text"]) : "")).join("");
-  };
-  const names = (await read({}))
-    .split("\n")
-    .map((line) => line.trim().split(/\s/)[0] ?? "")
-    .filter((name) => name !== "");
-  if (search === undefined) {
-    for (const name of names) chat.say(printableLine(name));
-    return;
-  }
-  const wanted = search.toLowerCase();
-  let found = 0;
-  for (const name of names) {
-    // One call after the other: the policy counts them.
-    const text = await read({ name });
-    const line = text.split("\n").find((part) => part.toLowerCase().includes(wanted));
-    if (line === undefined && !name.toLowerCase().includes(wanted)) continue;
-    found += 1;
-    chat.say(printableLine(`${name}: ${line ?? text}`, 200));
-  }
-  if (found === 0) chat.say(`nothing in memory has ${printableLine(search)}`);
+  const { memories } = await client(chat.bus, { listMemories }).listMemories({
+    agent: chat.agent,
+    ...(search === undefined ? {} : { search }),
+  });
+  for (const line of fieldLines(memories.map(({ name, preview }) => [printableLine(name), preview])))
+    chat.say(line);
+  if (memories.length > 0) return;
+  chat.say(
+    search === undefined
+      ? `${chat.agent} has nothing in its memory for you; it writes there with the tool memory_write`
+      : `nothing in the memory of ${chat.agent} has ${printableLine(search)}`,
+  );
 }
 
 function config(chat: Conversation, rest: string): void {

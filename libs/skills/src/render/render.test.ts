@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import fc from "fast-check";
 import { fileList } from "./file-list.ts";
@@ -83,6 +84,16 @@ test("never substitutes in inserted text [X23]", () => {
 test("leaves prices and shell variables alone when no arguments are declared [D11, X24, DR4]", () => {
   const body = "It costs $100. awk '{print $1}' $HOME $path $0";
   assert.equal(render(body, "a").inside, `${body}\n\nARGUMENTS: a`);
+});
+
+test("yard help skills states which placeholders need declared arguments [D34]", async () => {
+  const file = new URL("../../../../apps/cli/src/help/skills.txt", import.meta.url);
+  const help = await readFile(file, "utf8");
+  assert.match(help, /\$ARGUMENTS\[0\] or \$\{0\} the first\nword of it\./);
+  assert.match(help, /With names under "arguments", \$0 and \$name are words of it, too; without, /);
+  const body = "$ARGUMENTS[0] ${0} $0 $name";
+  assert.equal(render(body, "a b").inside, "a a $0 $name");
+  assert.equal(render(body, "a b", { argumentNames: ["name"] }).inside, "a a a a");
 });
 
 test("fills $N and $name where arguments are declared", () => {

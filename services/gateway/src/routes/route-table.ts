@@ -1,3 +1,4 @@
+import { listMemories } from "@switchyard/contracts/agent-memory";
 import * as agentStore from "@switchyard/contracts/agent-store";
 import * as agents from "@switchyard/contracts/agents";
 import { listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
@@ -275,6 +276,7 @@ export const routes: readonly Route[] = [
   del("/agents/{name}", agentStore.removeAgent),
   get("/agents/{name}/versions", agentStore.listAgentVersions, { version: "current" }),
   get("/agents/{name}/diff", agentStore.diffAgent),
+  get("/agents/{name}/memories", listMemories, { names: { name: "agent" } }),
   post("/agents/{name}/rollback", agentStore.rollbackAgent, { version: "digest" }),
 
   post("/policy/explain", explainPolicy),

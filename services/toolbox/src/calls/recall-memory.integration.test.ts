@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { recallMemory } from "@switchyard/contracts/agent-memory";
+import { listMemories, recallMemory } from "@switchyard/contracts/agent-memory";
 import { isError } from "@switchyard/contracts/errors";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
 
@@ -68,4 +68,28 @@ test("reads the first 64 memories by name and reports how many there are", async
   const { memories, kept } = await recall(32_768);
   assert.deepEqual([memories.length, kept], [64, 73]);
   assert.equal(memories.at(-1)?.name, "many-61");
+});
+
+test("a person reads what an agent stored for their own runs, and finds it by name and content [D24]", async () => {
+  await keep("style", "First line.\nShort Sentences, please.");
+  const list = (agent: string, search?: string) =>
+    call(world.cli, listMemories, { agent, ...(search === undefined ? {} : { search }) });
+  const { memories } = await list("demo");
+  assert.deepEqual(
+    memories.find(({ name }) => name === "style"),
+    { name: "style", bytes: 36, preview: "First line." },
+  );
+  assert.deepEqual((await list("demo", "short sent")).memories, [
+    { name: "style", bytes: 36, preview: "Short Sentences, please." },
+  ]);
+  assert.deepEqual((await list("demo", "STYLE")).memories.length, 1);
+  assert.deepEqual((await list("demo", "nowhere")).memories, []);
+  assert.deepEqual((await list("stranger")).memories, []);
+  const stranger = runToken("run-1", "", "ann");
+  await world.call({
+    tool: "memory_write",
+    args: { name: "hers", content: "ann's" },
+    token: stranger,
+  });
+  assert.equal((await list("demo", "hers")).memories.length, 0, "of another user");
 });

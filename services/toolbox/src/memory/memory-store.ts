@@ -1,3 +1,4 @@
+import { MAX_MEMORIES } from "@switchyard/contracts/agent-memory";
 import type { Principal } from "@switchyard/contracts/policy";
 import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
@@ -14,7 +15,7 @@ export interface MemoryStore {
   forget(scope: MemoryScope, name: string): Promise<boolean>;
 }
 
-export const MAX_NAMES = 500;
+export const MAX_NAMES = MAX_MEMORIES;
 
 /** Estimates a name and the overhead of Redis. */
 const NAME_BYTES = 64;
