@@ -419,6 +419,10 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "agents.diff": [{ method: "GET", path: "/agents/{name}/diff" }],
 
+  "toolbox.memories": [
+    { method: "GET", path: "/agents/{name}/memories", names: { name: "agent" } },
+  ],
+
   "agents.rollback": [{ method: "POST", path: "/agents/{name}/rollback" }],
 
   "policy.explain": [{ method: "POST", path: "/policy/explain" }],

@@ -284,6 +284,8 @@ export const listRuns = rpc({
     owner: CallerName.optional(),
     agent: AgentName.optional(),
     status: RunStatus.optional(),
+    /** Returns only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
+    labels: z.array(z.string().min(1).max(321)).max(16).optional(),
     cursor: ListCursor.optional(),
   }),
   reply: z.object({ runs: z.array(RunSummary), next: NextCursor }),

@@ -37,7 +37,13 @@ export async function list(
     }),
   );
   if (options.json) return writeJson(terminal, reply);
-  if (reply.approvals.length === 0) return terminal.note("no call waits for an approval");
+  if (reply.approvals.length === 0) {
+    const whose = run === undefined ? "" : ` of run ${run}`;
+    if (all === true) return terminal.note(`no call${whose} has waited for an approval`);
+    return terminal.note(
+      `no call${whose} waits for an approval; those decided: ./yard approvals list --all`,
+    );
+  }
   const columns = [
     { title: "ID", value: ({ id }: Approval) => id },
     { title: "STATE", value: stateText },

@@ -2,6 +2,8 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
+import { listAgents } from "@switchyard/contracts/agents";
+import { nearestName } from "@switchyard/contracts/nearest-name";
 import { runRetried } from "@switchyard/contracts/run-events";
 import {
   RunStatus,
@@ -30,29 +32,40 @@ import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped, type Stop } from "../until-stopped.ts";
 
+interface ListOptions extends PageOptions, Times {
+  readonly json?: true;
+  readonly agent?: string;
+  readonly status?: string;
+  /** `key=value`, or `key` for any value. */
+  readonly label: readonly string[];
+}
+
 export async function list(
   terminal: Terminal,
-  options: { json?: true; agent?: string; status?: string } & PageOptions & Times,
+  options: ListOptions,
 ): Promise<void> {
-  const { agent } = options;
+  const { agent, label: labels } = options;
   const status = options.status === undefined ? undefined : RunStatus.safeParse(options.status);
   if (status?.success === false) {
     throw new CliError("usage", `--status must be one of ${RunStatus.options.join(", ")}`);
   }
-  const [{ runs, next }, stops] = await withBus(await findBus(process.env), (bus) =>
-    Promise.all([
+  const { page, stops, why } = await withBus(await findBus(process.env), async (bus) => {
+    const [found, inForce] = await Promise.all([
       client(bus, { listRuns }).listRuns({
         ...pageOf(options),
         ...(agent === undefined ? {} : { agent }),
         ...(status === undefined ? {} : { status: status.data }),
+        ...(labels.length === 0 ? {} : { labels: [...labels] }),
       }),
       stopsInForce(bus),
-    ]),
-  );
+    ]);
+    const isEmpty = found.runs.length === 0 && isWhole(options, found.next);
+    return { page: found, stops: inForce, why: isEmpty ? await whyNoRuns(bus, options) : null };
+  });
+  const { runs, next } = page;
   noteStops(terminal, stops);
   if (options.json) return writeJson(terminal, { runs, next });
-  if (runs.length === 0 && isWhole(options, next))
-    return terminal.note('no runs yet; start one with: ./yard run demo "…"');
+  if (why !== null) return terminal.note(why);
   const lines = tableLines(
     [
       { title: "RUN", value: (run) => run.runId },
@@ -68,6 +81,25 @@ export async function list(
   );
   for (const line of lines) terminal.out(line);
   noteMore(terminal, next);
+}
+
+/** States why the list is empty: there are no runs, or none that the filters let through. */
+async function whyNoRuns(bus: Bus, { agent, status, label }: ListOptions): Promise<string> {
+  const asked = client(bus, { listRuns, listAgents });
+  const filters = [
+    ...(agent === undefined ? [] : [`agent ${agent}`]),
+    ...(status === undefined ? [] : [`status ${status}`]),
+    ...label.map((one) => `label ${one}`),
+  ];
+  if (filters.length === 0 || (await asked.listRuns({ limit: 1 })).runs.length === 0)
+    return 'no runs yet; start one with: ./yard run AGENT "…"';
+  const names = (await asked.listAgents({})).agents.map(({ name }) => name);
+  if (agent !== undefined && !names.includes(agent)) {
+    const meant = nearestName(agent, names);
+    const known = meant === null ? "see the agents with: ./yard agents list" : `did you mean ${meant}?`;
+    return printableLine(`no run is of agent ${agent}, and no agent has this name; ${known}`);
+  }
+  return printableLine(`no run has ${filters.join(", ")}; see all with: ./yard runs list`);
 }
 
 /** `waiting: stopped`, `waiting: approval, child`, `running: suspended`. */

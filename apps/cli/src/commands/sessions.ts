@@ -43,7 +43,12 @@ export async function list(
   );
   if (options.json) return writeJson(terminal, reply);
   if (reply.count === 0) {
-    terminal.note('no sessions; begin one with: ./yard sessions send main "hello" --agent demo');
+    const isFiltered = [search, kind, active].some((filter) => filter !== undefined);
+    terminal.note(
+      isFiltered
+        ? "no session fits the filters; see all with: ./yard sessions list"
+        : 'no sessions; begin one with: ./yard sessions send main "hello" --agent AGENT',
+    );
     return;
   }
   const lines = tableLines<Session>(

@@ -14,8 +14,8 @@ import {
   type Perform,
 } from "./command-options.ts";
 
-function paths(path: string, before: readonly string[]): string[] {
-  return [...before, path];
+function repeated(text: string, before: readonly string[]): string[] {
+  return [...before, text];
 }
 
 const FIRST_EVENT = "how long to wait for the first event of a run that may be in the queue";
@@ -30,7 +30,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option(
       "--file <path>",
       "an image, PDF, sound or text that belongs to the input; can be repeated",
-      paths,
+      repeated,
       [],
     )
     .option("--no-wait", "print the run id and do not follow")
@@ -59,6 +59,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
     .option("--cursor <cursor>", CURSOR_TEXT)
     .option("--agent <name>", "only of this agent")
     .option("--status <status>", "only running, waiting, succeeded, failed, cancelled or dead")
+    .option("--label <key=value>", "only with this label; a key alone has any value", repeated, [])
     .option("--wide", WIDE_TEXT)
     .option("--json", JSON_TEXT)
     .action((options) =>

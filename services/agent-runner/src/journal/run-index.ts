@@ -35,6 +35,8 @@ export interface RunFilter {
   owner?: string | undefined;
   agent?: string | undefined;
   status?: RunStatus | undefined;
+  /** Labels that the runs have, as `key=value`, or `key` for any value. */
+  labels?: readonly string[] | undefined;
   /** `next` of the page before. */
   cursor?: string | undefined;
 }
@@ -137,7 +139,7 @@ export function openRunIndex(
 
 async function listRuns(
   redis: Redis,
-  { limit, owner, agent, status, cursor }: RunFilter,
+  { limit, owner, cursor, ...wanted }: RunFilter,
 ): Promise<RunPage> {
   const key = owner === undefined ? INDEX_KEY : ownerKey(owner);
   const runs: RunSummary[] = [];
@@ -150,10 +152,7 @@ async function listRuns(
       ),
     );
     for (const [index, run] of summaries.entries()) {
-      const isWanted =
-        (agent === undefined || run?.agent === agent) &&
-        (status === undefined || run?.status === status);
-      if (run === null || !isWanted) continue;
+      if (run === null || !isWanted(run, wanted)) continue;
       runs.push(run);
       const isEnd = page.isLast && index === page.rows.length - 1;
       if (runs.length === limit)
@@ -163,6 +162,25 @@ async function listRuns(
     next = page.rows.at(-1)?.cursor ?? next;
   }
   return { runs, next };
+}
+
+function isWanted(
+  run: RunSummary,
+  { agent, status, labels = [] }: Pick<RunFilter, "agent" | "status" | "labels">,
+): boolean {
+  return (
+    (agent === undefined || run.agent === agent) &&
+    (status === undefined || run.status === status) &&
+    labels.every((label) => hasLabel(run.labels, label))
+  );
+}
+
+/** A key has no `=`; a value may. */
+function hasLabel(labels: RunSummary["labels"], label: string): boolean {
+  const at = label.indexOf("=");
+  const key = at === -1 ? label : label.slice(0, at);
+  if (!Object.hasOwn(labels, key)) return false;
+  return at === -1 || labels[key] === label.slice(at + 1);
 }
 
 /** The key of one owner's runs by age, so that listing them does not search the runs of all owners. */
