@@ -1,5 +1,6 @@
 import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
-import { serve } from "@switchyard/bus/serve";
+import type { Bus } from "@switchyard/bus/bus";
+import { serve, type Service } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/service/audit/start-audit";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
@@ -12,7 +13,7 @@ import { openEventHub } from "./events/event-hub.ts";
 import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
-import { CONNECTION_LIMITS } from "./http/guard-connections.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits } from "./http/guard-connections.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
@@ -107,21 +108,10 @@ export const gatewayService = defineService({
       host: config.YARD_HTTP_HOST,
       port: config.YARD_HTTP_PORT,
       tls: tls && { files: tls, log },
-      connections: {
-        ...CONNECTION_LIMITS,
-        all: config.YARD_HTTP_CONNECTIONS,
-        // Behind a proxy all connections are the proxy's.
-        perAddress: trustedProxies > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,
-      },
+      connections: connectionLimits(config),
     });
     kit.describe("http", http.url);
-    // The gateway has no requests on the bus; it answers discovery, so that it is listed with its version.
-    const discovered = serve(bus, {
-      name: gatewayService.user,
-      version: VERSION,
-      description: "HTTP for people and programs",
-      onFault: ({ error }) => log.error({ err: error }, "handler fault"),
-    });
+    const discovered = answerDiscovery(bus, log);
     kit.onStop("discovery", () => discovered.drain());
     // Steps run in reverse: new requests are refused, readers are disconnected, requests in progress end.
     kit.onStop("users", async () => desk.stop());
@@ -133,6 +123,26 @@ export const gatewayService = defineService({
     log.info({ url: http.url }, "http ready");
   },
 });
+
+/** The gateway has no requests on the bus; it answers discovery, so that it is listed with its version. */
+function answerDiscovery(bus: Bus, log: Log): Service {
+  return serve(bus, {
+    name: "gateway",
+    version: VERSION,
+    description: "HTTP for people and programs",
+    onFault: ({ error }) => log.error({ err: error }, "handler fault"),
+  });
+}
+
+function connectionLimits(config: z.output<typeof Config>): ConnectionLimits {
+  return {
+    ...CONNECTION_LIMITS,
+    all: config.YARD_HTTP_CONNECTIONS,
+    // Behind a proxy all connections are the proxy's.
+    perAddress:
+      config.YARD_HTTP_TRUSTED_PROXIES > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,
+  };
+}
 
 function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
   const { YARD_HTTP_TLS_CERT_FILE: cert, YARD_HTTP_TLS_KEY_FILE: key } = config;
