@@ -31,8 +31,10 @@ export function openKeys(
 ): Keys {
   let waiting: { letters: string; answer: (key: string) => void } | null = null;
   let lastKeyMs = 0;
-  const onKey = (_: unknown, { name = "", ctrl = false }: Key): void => {
+  const onKey = (typed: unknown, { name: named, ctrl = false }: Key): void => {
     lastKeyMs = Date.now();
+    // Signs such as ? have no name.
+    const name = named ?? (typeof typed === "string" ? typed : "");
     if (ctrl && name === "c") on.interrupt();
     else if (name === "q" || (ctrl && name === "d")) on.leave();
     else if (name.length === 1 && waiting?.letters.includes(name)) waiting.answer(name);

@@ -19,5 +19,22 @@ export async function textOrStandardInput(text: string): Promise<string> {
       });
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString().trimEnd();
+  return textOf(Buffer.concat(chunks)).trimEnd();
+}
+
+/** Decodes text. Throws for bytes that are none, such as an image: a model would get replacement characters. */
+function textOf(bytes: Uint8Array): string {
+  const text = new TextDecoder().decode(bytes);
+  checkIsText(text);
+  return text;
+}
+
+/** Throws when the text was decoded from bytes that are not text. A replacement character that was typed is as little use to a model. */
+export function checkIsText(text: string): void {
+  if (!/[\0\uFFFD]/.test(text)) return;
+  throw new CliError(
+    "usage",
+    "standard input is not text in UTF-8; an image or another file is no message",
+    { hint: 'send a file with: ./yard run AGENT "…" --file PATH' },
+  );
 }

@@ -37,7 +37,7 @@ export async function yard(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
   cwd = process.cwd(),
-  input = "",
+  input: string | Uint8Array = "",
 ): Promise<YardResult> {
   const isHosted = input === "" && process.env["YARD_TEST_PROCESSES"] !== "1";
   const ended = isHosted
@@ -56,7 +56,10 @@ export async function yard(
   return ended;
 }
 
-async function runProcess({ args, env, cwd }: HostedCommand, input: string): Promise<YardResult> {
+async function runProcess(
+  { args, env, cwd }: HostedCommand,
+  input: string | Uint8Array,
+): Promise<YardResult> {
   const child = spawn(process.execPath, [MAIN, ...args], { env, cwd });
   child.stdin.end(input);
   const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];

@@ -39,6 +39,8 @@ export interface Names {
 
 /** The terminal functions that a conversation needs. */
 export interface ConversationIo {
+  /** Aborts when the command is stopped: its run is no longer followed, and continues. */
+  readonly signal: AbortSignal;
   readonly screen: Screen;
   readonly person: Person | null;
   /** Text is streamed. */
@@ -64,6 +66,8 @@ export class Conversation {
   costUsd = 0;
   /** The run that is under way. */
   runningId: string | null = null;
+  /** The run that was still under way when the command was stopped. */
+  leftRunId: string | null = null;
   isLeaving = false;
   lastCode: ExitCode = EXIT.ok;
   lastEnd: RunEnd | null = null;
@@ -190,7 +194,7 @@ export class Conversation {
       this.hasBegun = true;
       const end = await followToEnd(this.bus, {
         runId,
-        signal: new AbortController().signal,
+        signal: this.#io.signal,
         onEvent: (event) => {
           transcript.event(event);
           decider.onEvent(event);
@@ -198,6 +202,7 @@ export class Conversation {
       });
       this.lastEnd = end;
       this.lastCode = this.#conclude(transcript, end);
+      if (end === null) this.leftRunId = this.runningId;
     } finally {
       live?.stop();
       decider.close();
@@ -234,7 +239,8 @@ export class Conversation {
       return EXIT.ok;
     }
     const isCancelled = end.end === "cancelled";
-    transcript.line(`■ ${end.end}: ${end.message}`, isCancelled ? "yellow" : "red");
+    if (!transcript.hasEnd)
+      transcript.line(`■ ${end.end}: ${end.message}`, isCancelled ? "yellow" : "red");
     if (isCancelled) return EXIT.interrupted;
     return exitCodeOf(end.code) === EXIT.notFound ? EXIT.notFound : EXIT.failed;
   }

@@ -13,10 +13,11 @@ import {
 } from "@switchyard/contracts/run-events";
 import type { z } from "zod";
 import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
-import { approvalLines } from "../commands/approval-lines.ts";
+import { approvalLines, explainCommand } from "../commands/approval-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import { payloadOf } from "../run-timeline.ts";
 import type { Terminal } from "../terminal.ts";
+import { choicesText, keyLines, keyOfLine } from "./decision-keys.ts";
 
 /** The person at the terminal. */
 export interface Person {
@@ -130,22 +131,22 @@ export class Decider {
     const full = approvalLines({ approval, presentation }, this.#paint);
     this.#tell("");
     for (const line of this.#card(full)) this.#tell(line);
-    const choices =
-      approval.tier === "session"
-        ? "y once, s session, n no, ? explain"
-        : "y once, n no, ? explain";
+    const { tier } = approval;
     while (!signal.aborted) {
       // One question after the other: each is about the answer before.
-      const answer = (await person.ask(`  Approve? [${choices}] `, signal))?.trim().toLowerCase();
-      if (answer === undefined) return;
-      if (answer === "?") for (const line of full) this.#tell(line);
-      else if (answer === "y" || (answer === "s" && approval.tier === "session"))
+      const line = await person.ask(`  Approve? [${choicesText(tier)}] `, signal);
+      if (line === null) return;
+      const key = keyOfLine(line, tier);
+      if (key === "?")
+        for (const shown of [...full, ...keyLines(tier, explainCommand(approval))])
+          this.#tell(shown);
+      else if (key === "y" || key === "s")
         return void (await this.#services.approveCall({
           id,
           binding,
-          scope: answer === "y" ? "once" : "session",
+          scope: key === "y" ? "once" : "session",
         }));
-      else if (answer === "n") {
+      else if (key === "n") {
         const reason = await person.ask("  Reason for the agent (may be empty): ", signal);
         const said = reason === null || reason.trim() === "" ? {} : { reason: reason.trim() };
         return void (await this.#services.denyCall({ id, binding, ...said }));

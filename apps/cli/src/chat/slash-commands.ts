@@ -186,7 +186,7 @@ async function clear(chat: Conversation): Promise<void> {
   chat.say("What was said here is forgotten.");
 }
 
-/** What the agent of this chat stored for the person with memory_write. */
+/** Shows what the agent of this chat stored for the person with memory_write. */
 async function memory(chat: Conversation, rest: string): Promise<void> {
   const [, search] = /^search\s+(.+)$/.exec(rest.trim()) ?? [];
   if (rest.trim() !== "" && search === undefined)
@@ -195,7 +195,9 @@ async function memory(chat: Conversation, rest: string): Promise<void> {
     agent: chat.agent,
     ...(search === undefined ? {} : { search }),
   });
-  for (const line of fieldLines(memories.map(({ name, preview }) => [printableLine(name), preview])))
+  for (const line of fieldLines(
+    memories.map(({ name, preview }) => [printableLine(name), preview]),
+  ))
     chat.say(line);
   if (memories.length > 0) return;
   chat.say(

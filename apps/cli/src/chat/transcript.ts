@@ -1,7 +1,10 @@
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import {
   modelResponded,
+  runCancelled,
+  runFailed,
   runFinished,
+  runRejected,
   toolCompleted,
   toolDenied,
   toolFailed,
@@ -39,6 +42,7 @@ const UNTOLD = new Set([
   "continues",
 ]);
 
+const ENDS = [runFailed, runCancelled, runRejected];
 const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
 
 /** Shows a run to the person in the conversation: streamed text, each text once, and a card for each call. */
@@ -55,6 +59,8 @@ export class Transcript {
   /** Text that came before the cards of the step before it: events are stored, which takes longer. */
   readonly #early: LiveMessage[] = [];
   costUsd = 0;
+  /** True once the event is shown that states why the run ended without an answer. */
+  hasEnd = false;
 
   constructor(screen: Screen) {
     this.#screen = screen;
@@ -108,8 +114,11 @@ export class Transcript {
     const card = cardOf(event);
     if (card !== null) this.line(card.text, card.style);
     else
-      for (const { mark, label, text, style } of timelineLines(event))
-        if (!UNTOLD.has(label)) this.line(`${mark} ${label} ${text}`, style);
+      for (const { mark, label, text, style } of timelineLines(event)) {
+        if (UNTOLD.has(label)) continue;
+        this.line(`${mark} ${label} ${text}`, style);
+        this.hasEnd ||= ENDS.some((end) => payloadOf(event, end) !== null);
+      }
   }
 
   /** The answer, or what is missing of it. */

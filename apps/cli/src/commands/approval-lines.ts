@@ -67,6 +67,12 @@ function quoted(text: string): string[] {
     .map((line) => `  │ ${line}`);
 }
 
+/** The command that shows how each rule decides about a call with these arguments. */
+export function explainCommand({ tool, principal: { agent, user } }: Approval): string {
+  const whose = agent === null ? `--user ${user}` : `--user ${user} --agent ${agent}`;
+  return printableLine(`./yard policy explain ${tool.name} ARGUMENTS ${whose}`);
+}
+
 /** One line for a list or a log. */
 export function approvalLine(approval: Approval): string {
   const { id, tool, tier, risk } = approval;

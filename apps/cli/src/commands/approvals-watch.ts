@@ -1,17 +1,19 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
+import type { Approval } from "@switchyard/contracts/approval-record";
 import { approvalRequested } from "@switchyard/contracts/approval-events";
 import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { filterOf } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { findBus, withBus } from "../bus-session.ts";
+import { choicesText, keyLines, lettersFor } from "../chat/decision-keys.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { openKeys, type Keys } from "../keys-pressed.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped } from "../until-stopped.ts";
-import { approvalLine, approvalLines } from "./approval-lines.ts";
+import { approvalLine, approvalLines, explainCommand } from "./approval-lines.ts";
 
 const contracts = { approveCall, denyCall, getApproval, listApprovals };
 type Policy = ReturnType<typeof client<typeof contracts>>;
@@ -40,7 +42,7 @@ export async function watch(
         ? openKeys({ leave: () => leaving.abort(), interrupt: () => stop.stop("interrupted") })
         : null;
       const onNoMore = (): void =>
-        terminal.note(`nothing else waits${isInteractive ? "; [q] quit" : ""}`);
+        terminal.note(`nothing else waits${isInteractive ? "; q quits" : ""}`);
       try {
         const onOpen = (): void => terminal.note("waiting for calls that need an approval");
         const follow = options.once ? null : { onOpen };
@@ -125,23 +127,46 @@ async function decide(
   terminal.out("");
   for (const line of approvalLines(found, terminal.paintOut)) terminal.out(line);
   await keys.quiet(SEEN_AFTER_MS, signal);
-  const mayBeSession = approval.tier === "session";
-  const choices = `[a] approve once${mayBeSession ? "  [s] approve for the session" : ""}  [d] deny  [n] next  [q] quit`;
-  // The keys are active as soon as they are shown, so the wait begins first.
-  const chosen = keys.oneOf(mayBeSession ? "asdn" : "adn", signal);
-  terminal.out(terminal.paintOut("dim", `  ${choices}`));
-  const key = await chosen;
-  if (key === null || key === "n") return;
+  const key = await chosenKey(terminal, found, { keys, signal });
+  if (key === null || key === NEXT) return;
   const reason =
-    key === "d" ? await keys.line("  reason for the agent (may be empty): ", signal) : "";
+    key === "n" ? await keys.line("  Reason for the agent (may be empty): ", signal) : "";
   if (reason === null) return;
   await attempt(terminal, async () => {
     const reply =
-      key === "d"
+      key === "n"
         ? await policy.denyCall({ id, binding, ...(reason === "" ? {} : { reason }) })
         : await policy.approveCall({ id, binding, scope: key === "s" ? "session" : "once" });
     terminal.out(`  ${approvalLine(reply.approval)}`);
   });
+}
+
+/** Leaves a call undecided and shows the next one. */
+const NEXT = "l";
+
+/** The key that decides about the call, or leaves it; after `?`, which explains the keys, the person chooses anew. */
+async function chosenKey(
+  terminal: Terminal,
+  found: { readonly approval: Approval },
+  { keys, signal }: { keys: Keys; signal: AbortSignal },
+): Promise<string | null> {
+  const { tier } = found.approval;
+  for (;;) {
+    // The keys are active as soon as they are shown, so the wait begins first.
+    const chosen = keys.oneOf(lettersFor(tier) + NEXT, signal);
+    terminal.out(
+      terminal.paintOut("dim", `  Approve? [${choicesText(tier)}, ${NEXT} later, q quit]`),
+    );
+    // One key after the other: each is about what was shown before.
+    const key = await chosen;
+    if (key !== "?") return key;
+    const explained = [
+      ...keyLines(tier, explainCommand(found.approval)),
+      `  ${NEXT}  leave it undecided, and see the next one`,
+      "  q  leave; what waits goes on waiting",
+    ];
+    for (const line of explained) terminal.out(line);
+  }
 }
 
 /** Null when it may not be read or no longer exists. */

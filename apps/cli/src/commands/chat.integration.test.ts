@@ -118,6 +118,25 @@ test("one message: the answer alone on stdout, lines of a pipe one after the oth
   assert.equal(unknown.code, 3);
 });
 
+test("a chat ends with --timeout, and its run goes on", async () => {
+  const words = ["chat", "--agent", "sleeper", "--timeout", "2"];
+  const late = await yard([...words, "-m", "hello"], env, undefined, "\n");
+  assert.equal(late.code, 7, late.stderr);
+  const [, runId = ""] = /no longer following.*\.\/yard runs show (\S+)/.exec(late.stderr) ?? [];
+  assert.equal((await yard(["runs", "cancel", runId], env)).code, 0, late.stderr);
+  assert.equal((await yard(words, env, undefined, "hello\n")).code, 7, "lines of a pipe");
+  assert.equal((await yard(["runs", "cancel", "last"], env)).code, 0);
+});
+
+test("an image is no message, be it one or a line of a pipe", async () => {
+  const image = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
+  for (const args of [["chat"], ["chat", "-m", "-"], ["run", "helper", "-"]]) {
+    const { code, stderr } = await yard([...args], env, undefined, image);
+    assert.equal(code, 2, args.join(" "));
+    assert.match(stderr, /standard input is not text.*\n.*--file PATH/);
+  }
+});
+
 test("a skill in the chat sends its rendered prompt to the model [D25, D26, D27, DR7, X27]", async () => {
   const before = asked.length;
   const said = await yard(
@@ -209,6 +228,8 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   await chat.shows("Approve? [y once, n no, ? explain]");
   chat.line("?");
   await chat.shows("id      apr-");
+  await chat.shows("y  approve this call, once");
+  await chat.shows("./yard policy explain write_file ARGUMENTS --user cli --agent writer");
   await chat.shows("Approve?");
   chat.line("y");
   await chat.shows("allowed by writer-writes");
@@ -227,6 +248,20 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   chat.control("c");
   await chat.shows("cancelling the run");
   await chat.shows("■ cancelled");
+  chat.line("/memory");
+  await chat.shows("sleeper has nothing in its memory for you");
+  chat.line("/memory search tea");
+  await chat.shows("nothing in the memory of sleeper has tea");
+  chat.line("/config chat.agent");
+  await chat.shows("sleeper");
+  chat.line("/workspace");
+  await chat.shows("my-project");
+  chat.line("/agents");
+  await chat.shows("writer");
+  chat.line("/tools");
+  await chat.shows("the policy lets you call no");
+  chat.line("/clear");
+  await chat.shows("What was said here is forgotten.");
   chat.line("/nope");
   await chat.shows("Unknown command: /nope. Type /help for available commands");
   chat.line("/help exit-codes");
@@ -241,6 +276,7 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
     new RegExp(`${String.fromCodePoint(27)}\\[\\d+m`),
     "no colour with NO_COLOR",
   );
+  assert.equal(chat.raw().match(/■ cancelled/g)?.length, 1, "a cancellation is shown once");
   for (const card of chat
     .raw()
     .split(/\r?\n/)
@@ -260,6 +296,17 @@ test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", a
   await chat.shows("Ctrl-C again");
   chat.control("c");
   assert.equal(await chat.exited, 130);
+});
+
+test("/quit leaves as /exit does [D23]", async () => {
+  const { code, stdout } = await yard(
+    ["chat", "--agent", "helper"],
+    env,
+    undefined,
+    "/quit\n/help\n",
+  );
+  assert.equal(code, 0);
+  assert.equal(stdout, "");
 });
 
 test("yard run prompts at a terminal, prints the command elsewhere and ends with 5, and /approve shows a call before it is executed", async () => {
@@ -293,7 +340,7 @@ test("status shows one screen, and completion offers existing names [D41]", asyn
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,
-    /^services +broker, channels, importer, policy, runner, scheduler, toolbox$/m,
+    /^services +broker, channels, gateway, importer, policy, runner, scheduler, toolbox$/m,
   );
   assert.match(stdout, /^stopped +nothing$/m);
   const json = await yard(["status", "--json"], env);

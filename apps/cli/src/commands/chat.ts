@@ -15,8 +15,9 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { stateDirectory } from "../locations.ts";
 import { printable, printableLine } from "../printable.ts";
 import { setting } from "../settings.ts";
-import { textOrStandardInput } from "../standard-input.ts";
+import { checkIsText, textOrStandardInput } from "../standard-input.ts";
 import { writeJson, type Style, type Terminal } from "../terminal.ts";
+import { untilStopped, type Stop } from "../until-stopped.ts";
 
 export interface ChatOptions {
   readonly agent?: string;
@@ -45,13 +46,12 @@ export async function chat(terminal: Terminal, options: ChatOptions): Promise<Ex
     });
   return withBus(await findBus(process.env), async (bus) => {
     const about = await begin(bus, options);
-    if (message !== null)
-      return once(
-        terminal,
-        new Conversation(bus, { ...about, commands: SLASH_COMMANDS }, aside(terminal, json)),
-        { message, json },
-      );
-    return converse(terminal, bus, about);
+    return untilStopped(async (stop) => {
+      if (message === null) return converse(terminal, bus, { about, stop });
+      const io = aside(terminal, { json, signal: stop.signal });
+      const conversation = new Conversation(bus, { ...about, commands: SLASH_COMMANDS }, io);
+      return once(terminal, conversation, { message, json, stop });
+    });
   });
 }
 
@@ -108,9 +108,17 @@ function newKey(): string {
 async function once(
   terminal: Terminal,
   conversation: Conversation,
-  { message, json }: { readonly message: string; readonly json: boolean },
+  {
+    message,
+    json,
+    stop,
+  }: { readonly message: string; readonly json: boolean; readonly stop: Stop },
 ): Promise<ExitCode> {
   await conversation.take(message);
+  if (stop.reason !== null && conversation.leftRunId !== null)
+    terminal.note(
+      `no longer following; the run goes on. See it with: ./yard runs show ${conversation.leftRunId}`,
+    );
   if (json) {
     writeJson(terminal, { session: conversation.key, end: conversation.lastEnd });
     return conversation.lastCode;
@@ -120,8 +128,12 @@ async function once(
   return conversation.lastCode;
 }
 
-function aside(terminal: Terminal, json: boolean): ConversationIo {
+function aside(
+  terminal: Terminal,
+  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+): ConversationIo {
   return {
+    signal,
     screen: {
       write: (text) => void process.stderr.write(text),
       width: () => Number.POSITIVE_INFINITY,
@@ -136,7 +148,11 @@ function aside(terminal: Terminal, json: boolean): ConversationIo {
   };
 }
 
-async function converse(terminal: Terminal, bus: Bus, about: About): Promise<ExitCode> {
+async function converse(
+  terminal: Terminal,
+  bus: Bus,
+  { about, stop }: { readonly about: About; readonly stop: Stop },
+): Promise<ExitCode> {
   const state = stateDirectory(process.env).path;
   const history = readHistory(state);
   let held: Conversation | null = null;
@@ -162,7 +178,9 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
     leftNow = EXIT.interrupted;
     left.resolve(null);
   };
+  stop.signal.addEventListener("abort", leaveNow, { once: true });
   const io: ConversationIo = {
+    signal: stop.signal,
     screen: {
       write: (text) => void process.stdout.write(text),
       width: () => Math.max(NARROWEST, process.stdout.columns ?? USUAL_WIDTH),
@@ -186,6 +204,7 @@ async function converse(terminal: Terminal, bus: Bus, about: About): Promise<Exi
       // The lines come one by one, and what they ask for may take long.
       const line = await Promise.race([input.next(prompt), left.promise]);
       if (line === null) break;
+      if (!input.isTerminal) checkIsText(line);
       // A run that was under way may have ended while the person typed.
       const isBusy = conversation.runningId !== null;
       interrupts = 0;

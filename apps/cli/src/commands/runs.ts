@@ -40,10 +40,7 @@ interface ListOptions extends PageOptions, Times {
   readonly label: readonly string[];
 }
 
-export async function list(
-  terminal: Terminal,
-  options: ListOptions,
-): Promise<void> {
+export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
   const { agent, label: labels } = options;
   const status = options.status === undefined ? undefined : RunStatus.safeParse(options.status);
   if (status?.success === false) {
@@ -96,7 +93,8 @@ async function whyNoRuns(bus: Bus, { agent, status, label }: ListOptions): Promi
   const names = (await asked.listAgents({})).agents.map(({ name }) => name);
   if (agent !== undefined && !names.includes(agent)) {
     const meant = nearestName(agent, names);
-    const known = meant === null ? "see the agents with: ./yard agents list" : `did you mean ${meant}?`;
+    const known =
+      meant === null ? "see the agents with: ./yard agents list" : `did you mean ${meant}?`;
     return printableLine(`no run is of agent ${agent}, and no agent has this name; ${known}`);
   }
   return printableLine(`no run has ${filters.join(", ")}; see all with: ./yard runs list`);

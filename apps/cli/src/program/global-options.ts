@@ -17,8 +17,8 @@ export interface GlobalOptions {
   readonly yes?: true;
 }
 
-/** Commands that run until they are stopped, or for as long as a person sits before them. */
-const WITHOUT_END = new Set(["dev", "chat", "acp"]);
+/** Commands that run until they are stopped. */
+const WITHOUT_END = new Set(["dev", "acp"]);
 
 function globalOptions(): Option[] {
   return [
