@@ -13,6 +13,15 @@ export const Duration = z
   })
   .refine((ms) => ms <= 30 * UNITS.d, { error: "must be at most 30d" });
 
+/** Writes a time in milliseconds as rules do, in the largest unit that divides it: `90s`, `30m`, `7d`. */
+export function durationText(ms: number): string {
+  const [unit, size] =
+    Object.entries(UNITS)
+      .toReversed()
+      .find(([, one]) => ms % one === 0) ?? (["s", UNITS.s] as const);
+  return `${Math.round(ms / size)}${unit}`;
+}
+
 const Count = z
   .int({ error: "must be a whole number" })
   .min(1, "must be at least 1")

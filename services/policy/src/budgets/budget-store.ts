@@ -20,15 +20,22 @@ export interface Place {
   readonly fingerprint: string;
 }
 
-/** The reached limit and its value. */
-export type Taken = { readonly kind: "taken" } | { readonly kind: "full"; readonly limit: string };
+/** The limit that a counter has reached. */
+export interface Full {
+  /** Of the counter. */
+  readonly name: string;
+  /** `calls`, `repeats`, `different` or `concurrency`. */
+  readonly limit: string;
+  /** Milliseconds until its window ends; null for a limit without a window. */
+  readonly endsInMs: number | null;
+}
 
 /**
  * Counts calls in Redis: one script for each counter, so two replicas never take the same slot. A call that one budget refuses is
  * subtracted from the counters that had counted it.
  */
 export interface BudgetStore {
-  take(counts: readonly BudgetCount[], place: Place): Promise<(Taken & { name: string }) | null>;
+  take(counts: readonly BudgetCount[], place: Place): Promise<Full | null>;
   /** Subtracts a call from its counters, except from the limits of concurrent calls. */
   uncount(counts: readonly BudgetCount[], fingerprint: string): Promise<void>;
   /** Frees the slots in limits of concurrent calls. False when the reservation is unknown or has expired. */
@@ -44,6 +51,8 @@ export interface Usage {
   readonly calls: number;
   readonly repeats: number;
   readonly concurrent: number;
+  /** Milliseconds until the window of its calls or repetitions ends; null without a window. */
+  readonly endsInMs: number | null;
 }
 
 /** A slot expires after this time, because its provider may have died. */
@@ -116,14 +125,22 @@ export function createBudgetStore(redis: Redis): BudgetStore {
     usage: (counts, fingerprint) =>
       fromRedis(
         Promise.all(
-          counts.map(async ({ name }) => {
+          counts.map(async ({ name, windowMs }) => {
             const [calls, repeats, places] = keysOf(name);
-            const [made, repeated, concurrent] = await Promise.all([
+            const [made, repeated, concurrent, ...leftMs] = await Promise.all([
               redis.get(calls),
               redis.hget(repeats, fingerprint),
               redis.zcount(places, Date.now(), "+inf"),
+              redis.pttl(calls),
+              redis.pttl(repeats),
             ]);
-            return { name, calls: Number(made ?? 0), repeats: Number(repeated ?? 0), concurrent };
+            return {
+              name,
+              calls: Number(made ?? 0),
+              repeats: Number(repeated ?? 0),
+              concurrent,
+              endsInMs: windowLeft(Math.max(...leftMs), windowMs),
+            };
           }),
         ),
       ),
@@ -146,7 +163,7 @@ async function takeAll(
   redis: Redis,
   counts: readonly BudgetCount[],
   place: Place,
-): Promise<(Taken & { name: string }) | null> {
+): Promise<Full | null> {
   const names = counts.filter(({ concurrency }) => concurrency !== null).map(({ name }) => name);
   const key = reservationKey(place.reservation);
   // The names are written first: a slot whose reservation is not stored could not be freed.
@@ -164,7 +181,8 @@ async function takeAll(
     });
     if (answer !== "taken") {
       await takeBack();
-      return { kind: "full", limit: String(answer), name: count.name };
+      const limit = String(answer);
+      return { name: count.name, limit, endsInMs: await endOf(redis, count, limit) };
     }
     taken.push(count);
   }
@@ -184,6 +202,22 @@ function take(redis: Redis, count: BudgetCount, { reservation, fingerprint }: Pl
     count.windowMs === null ? "sliding" : "fixed",
     String(MOST_DIFFERENT),
   );
+}
+
+/** The remaining time of the window in which a limit is reached. */
+async function endOf(
+  redis: Redis,
+  { name, windowMs }: BudgetCount,
+  limit: string,
+): Promise<number | null> {
+  if (windowMs === null || limit === "concurrency") return null;
+  const [calls, repeats] = keysOf(name);
+  return windowLeft(await redis.pttl(limit === "calls" ? calls : repeats), windowMs);
+}
+
+/** Redis answers less than 0 for a key that has just expired: then a new window begins with the next call. */
+function windowLeft(leftMs: number, windowMs: number | null): number | null {
+  return windowMs === null ? null : Math.max(0, leftMs);
 }
 
 function undo(redis: Redis, count: BudgetCount, { reservation, fingerprint }: Place) {

@@ -18,7 +18,7 @@ const bundle = compileBundle(
     text: `version: 1
 rules: [{ id: all, effect: allow, approval: auto }]
 budgets:
-  - { id: calls, for: { users: [often] }, per: user, calls: 2, window: 1h }
+  - { id: calls, for: { users: [often, rare] }, per: user, calls: 2, window: 1h }
   - { id: repeats, for: { users: [same] }, per: user, repeats: 2, window: 1h }
   - { id: places, for: { users: [wide] }, per: user, concurrency: 2 }
   - { id: first, for: { users: [both] }, per: user, calls: 2, concurrency: 2, window: 1h }
@@ -44,6 +44,8 @@ const callOf = (user: string, args: Record<string, unknown> = {}) => ({
   layers: null,
 });
 
+const ISO = String.raw`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z`;
+
 test("an explanation equals the decision that would be made, with every limit used up", async () => {
   const { about } = await circumstances();
   for (const user of ["often", "same", "wide"]) {
@@ -56,6 +58,28 @@ test("an explanation equals the decision that would be made, with every limit us
   const other = await explainCall(about, callOf("same", { path: "b" }));
   assert.equal(other.decision.effect, "allow", "another call was not made yet");
   assert.match(other.limits.at(-1)?.detail ?? "", /this very call 0 of 2 times/);
+});
+
+test("a refusal by a budget names the limit, its window and the end of the window", async () => {
+  const { about } = await circumstances();
+  const soon = new RegExp(
+    `budget calls is used up: this user has at most 2 calls in 1h, until ${ISO}$`,
+  );
+  const call = callOf("rare");
+  for (const effect of ["allow", "allow", "deny"]) {
+    const { decision } = await judgeCall(about, { kind: "tool", call });
+    assert.equal(decision.effect, effect);
+    if (effect === "deny") assert.match(decision.reason, soon);
+  }
+  const { decision, limits } = await explainCall(about, call);
+  assert.match(
+    decision.reason,
+    new RegExp(`budget calls is used up: per user: 2 of 2 calls made in 1h, until ${ISO}$`),
+  );
+  assert.equal(limits[0]?.passes, false);
+  const [, end = ""] = new RegExp(`until (${ISO})`).exec(decision.reason) ?? [];
+  const leftMs = Date.parse(end) - Date.now();
+  assert.ok(leftMs > 3_500_000 && leftMs <= 3_601_000, end);
 });
 
 test("a call that cannot be counted is denied, and so it is explained", async () => {

@@ -7,8 +7,13 @@ import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { Call } from "@switchyard/rules/engine/evaluate";
 import { labelsOf } from "@switchyard/rules/layers/labels";
 import { nameOf } from "@switchyard/rules/layers/narrowing";
-import type { Budget } from "@switchyard/rules/schema/budget-schema";
-import { MOST_DIFFERENT, type BudgetCount, type BudgetStore } from "../budgets/budget-store.ts";
+import { durationText, type Budget } from "@switchyard/rules/schema/budget-schema";
+import {
+  MOST_DIFFERENT,
+  type BudgetCount,
+  type BudgetStore,
+  type Full,
+} from "../budgets/budget-store.ts";
 import { budgetsOf, ownerOf } from "@switchyard/rules/budgets/compile-budgets";
 import { hasFlowLabel, narrowByFlow, touchesOf } from "@switchyard/rules/budgets/flow";
 
@@ -38,7 +43,8 @@ export async function narrowCall(
   });
 
   const tooDeep = budgets.find((budget) => !isDeepEnough(budget, call));
-  if (tooDeep !== undefined) return deny(refusalText(tooDeep, "depth", call));
+  if (tooDeep !== undefined)
+    return deny(refusalText(tooDeep, { limit: "depth", endsInMs: null }, call));
   try {
     // Labels are stored before the count, so that a failure leaves nothing counted. A call that is refused afterwards leaves its
     // labels behind, as a call that a person denies does.
@@ -48,7 +54,7 @@ export async function narrowCall(
     const full = counts.length === 0 ? null : await store.take(counts, place);
     if (full !== null) {
       const budget = budgets.find(({ id }) => full.name.startsWith(`${id}:`));
-      return deny(refusalText(budget, full.kind === "full" ? full.limit : "calls", call));
+      return deny(refusalText(budget, full, call));
     }
     const isHeld = counts.some(({ concurrency }) => concurrency !== null);
     return { decision: narrowed, reservation: isHeld ? place.reservation : null };
@@ -149,13 +155,15 @@ async function consideredLimits(
       (repeatable === null || (used?.repeats ?? 0) < repeatable) &&
       (concurrency === null || (used?.concurrent ?? 0) < concurrency);
     const made = calls === null ? [] : [`${used?.calls ?? 0} of ${calls} calls made`];
+    const window = windowText(budget, passes ? null : (used?.endsInMs ?? null));
     const held =
       concurrency === null ? [] : [`${used?.concurrent ?? 0} of ${concurrency} at a time`];
     const depth = budget.depth === undefined ? [] : [`at most depth ${budget.depth}`];
     const repeats =
       repeatable === null ? [] : [`this very call ${used?.repeats ?? 0} of ${repeatable} times`];
     const detail = [...made, ...held, ...repeats, ...depth].join(", ");
-    return { kind: "budget", name: budget.id, passes, detail: `per ${budget.per}: ${detail}` };
+    const text = `per ${budget.per}: ${detail}${window}`;
+    return { kind: "budget", name: budget.id, passes, detail: text };
   });
   const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
   if (call.principal.runId === null || !hasFlowLabel(labels)) return limits;
@@ -190,19 +198,42 @@ function fingerprintOf({ tool, args }: Pick<Call, "tool" | "args">): string {
   return canonicalDigest({ server: tool.server, tool: tool.tool, args });
 }
 
-const LIMIT_TEXT: Readonly<Record<string, string>> = {
-  calls: "calls",
-  repeats: "repetitions of this very call",
-  concurrency: "calls at a time",
-  depth: "levels of sub-agents",
+/** Each limit's unit, for one and for several. */
+const LIMIT_TEXT: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  calls: ["call", "calls"],
+  repeats: ["repetition of this very call", "repetitions of this very call"],
+  concurrency: ["call at a time", "calls at a time"],
+  depth: ["level of sub-agents", "levels of sub-agents"],
 };
 
-function refusalText(budget: Budget | undefined, limit: string, { principal }: Call): string {
+function refusalText(
+  budget: Budget | undefined,
+  { limit, endsInMs }: Pick<Full, "limit" | "endsInMs">,
+  { principal }: Call,
+): string {
   if (budget === undefined) return `a budget of ${nameOf(principal)} is used up`;
   const { id, per } = budget;
   if (limit === "different")
-    return `budget ${id} is used up: its window remembers ${MOST_DIFFERENT} different calls, which is the most`;
+    return `budget ${id} is used up: its window remembers ${MOST_DIFFERENT} different calls, which is the most${endText(endsInMs)}`;
   const key = limit as "calls" | "repeats" | "concurrency" | "depth"; // the script's answers, and ours
   const whose = per === "all" ? "all together have" : `this ${per} has`;
-  return `budget ${id} is used up: ${whose} at most ${budget[key] ?? 0} ${LIMIT_TEXT[limit] ?? limit}`;
+  const most = budget[key] ?? 0;
+  const [one, many] = LIMIT_TEXT[limit] ?? [limit, limit];
+  const isWindowed = limit === "calls" || limit === "repeats";
+  const window = isWindowed ? windowText(budget, endsInMs) : "";
+  return `budget ${id} is used up: ${whose} at most ${most} ${most === 1 ? one : many}${window}`;
+}
+
+/** ` in 10m, until 2026-11-27T22:18:00Z`; a run without a window is counted as a whole. */
+function windowText({ per, window, calls, repeats }: Budget, endsInMs: number | null): string {
+  if (window !== undefined) return ` in ${durationText(window)}${endText(endsInMs)}`;
+  const isCounted = calls !== undefined || repeats !== undefined;
+  return per === "run" && isCounted ? " in the whole run" : "";
+}
+
+/** The time at which the window ends, to the second above. */
+function endText(endsInMs: number | null): string {
+  if (endsInMs === null) return "";
+  const at = new Date(Math.ceil((Date.now() + endsInMs) / 1_000) * 1_000).toISOString();
+  return `, until ${at.replace(".000Z", "Z")}`;
 }
