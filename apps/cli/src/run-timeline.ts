@@ -253,8 +253,8 @@ function modelText(event: z.output<typeof modelResponded.payload>): string {
 
 function decided(decision: Decision): TimelineLine {
   const isAllowed = decision.effect === "allow";
-  const rule = decision.rule === null ? "no rule" : `rule ${decision.rule}`;
-  // Most reasons name their rule themselves.
+  const rule = decision.rule === null ? "" : `rule ${decision.rule}`;
+  // Most reasons name their rule themselves; without a rule, a budget or a stop decided.
   const text = decision.reason.includes(rule) ? decision.reason : `${rule}: ${decision.reason}`;
   return entry(
     isAllowed ? "✓" : "✗",

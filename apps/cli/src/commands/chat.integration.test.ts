@@ -118,6 +118,15 @@ test("one message: the answer alone on stdout, lines of a pipe one after the oth
   assert.equal(unknown.code, 3);
 });
 
+test("a recorded run replays under the rules that init wrote", async () => {
+  const file = join(directory, "run.json");
+  const recorded = await yard(["run", "helper", "hello", "--record", file], env);
+  assert.equal(recorded.code, 0, recorded.stderr);
+  const replayed = await yard(["runs", "replay", file], env);
+  assert.equal(replayed.code, 0, replayed.stderr);
+  assert.equal(replayed.stdout, recorded.stdout);
+});
+
 test("a chat ends with --timeout, and its run goes on", async () => {
   const words = ["chat", "--agent", "sleeper", "--timeout", "2"];
   const late = await yard([...words, "-m", "hello"], env, undefined, "\n");
@@ -335,7 +344,27 @@ test("yard run prompts at a terminal, prints the command elsewhere and ends with
   assert.equal(tail.code, 0, tail.stderr);
 });
 
-test("status shows one screen, and completion offers existing names [D41]", async () => {
+test("runs are filtered by label, and an empty list says why", async () => {
+  const args = ["run", "helper", "hello", "--label", "team=core", "--label", "kind=a=b"];
+  assert.equal((await yard(args, env)).code, 0);
+  for (const [labels, found] of [
+    [["team=core"], 1],
+    [["team"], 1],
+    [["team=core", "kind=a=b"], 1],
+    [["team=other"], 0],
+    [["toString"], 0],
+  ] as const) {
+    const list = ["runs", "list", ...labels.flatMap((label) => ["--label", label])];
+    const { runs } = JSON.parse((await yard([...list, "--json"], env)).stdout).data;
+    assert.equal(runs.length, found, labels.join(" "));
+  }
+  const none = await yard(["runs", "list", "--label", "team=other", "--status", "dead"], env);
+  assert.match(none.stderr, /no run has status dead, label team=other; see all with/);
+  const unknown = await yard(["runs", "list", "--agent", "helperr"], env);
+  assert.match(unknown.stderr, /no agent has this name; did you mean helper\?/);
+});
+
+test("status shows one screen, and completion offers existing names", async () => {
   const { code, stdout, stderr } = await yard(["status"], env);
   assert.equal(code, 0, stderr);
   assert.match(

@@ -186,6 +186,25 @@ test("an allow rule matches neither a missing argument nor one that it cannot co
   }
 });
 
+test("a denial of a replayed run names the rule that would apply with replayed: true", () => {
+  const reads =
+    "  - { id: reads, effect: allow, who: { agents: [helper] }, what: { tools: [files.*] } }";
+  const principal = {
+    user: "cli",
+    agent: "helper",
+    runId: "run-1",
+    context: { replayed: true as const },
+  };
+  assert.match(
+    decision(reads, call(READ, { principal })).reason,
+    /for agent helper in a replayed run; rule reads applies to one only with replayed: true in its who$/,
+  );
+  const open = reads.replace("[helper]", "[helper], replayed: true");
+  assert.equal(decision(open, call(READ, { principal })).effect, "allow");
+  const other = { ...principal, agent: "other" };
+  assert.match(decision(reads, call(READ, { principal: other })).reason, /for agent other$/);
+});
+
 test("of several allow rules that need other arguments the one whose id sorts first is named", () => {
   const rules = `  - { id: b, effect: allow, ${CONDITION} }\n  - { id: a, effect: allow, what: { tools: [files.*] }, ${CONDITION} }\n  - { id: c, effect: allow, what: { tools: [files.read_file] }, ${CONDITION} }`;
   assert.match(decision(rules, call(READ)).reason, /; rule a allows it with others$/);

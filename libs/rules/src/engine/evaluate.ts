@@ -206,8 +206,16 @@ function reasonOf({ rule, incomparable }: Match, call: Call): string {
 }
 
 function unmatchedReason(bundle: CompiledBundle, call: Call, target: Target): string {
-  const nearest = firstSelecting(bundle.allow, call.principal, target);
-  return nearest === null
-    ? `no rule allows ${call.tool.name} for ${nameOf(call.principal)}`
-    : `no rule allows ${call.tool.name} with these arguments for ${nameOf(call.principal)}; rule ${nearest.id} allows it with others`;
+  const { tool, principal } = call;
+  const nearest = firstSelecting(bundle.allow, principal, target);
+  if (nearest !== null)
+    return `no rule allows ${tool.name} with these arguments for ${nameOf(principal)}; rule ${nearest.id} allows it with others`;
+  const unmatched = `no rule allows ${tool.name} for ${nameOf(principal)}`;
+  const { context } = principal;
+  if (context?.replayed !== true) return unmatched;
+  const { replayed: _, ...first } = context;
+  const barred = firstSelecting(bundle.allow, { ...principal, context: first }, target);
+  return barred === null
+    ? unmatched
+    : `${unmatched} in a replayed run; rule ${barred.id} applies to one only with replayed: true in its who`;
 }

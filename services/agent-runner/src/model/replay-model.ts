@@ -40,6 +40,9 @@ export function createReplayModel(recording: Recording): LanguageModelV4 {
   };
 }
 
+const REMEDY =
+  "If the policy denied a call because the run is replayed, its rule needs replayed: true in who; else record the run again.";
+
 function playedAnswer(
   recording: Recording,
   { providerOptions }: LanguageModelV4CallOptions,
@@ -54,7 +57,7 @@ function playedAnswer(
     throw mismatch(`the recording ends before ${step}: it has ${recording.answers.length} answers`);
   const difference = differenceOf(answer.request, request);
   if (difference !== null)
-    throw mismatch(`${step} is not the recorded one: ${difference}. Record the run again.`);
+    throw mismatch(`${step} is not the recorded one: ${difference}. ${REMEDY}`);
   const { content, usage, finishReason, servedModel } = answer;
   return {
     servedModel,
