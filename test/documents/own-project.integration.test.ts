@@ -17,12 +17,16 @@ const PACKAGE = "@modelcontextprotocol/server-filesystem";
 const directory = await testDirectory();
 const project = join(directory, "my-project");
 const workspace = join(directory, "my-files");
-writeProject();
 const env = {
   ...yardEnvironment(join(directory, "state")),
   HOME: directory,
   XDG_CONFIG_HOME: directory,
 };
+
+// In the order of README.md: by `init` first, then the files by hand in the same folder.
+const made = await yard(["init", project], env);
+assert.equal(made.code, 0, made.stderr);
+writeProject();
 
 const dev = yardDev(["--project", project, "--workspace", workspace], env);
 
@@ -35,7 +39,11 @@ test("the project that README.md shows works as it says", async () => {
   );
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^The notes begin with: # Release notes$/m);
-  assert.match(stdout, /^A copy: .*rule no-writes denies .*reviewers read$/m);
+  const helped = await yard(["run", "helper", "What is in the notes?"], env);
+  assert.equal(helped.code, 0, `what init wrote works, too: ${helped.stderr}`);
+  const tested = await yard(["policy", "test", join(project, "policies")], env);
+  assert.equal(tested.code, 0, tested.stdout);
+  assert.match(stdout, /^A copy: .*rule reviewers-read-only denies .*reviewers read$/m);
 });
 
 /** Lines of documents that need more than this project has; their commands are tested elsewhere. */
@@ -92,7 +100,7 @@ function writeProject(): void {
     writeFileSync(join(project, name), text);
     return name;
   });
-  assert.deepEqual(names, ["agents/reviewer.md", "mcp-servers.json", "policies/rules.yaml"]);
+  assert.deepEqual(names, ["agents/reviewer.md", "mcp-servers.json", "policies/reviewer.yaml"]);
   // The program that npx would load is here already; a test loads nothing.
   const { mcpServers } = JSON.parse(readFileSync(join(project, "mcp-servers.json"), "utf8"));
   const [yes, name, ...folders] = mcpServers.files.args;
