@@ -128,13 +128,11 @@ test("a recorded run replays under the rules that init wrote", async () => {
 });
 
 test("a chat ends with --timeout, and its run goes on", async () => {
-  const words = ["chat", "--agent", "sleeper", "--timeout", "2"];
-  const late = await yard([...words, "-m", "hello"], env, undefined, "\n");
+  const words = ["chat", "--agent", "sleeper", "-m", "hello", "--timeout", "10"];
+  const late = await yard(words, env, undefined, "\n");
   assert.equal(late.code, 7, late.stderr);
   const [, runId = ""] = /no longer following.*\.\/yard runs show (\S+)/.exec(late.stderr) ?? [];
   assert.equal((await yard(["runs", "cancel", runId], env)).code, 0, late.stderr);
-  assert.equal((await yard(words, env, undefined, "hello\n")).code, 7, "lines of a pipe");
-  assert.equal((await yard(["runs", "cancel", "last"], env)).code, 0);
 });
 
 test("an image is no message, be it one or a line of a pipe", async () => {
@@ -269,8 +267,6 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   await chat.shows("writer");
   chat.line("/tools");
   await chat.shows("the policy lets you call no");
-  chat.line("/clear");
-  await chat.shows("What was said here is forgotten.");
   chat.line("/nope");
   await chat.shows("Unknown command: /nope. Type /help for available commands");
   chat.line("/help exit-codes");
@@ -307,15 +303,14 @@ test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", a
   assert.equal(await chat.exited, 130);
 });
 
-test("/quit leaves as /exit does [D23]", async () => {
-  const { code, stdout } = await yard(
-    ["chat", "--agent", "helper"],
-    env,
-    undefined,
-    "/quit\n/help\n",
-  );
+test("/clear forgets what was said, and /quit leaves as /exit does [D23]", async () => {
+  const lines = "hello\n/clear\n/session\n/quit\n/help\n";
+  const args = ["chat", "--agent", "helper", "--session", "cleared"];
+  const { code, stdout } = await yard(args, env, undefined, lines);
   assert.equal(code, 0);
-  assert.equal(stdout, "");
+  assert.match(stdout, /What was said here is forgotten\./);
+  assert.match(stdout, /^messages +0$/m);
+  assert.doesNotMatch(stdout, /this list, a topic or one command/, "nothing is read behind /quit");
 });
 
 test("yard run prompts at a terminal, prints the command elsewhere and ends with 5, and /approve shows a call before it is executed", async () => {
