@@ -10,6 +10,8 @@ export const ModelProvider = z.object({
   type: z.string(),
   /** False when it needs a key that the runner does not have. */
   hasKey: z.boolean(),
+  /** The environment variable of the runner that holds the key; missing for a key in a file, for none, and from an older runner. */
+  keyVariable: z.string().optional(),
 });
 export type ModelProvider = z.infer<typeof ModelProvider>;
 

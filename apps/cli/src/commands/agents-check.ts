@@ -8,6 +8,7 @@ import type { Diagnostic } from "@switchyard/contracts/skills";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
+import { knownTools, offlineTools, unknownTool, type KnownTools } from "../known-tools.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -33,13 +34,13 @@ export async function validate(
       hint: "agent files are *.yaml, *.yml, and *.md with frontmatter",
     });
   }
-  const { files, models } = await judged(found);
+  const { files, models, tools } = await judged(found);
   for (const { verdict, diagnostics } of files)
     if (verdict === "not_an_agent" && !options.json)
       for (const diagnostic of diagnostics) terminal.note(diagnosticText(diagnostic));
   const verdicts = files
     .filter(({ verdict }) => verdict !== "not_an_agent")
-    .map((checked) => (models === null ? checked : withModel(checked, models)));
+    .map((checked) => withProblems(checked, { models, tools }));
   const failed = verdicts.filter(({ diagnostics }) => diagnostics.some(isError)).length;
   if (options.json) writeJson(terminal, { files: verdicts, failed });
   else printVerdicts(terminal, verdicts);
@@ -48,24 +49,27 @@ export async function validate(
   if (options.json) return;
   terminal.note(said);
   if (models === null)
-    terminal.note("nothing runs here, so their models and skills were not looked for");
+    terminal.note(
+      "nothing runs here, so their models, skills and tools of MCP servers were not looked for",
+    );
 }
 
 /** Running services also check models and skills; without them each file is checked on its own. */
 async function judged(
   found: readonly LocalFile[],
-): Promise<{ files: readonly Checked[]; models: Models | null }> {
+): Promise<{ files: readonly Checked[]; models: Models | null; tools: KnownTools }> {
   const target = await findBus(process.env).catch((failure: unknown) => {
     if (failure instanceof CliError && failure.code === "not_running") return null;
     throw failure;
   });
   if (target === null) {
     const { checkAgentsHere } = await import("../agents-here.ts");
-    return { files: await checkAgentsHere(found), models: null };
+    return { files: await checkAgentsHere(found), models: null, tools: offlineTools };
   }
   return withBus(target, async (bus) => ({
     files: await checkAll(bus, found),
     models: await client(bus, { listModels }).listModels({}),
+    tools: await knownTools(bus),
   }));
 }
 
@@ -145,11 +149,28 @@ async function checkAll(bus: Bus, files: readonly LocalFile[]): Promise<Checked[
   return checked;
 }
 
-function withModel(checked: Checked, models: Models): Checked {
-  const problem = checked.agent === null ? null : modelProblem(checked.agent, models);
-  if (problem === null) return checked;
-  const place = { file: checked.file, line: null, column: null };
-  return { ...checked, diagnostics: [...checked.diagnostics, { ...problem, ...place }] };
+/** Adds what is known here of the agent's model and tools. */
+function withProblems(
+  checked: Checked,
+  { models, tools }: { readonly models: Models | null; readonly tools: KnownTools },
+): Checked {
+  const { agent, file, diagnostics } = checked;
+  if (agent === null) return checked;
+  const problem = models === null ? null : modelProblem(agent, models);
+  const found = [...(problem === null ? [] : [problem]), ...toolProblems(agent, tools)];
+  const place = { file, line: null, column: null };
+  return {
+    ...checked,
+    diagnostics: [...diagnostics, ...found.map((one) => ({ ...one, ...place }))],
+  };
+}
+
+/** An entry of `tools` that selects nothing: the agent would lack the tool without a word. */
+function toolProblems({ tools: written }: Pick<AgentDefinition, "tools">, known: KnownTools) {
+  return (written ?? []).flatMap((pattern) => {
+    const why = unknownTool(pattern, known);
+    return why === null ? [] : [error("unknown_tool", `tools: ${printableLine(pattern)}: ${why}`)];
+  });
 }
 
 type ModelProblem = Pick<Diagnostic, "severity" | "code" | "message">;
@@ -170,7 +191,9 @@ export function modelProblem(
     );
   }
   if (!provider.hasKey) {
-    return error("model_key_missing", `the runners have no key for ${model}`);
+    const { keyVariable } = provider;
+    const next = keyVariable === undefined ? "" : `: set ${keyVariable} where they start`;
+    return error("model_key_missing", `the runners have no key for ${model}${next}`);
   }
   if (provider.type !== "scripted") return null;
   if (model !== "scripted/plan") {

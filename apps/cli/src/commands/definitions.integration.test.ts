@@ -150,6 +150,52 @@ test("validates agent files of this machine, their models included [D52, D57, X3
   assert.equal(missing.code, 3);
 });
 
+test("an agent whose tools do not exist cannot be used, with or without services", async () => {
+  const typo = [join(project, "typo"), "tools: [read_fil, files.read_file]"] as const;
+  mkdirSync(typo[0], { recursive: true });
+  writeFileSync(join(typo[0], "typo.md"), `---\nname: typo\n${typo[1]}\n---\nYou read.\n`);
+  const found = await yard(["agents", "validate", typo[0]], env);
+  assert.equal(found.code, 1, found.stdout);
+  assert.match(
+    found.stderr,
+    /tools: read_fil: there is no tool read_fil; did you mean read_file\?/,
+  );
+  assert.match(found.stderr, /tools: files\.read_file: there is no MCP server files/);
+  const offline = await yard(
+    ["agents", "validate", typo[0]],
+    yardEnvironment(join(base, "none")),
+    base,
+  );
+  assert.equal(offline.code, 1, offline.stdout);
+  assert.match(offline.stderr, /did you mean read_file\?/);
+  assert.doesNotMatch(offline.stderr, /no MCP server/, "which servers there are is not known");
+});
+
+test("the tools of an agent and of the installation are listed with what the policy says", async () => {
+  const own = (await ok("agents", "tools", "explorer")).stdout;
+  assert.match(own, /^TOOL +FROM +POLICY +DEFINITION +RULE +WHY\n/);
+  assert.match(own, /^read_file +built in +deny +– +no /m);
+  assert.doesNotMatch(own, /^write_file /m, "its file does not select it");
+  assert.match((await ok("tools", "list", "--all")).stdout, /^write_file +built in +deny/m);
+  assert.equal((await yard(["agents", "tools", "nobody"], env)).code, 3);
+});
+
+test("the policy is not explained for tools and agents that do not exist", async () => {
+  for (const [args, hint] of [
+    [["explain", "read_fil"], /did you mean read_file\?/],
+    [["check", "read_fil"], /did you mean read_file\?/],
+    [["who-can", "read_fil"], /did you mean read_file\?/],
+    [["explain", "files.read"], /there is no MCP server files/],
+    [["explain", "read_file", "--agent", "reviever"], /did you mean reviewer\?/],
+    [["explain", "read_fil", "--file", join(project, "policies")], /did you mean read_file\?/],
+  ] as const) {
+    const { code, stderr } = await yard(["policy", ...args], env);
+    assert.equal(code, 3, args.join(" "));
+    assert.match(stderr, hint);
+  }
+  await ok("policy", "explain", "read_file", "--agent", "reviewer");
+});
+
 test("imports agents of this machine, shows where they came from, and removes them", async () => {
   const elsewhere = join(base, "elsewhere");
   mkdirSync(join(elsewhere, "agents"), { recursive: true });

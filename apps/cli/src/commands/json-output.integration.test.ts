@@ -304,6 +304,7 @@ test("MCP servers: their life, what they offer and what they ask", async () => {
   await data("mcp", "questions", "answer", questions[0]?.id ?? "", "--decline");
   await asking;
   await data("tools", "list");
+  await data("tools", "list", "--all");
   await data("tools", "call", "read_file", '{"path":"README.md"}');
   assert.equal((await printed("tools", "cancel", "none")).code, 1);
 });
@@ -363,6 +364,7 @@ test("agents and skills, and their versions", async () => {
   await ok("agents", "import", agent);
   write("else/agents/walker.md", plan("walker", "  answer: Two."));
   await ok("agents", "import", agent);
+  await data("agents", "tools", "demo");
   await data("agents", "versions", "walker");
   await data("agents", "diff", "walker");
   await data("agents", "rollback", "walker");

@@ -1,10 +1,11 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listPins, type ToolPin } from "@switchyard/contracts/mcp-pins";
+import type { ToolPin } from "@switchyard/contracts/mcp-pins";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { findBus, withBus } from "../bus-session.ts";
+import { pinsOf } from "../known-tools.ts";
 import { printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -32,7 +33,7 @@ export async function allTools(
   options: { json?: true },
 ): Promise<void> {
   const { user, rows } = await withBus(await findBus(process.env), async (bus) => {
-    const pins = await pinsOf(bus, server);
+    const pins = await pinsOfAll(bus, server);
     const judgements: Row[] = [];
     for (let at = 0; at < pins.length; at += AT_ONCE) {
       const part = pins.slice(at, at + AT_ONCE);
@@ -58,21 +59,10 @@ export async function allTools(
   );
 }
 
-async function pinsOf(bus: Bus, server: string | undefined): Promise<ToolPin[]> {
-  const api = client(bus, { listPins, listServers });
-  const servers =
-    server === undefined ? (await api.listServers({})).servers.map(({ id }) => id) : [server];
-  const pins: ToolPin[] = [];
-  for (const id of servers) {
-    let after: string | undefined;
-    for (;;) {
-      const reply = await api.listPins({ server: id, ...(after === undefined ? {} : { after }) });
-      pins.push(...reply.pins);
-      after = reply.pins.at(-1)?.tool;
-      if (!reply.more || after === undefined) break;
-    }
-  }
-  return pins;
+async function pinsOfAll(bus: Bus, server: string | undefined): Promise<ToolPin[]> {
+  if (server !== undefined) return pinsOf(bus, server);
+  const { servers } = await client(bus, { listServers }).listServers({});
+  return (await Promise.all(servers.map(({ id }) => pinsOf(bus, id)))).flat();
 }
 
 async function judged(bus: Bus, user: string, pin: ToolPin): Promise<Row> {

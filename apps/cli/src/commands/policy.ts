@@ -1,10 +1,13 @@
 import { client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/bus";
+import { listAgents } from "@switchyard/contracts/agents";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
   explainPolicy,
   type ConsideredRule,
   type RuleMismatch,
 } from "@switchyard/contracts/policy-explain";
+import { nearestName } from "@switchyard/contracts/nearest-name";
 import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
 import { CLI_USER } from "@switchyard/contracts/user-names";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
@@ -12,6 +15,7 @@ import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
+import { knownTools, offlineTools, unknownTool, type KnownTools } from "../known-tools.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -71,11 +75,41 @@ async function explained(tool: string, options: ExplainOptions): Promise<Explana
     ...(roles === undefined ? {} : { roles }),
     ...(runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) }),
   });
-  if (file !== undefined)
+  if (file !== undefined) {
+    checkTool(tool, offlineTools);
     return (await import("./policy-offline.ts")).explainFiles(file, requestOf(CLI_USER));
-  return withBus(await findBus(process.env), (bus) =>
-    client(bus, { explainPolicy }).explainPolicy(requestOf(bus.user)),
-  );
+  }
+  return withBus(await findBus(process.env), async (bus) => {
+    const request = requestOf(bus.user);
+    await checkNames(bus, { tool, agent });
+    return client(bus, { explainPolicy }).explainPolicy(request);
+  });
+}
+
+/** Throws for a tool or an agent that does not exist here: a decision about it would say nothing. */
+export async function checkNames(
+  bus: Bus,
+  { tool, agent }: { readonly tool: string; readonly agent: string | undefined },
+): Promise<void> {
+  const [known, { agents }] = await Promise.all([
+    knownTools(bus),
+    agent === undefined ? { agents: [] } : client(bus, { listAgents }).listAgents({}),
+  ]);
+  checkTool(tool, known);
+  const names = agents.map(({ name }) => name);
+  if (agent === undefined || names.includes(agent)) return;
+  const meant = nearestName(agent, names);
+  throw new CliError("unknown_agent", `there is no agent ${printableLine(agent)}`, {
+    hint: meant === null ? "see the agents with: ./yard agents list" : `did you mean ${meant}?`,
+  });
+}
+
+function checkTool(tool: string, known: KnownTools): void {
+  const why = unknownTool(tool, known);
+  if (why === null) return;
+  throw new CliError("unknown_tool", printableLine(why), {
+    hint: "see the tools with: ./yard tools list --all; a rule for one to come is tried with --file",
+  });
 }
 
 function answerOf({ effect, tier }: Explanation["decision"]): string {

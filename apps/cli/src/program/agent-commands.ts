@@ -25,6 +25,15 @@ export function addAgentCommands(program: Command, perform: Perform): void {
       ),
     );
   agents
+    .command("tools <name>")
+    .description("the tools that its file selects, and what the policy says about calling them")
+    .option("--json", JSON_TEXT)
+    .action((name, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/tool-overview.ts")).agentTools(terminal, name, options),
+      ),
+    );
+  agents
     .command("use <name>")
     .description("the agent of yard chat from now on")
     .option("--json", JSON_TEXT)

@@ -7,10 +7,13 @@ export function addToolCommands(program: Command, perform: Perform): void {
   tools
     .command("list")
     .description("the built-in tools that the policy lets you call")
+    .option("--all", "every tool here, those of MCP servers too, and what the policy says")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>
-        (await import("../commands/tools.ts")).list(terminal, options),
+        options.all
+          ? (await import("../commands/tool-overview.ts")).allTools(terminal, options)
+          : (await import("../commands/tools.ts")).list(terminal, options),
       ),
     );
   tools

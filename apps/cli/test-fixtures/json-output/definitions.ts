@@ -5,6 +5,7 @@ import * as catalogue from "@switchyard/contracts/skill-catalogue";
 import * as store from "@switchyard/contracts/skill-store";
 import * as skills from "@switchyard/contracts/skills";
 import { z } from "zod";
+import { toolOverview } from "./mcp.ts";
 import type { JsonOutputs } from "./output.ts";
 import { runEvent, startedRun } from "./runs.ts";
 
@@ -24,6 +25,7 @@ const importedSkill = union([
 export const DEFINITION_OUTPUTS: JsonOutputs = {
   "agents list": { document: agents.listAgents.reply },
   "agents show": { document: agents.getAgent.reply },
+  "agents tools": { document: strict({ ...toolOverview, agent: AgentName }) },
   "agents use": { document: strict({ agent: AgentName }) },
   "agents validate": { document: agents.checkAgents.reply.extend({ failed: count }) },
   "agents import": { line: importedAgent },

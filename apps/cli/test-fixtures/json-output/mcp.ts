@@ -29,6 +29,21 @@ const judgedTools = strict({
   ),
 });
 
+/** The policy's decision about every tool of an installation. */
+export const toolOverview = {
+  user: CallerName,
+  tools: array(
+    strict({
+      name: ToolName,
+      server: ServerId.nullable(),
+      definition: pins.PinState.nullable(),
+      decision: z.enum(["allow", "some", "ask", "deny"]),
+      rule: string().nullable(),
+      reason: string(),
+    }),
+  ),
+};
+
 const otherClient = { client: z.enum(MCP_CLIENTS), file: string() };
 
 export const MCP_OUTPUTS: JsonOutputs = {
@@ -98,7 +113,7 @@ export const MCP_OUTPUTS: JsonOutputs = {
   "mcp messages": { document: features.listMessages.reply },
   "mcp questions list": { document: questions.listQuestions.reply },
   "mcp questions answer": { document: questions.answerQuestion.reply },
-  "tools list": { document: listBuiltins.reply },
+  "tools list": { document: union([listBuiltins.reply, strict(toolOverview)]) },
   "tools call": { document: callBuiltin.reply },
   "tools cancel": { document: cancelBuiltin.reply },
 };

@@ -26,8 +26,8 @@ const OTHER_OWN =
   /^(skill|agent|child_runs|subagents|ask_user|wait|find_tools|read_result|final_answer|(sessions|message|cron|gateway)_.+)$/;
 /** `mcp__github` in Claude Code's permission rules: all tools of the server. Policies refuse it, because there it may be a slip. */
 const WHOLE_SERVER = /^mcp__[a-z0-9][a-z0-9-]*$/;
-/** Tools without a server, for patterns with a star. */
-const OWN_TOOLS = [
+/** Tools without a server, by the names that patterns select: those of the toolbox, the platform and the runner. */
+export const OWN_TOOLS: readonly string[] = [
   ...Object.keys(BUILTIN_TIERS),
   ...PLATFORM_TOOLS,
   "skill",

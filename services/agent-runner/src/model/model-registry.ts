@@ -107,6 +107,7 @@ export function createModelRegistry(
           name,
           type: settings.type,
           hasKey: await hasKey(name, settings, env),
+          ...keyVariableOf(settings),
         })),
       )),
     ],
@@ -246,6 +247,11 @@ async function hasKey(
     if (error instanceof ModelUnusable) return false;
     throw error;
   }
+}
+
+function keyVariableOf({ apiKeyFile, apiKeyEnv, type }: ProviderConfig): { keyVariable?: string } {
+  const variable = apiKeyEnv ?? USUAL_KEY_VARIABLES[type];
+  return apiKeyFile !== undefined || variable === null ? {} : { keyVariable: variable };
 }
 
 async function readKey(
