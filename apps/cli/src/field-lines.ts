@@ -1,10 +1,41 @@
 import { printableLine } from "./printable.ts";
+import { screenWidth } from "./table.ts";
 
 const MAX_VALUE = 2_000;
+const GAP = 2;
+/** A narrower column is harder to read than a broken line. */
+const NARROWEST = 24;
 
-/** `name   value` lines with the values aligned; empty values are left out. */
-export function fieldLines(fields: readonly (readonly [name: string, value: string])[]): string[] {
+/**
+ * `name   value` lines with the values aligned; empty values are left out. In a terminal a value is broken at its blanks, and goes
+ * below its name where there is no room beside it.
+ */
+export function fieldLines(
+  fields: readonly (readonly [name: string, value: string])[],
+  screen: number = screenWidth(),
+): string[] {
   const shown = fields.filter(([, value]) => value !== "");
-  const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(width)}  ${printableLine(value, MAX_VALUE)}`);
+  const longest = Math.max(0, ...shown.map(([name]) => name.length));
+  const isNarrow = screen - longest - GAP < NARROWEST;
+  const indent = isNarrow ? GAP : longest + GAP;
+  return shown.flatMap(([name, value]) => {
+    const [first = "", ...rest] = broken(printableLine(value, MAX_VALUE), screen - indent);
+    const below = (isNarrow ? [first, ...rest] : rest).map((line) => " ".repeat(indent) + line);
+    return isNarrow ? [name, ...below] : [`${name.padEnd(longest)}  ${first}`, ...below];
+  });
+}
+
+/** Lines of at most this width, as far as words allow. */
+function broken(text: string, width: number): string[] {
+  if (text.length <= width) return [text];
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (longer.length > width && line !== "") {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
 }

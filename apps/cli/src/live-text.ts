@@ -18,6 +18,15 @@ const CALL_ENDS = [toolCompleted, toolDenied, toolFailed];
 
 /** Text without a line end is shown from this many characters on, up to its last space. */
 const LINE = 100;
+/** The time, mark and label before each line, and the least width beside them. */
+const MARGIN = 22;
+const NARROWEST = 24;
+
+/** In a terminal a line of text ends where the screen does. */
+function lineLength(): number {
+  const { isTTY, columns } = process.stderr;
+  return isTTY ? Math.min(LINE, Math.max(NARROWEST, columns - MARGIN)) : LINE;
+}
 
 /**
  * The text of a run as its model writes it, in whole lines. Text is shown before it is final: when its step is begun anew, a line
@@ -117,9 +126,10 @@ export class LiveText {
   #wholeLines(): TimelineLine[] {
     const lines = this.#rest.split("\n");
     let rest = lines.pop() ?? "";
-    while (rest.length > LINE) {
-      const space = rest.lastIndexOf(" ", LINE);
-      const end = space > 0 ? space + 1 : LINE;
+    const length = lineLength();
+    while (rest.length > length) {
+      const space = rest.lastIndexOf(" ", length);
+      const end = space > 0 ? space + 1 : length;
       lines.push(rest.slice(0, end));
       rest = rest.slice(end);
     }

@@ -53,6 +53,25 @@ test("a table gives up what fits no terminal, first from its widest column", () 
   const long = [{ id: "01M82K2WQ5", text: "a text that is much too long for a narrow terminal" }];
   for (const line of tableLines(pair, long, 40)) assert.ok(line.length <= 40, line);
   assert.match(tableLines(pair, long, 40)[1] ?? "", /^01M82K2WQ5  a text .*…$/);
-  assert.match(tableLines(pair, long, 10)[1] ?? "", /^01M82K2WQ5  a text that…$/);
+  assert.deepEqual(tableLines(pair, long, 10), [`ID    ${long[0]?.id}`, `TEXT  ${long[0]?.text}`]);
   assert.match(tableLines(pair, long, Number.POSITIVE_INFINITY)[1] ?? "", /terminal$/);
+});
+
+test("a narrow terminal gets fewer columns, and one field a line when that is not enough", () => {
+  const three = [
+    { title: "RUN", value: () => "cli~01M8FGRXVWGC16X4W1QFNABT1C" },
+    { title: "MODEL", value: () => "scripted/plan", isSpare: true },
+    { title: "STATUS", value: (row: string) => row },
+  ];
+  const rows = ["waiting: approval", "failed"];
+  assert.equal(tableLines(three, rows, 80)[0]?.includes("MODEL"), true);
+  const narrow = tableLines(three, rows, 60);
+  assert.ok(narrow.every((line) => line.length <= 60));
+  assert.match(narrow[1] ?? "", /^cli~01M8FGRXVWGC16X4W1QFNABT1C {2}waiting: approval$/);
+  assert.deepEqual(tableLines(three, ["failed", "dead"], 36).slice(0, 4), [
+    "RUN     cli~01M8FGRXVWGC16X4W1QFNABT1C",
+    "MODEL   scripted/plan",
+    "STATUS  failed",
+    "",
+  ]);
 });

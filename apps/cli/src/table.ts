@@ -6,26 +6,31 @@ export interface Column<Row> {
   readonly align?: "left" | "right";
   /** Longer cells are cut with `…`. */
   readonly maxWidth?: number;
+  /** True for a column that is left out where the screen is too narrow for all; --json has it. */
+  readonly isSpare?: boolean;
 }
 
 const GAP = "  ";
 /** A column that may be cut keeps so much. */
 const NARROWEST = 12;
 
-/** Aligned lines, the titles first. Colours inside cells do not count as width. */
+/**
+ * Aligned lines, the titles first; on a screen that is too narrow for them one field a line, with a blank line between the rows. Colours
+ * inside cells do not count as width.
+ */
 export function tableLines<Row>(
-  columns: readonly Column<Row>[],
+  all: readonly Column<Row>[],
   rows: readonly Row[],
   screen: number = screenWidth(),
 ): string[] {
-  const whole = rows.map((row) =>
-    columns.map((column) => cut(column.value(row), column.maxWidth ?? Number.POSITIVE_INFINITY)),
-  );
+  const columns = fittingColumns(all, rows, screen);
+  const whole = cellsOf(columns, rows);
   const most = fittingWidths(columns, whole, screen);
   const cells = whole.map((line) =>
     line.map((cell, index) => cut(cell, most[index] ?? Number.POSITIVE_INFINITY)),
   );
   const titles = columns.map((column) => column.title);
+  if (rows.length > 0 && lineWidth(most) > screen) return recordLines(titles, whole);
   const widths = columns.map((_, index) =>
     Math.max(...[titles, ...cells].map((line) => widthOf(line[index] ?? ""))),
   );
@@ -37,8 +42,44 @@ export function tableLines<Row>(
   );
 }
 
+/** Leaves out spare columns, the last ones first, until the others fit; all of them when even that is not enough. */
+function fittingColumns<Row>(
+  all: readonly Column<Row>[],
+  rows: readonly Row[],
+  screen: number,
+): readonly Column<Row>[] {
+  let columns = all;
+  for (;;) {
+    if (lineWidth(fittingWidths(columns, cellsOf(columns, rows), screen)) <= screen) return columns;
+    const spare = columns.findLastIndex(({ isSpare }) => isSpare === true);
+    if (spare < 0) return all;
+    columns = columns.toSpliced(spare, 1);
+  }
+}
+
+function cellsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string[][] {
+  return rows.map((row) =>
+    columns.map((column) => cut(column.value(row), column.maxWidth ?? Number.POSITIVE_INFINITY)),
+  );
+}
+
+/** Every field in a line of its own. Nothing is cut: the terminal breaks what is longer than a line. */
+function recordLines(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  const width = Math.max(...titles.map(widthOf));
+  return rows.flatMap((row, index) => [
+    ...(index === 0 ? [] : [""]),
+    ...row.flatMap((cell, at) =>
+      cell === "" ? [] : [`${pad(titles[at] ?? "", width, "left")}${GAP}${cell}`],
+    ),
+  ]);
+}
+
+function lineWidth(widths: readonly number[]): number {
+  return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
+}
+
 /** The width of a terminal; output that goes elsewhere is never cut. */
-function screenWidth(): number {
+export function screenWidth(): number {
   return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
 }
 
@@ -51,8 +92,7 @@ function fittingWidths<Row>(
   const widths = columns.map(({ title }, index) =>
     Math.max(...[title, ...cells.map((line) => line[index] ?? "")].map(widthOf)),
   );
-  const gaps = GAP.length * (columns.length - 1);
-  let over = widths.reduce((sum, width) => sum + width, gaps) - screen;
+  let over = lineWidth(widths) - screen;
   while (over > 0) {
     const cuttable = columns.flatMap(({ maxWidth }, index) =>
       maxWidth !== undefined && (widths[index] ?? 0) > NARROWEST ? [index] : [],

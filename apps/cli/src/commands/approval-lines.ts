@@ -2,6 +2,8 @@ import type { Approval, Presentation } from "@switchyard/contracts/approval-reco
 import type { CallContext } from "@switchyard/contracts/call-context";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
+import { count } from "../quantities.ts";
+import { screenWidth } from "../table.ts";
 import type { Terminal } from "../terminal.ts";
 
 /** An approval as the policy service shows it. */
@@ -23,17 +25,20 @@ export function approvalLines(
     approval;
   return [
     `${paint("bold", tool.name)}  ${paint(COLOURS[state], stateText(approval))}`,
-    ...fieldLines([
-      ["id", id],
-      ["who", actorText(approval)],
-      ["tier", tier],
-      ["risk", risk],
-      ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
-      ["until", state === "pending" || state === "approved" ? expiresAt : ""],
-      ["decided", decision === null ? "" : decisionText(decision)],
-      ["pin", pin ?? ""],
-      ["policy", policyDigest],
-    ]).map((line) => `  ${line}`),
+    ...fieldLines(
+      [
+        ["id", id],
+        ["who", actorText(approval)],
+        ["tier", tier],
+        ["risk", risk],
+        ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
+        ["until", state === "pending" || state === "approved" ? expiresAt : ""],
+        ["decided", decision === null ? "" : decisionText(decision)],
+        ["pin", pin ?? ""],
+        ["policy", policyDigest],
+      ],
+      screenWidth() - 2,
+    ).map((line) => `  ${line}`),
     "  arguments",
     ...quoted(indented(presentation.args)),
     ...warnings(presentation).map((line) => `  ${paint("yellow", `! ${line}`)}`),
@@ -71,6 +76,24 @@ function quoted(text: string): string[] {
 export function explainCommand({ tool, principal: { agent, user } }: Approval): string {
   const whose = agent === null ? `--user ${user}` : `--user ${user} --agent ${agent}`;
   return printableLine(`./yard policy explain ${tool.name} ARGUMENTS ${whose}`);
+}
+
+const SHOWN_VALUE = 40;
+
+/** `path=notes.md content=A long…`: each argument with the beginning of its value, short ones first, so that a text hides no path. */
+export function argumentsText(args: string): string {
+  let given: unknown;
+  try {
+    given = JSON.parse(args);
+  } catch {
+    return printableLine(args, 200);
+  }
+  if (typeof given !== "object" || given === null) return printableLine(args, 200);
+  return Object.entries(given)
+    .map(([name, value]) => `${name}=${typeof value === "string" ? value : JSON.stringify(value)}`)
+    .toSorted((a, b) => a.length - b.length)
+    .map((text) => printableLine(text, SHOWN_VALUE))
+    .join(" ");
 }
 
 /** One line for a list or a log. */
@@ -128,7 +151,9 @@ function warnings({
   hasRedactions,
 }: Presentation): string[] {
   return [
-    ...(isCut ? [`only a part of the arguments is shown; they have ${argsBytes} bytes`] : []),
+    ...(isCut
+      ? [`only a part of the arguments is shown; they have ${count(argsBytes, "byte")}`]
+      : []),
     ...(hasHiddenCharacters ? ["characters that cannot be seen are written as \\u{…}"] : []),
     ...(hasRedactions ? ["of credentials only length and digest are shown"] : []),
   ];
