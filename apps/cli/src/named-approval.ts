@@ -4,6 +4,7 @@ import { ApprovalId } from "@switchyard/contracts/approval-record";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { CliError } from "./cli-error.ts";
 import { onlyOne } from "./named-run.ts";
+import { beginningOf } from "./shown-name.ts";
 
 const BEGINNING = /^(?:apr-)?[0-9a-f]{3,}$/;
 
@@ -15,7 +16,8 @@ export function wholeApproval(text: string): string {
 
 /** Throws for what cannot be an approval's id, the beginning of one, or `last`. */
 export function checkApprovalName(text: string): void {
-  if (ApprovalId.safeParse(text).success || text === "last" || BEGINNING.test(text)) return;
+  const beginning = beginningOf(text) ?? text;
+  if (ApprovalId.safeParse(text).success || text === "last" || BEGINNING.test(beginning)) return;
   throw notValid(text);
 }
 
@@ -26,11 +28,12 @@ export async function namedApproval(bus: Bus, text: string): Promise<string> {
   const { approvals } = await client(bus, { listApprovals }).listApprovals({ limit: 500 });
   const ids = approvals.map(({ id }) => id);
   const list = "./yard approvals list";
+  const beginning = beginningOf(text) ?? text;
   const found =
     text === "last"
       ? (ids[0] ?? null)
       : onlyOne(
-          ids.filter((id) => id.startsWith(text) || id.startsWith(`apr-${text}`)),
+          ids.filter((id) => id.startsWith(beginning) || id.startsWith(`apr-${beginning}`)),
           { text, what: "approval", list },
         );
   if (found !== null) return found;

@@ -3,17 +3,18 @@ import type { Bus } from "@switchyard/bus/bus";
 import { RunId } from "@switchyard/contracts/ids";
 import { listRuns } from "@switchyard/contracts/runs";
 import { CliError } from "./cli-error.ts";
+import { beginningOf } from "./shown-name.ts";
 
 /** The name for the run that began last. */
 const LAST = "last";
 /** The beginning of an id is searched for in this many of the newest runs. */
 const LOOKED_AT = 200;
 /** The beginning of an id that a command line made. Other ids belong to their clients, and are whole: no lookup is needed. */
-const BEGINNING = /^[0-9A-HJKMNP-TV-Z]{3,25}$/;
+const BEGINNING = /^(?:[a-z0-9-]+~)?[0-9A-HJKMNP-TV-Z]{3,25}$/;
 
 /** True for what can be a run's id, the beginning of one, or `last`. */
 export function checkRunName(text: string): void {
-  if (RunId.safeParse(text).success) return;
+  if (RunId.safeParse(beginningOf(text) ?? text).success) return;
   throw new CliError("usage", `${JSON.stringify(text)} is not a valid run id`, {
     hint: "see the runs with: ./yard runs list; the last one is: last",
   });
@@ -33,12 +34,17 @@ export async function namedRun(bus: Bus, text: string): Promise<string> {
       hint: 'start one with: ./yard run demo "…"',
     });
   }
-  if (!BEGINNING.test(text)) return text;
+  const beginning = beginningOf(text) ?? text;
+  if (beginning === text && !BEGINNING.test(text)) return text;
   const { runs: newest } = await runs.listRuns({ limit: LOOKED_AT });
   const ids = newest
     .map(({ runId }) => runId)
-    .filter((id) => id.split("~").at(-1)?.startsWith(text) === true);
-  return onlyOne(ids, { text, what: "run", list: "./yard runs list" }) ?? text;
+    .filter((id) => id.startsWith(beginning) || id.split("~").at(-1)?.startsWith(beginning));
+  const found = onlyOne(ids, { text, what: "run", list: "./yard runs list" });
+  if (found !== null || beginning === text) return found ?? text;
+  throw new CliError("unknown_run", `none of the newest runs begins with ${beginning}`, {
+    hint: "see the runs with: ./yard runs list",
+  });
 }
 
 /** Returns the only id, or null when there is none. Throws a usage error when there are several. */

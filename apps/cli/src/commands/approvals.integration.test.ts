@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/bus/test-bus";
 import { getApproval } from "@switchyard/contracts/approvals";
-import { revokeGrant } from "@switchyard/contracts/session-grants";
+import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
@@ -22,6 +22,7 @@ service.handle(getApproval, ({ id }, { fail }) => {
 service.handle(revokeGrant, ({ id }, { fail }) => {
   throw fail.unknown_grant(`There is no grant ${id}.`, { id });
 });
+service.handle(listGrants, () => ({ grants: [], next: null }));
 await bus.flush();
 
 test("what narrows a session approval is not left out of an approval for once", async () => {
@@ -34,6 +35,14 @@ test("what narrows a session approval is not left out of an approval for once", 
     const { code, stderr } = await yard(["approvals", "approve", id, ...option], env);
     assert.equal(code, 2, option.join(" "));
     assert.match(stderr, /go only with --session/);
+  }
+});
+
+test("the beginning of a standing approval is looked for among those in force", async () => {
+  for (const beginning of ["grt-0123456…", "0123456"]) {
+    const { code, stderr } = await yard(["grants", "revoke", beginning], env);
+    assert.equal(code, 3, stderr);
+    assert.match(stderr, /no standing approval begins with/);
   }
 });
 

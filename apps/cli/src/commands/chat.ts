@@ -13,6 +13,7 @@ import { CliError } from "../cli-error.ts";
 import { agentToTry } from "../dev/ready-block.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { stateDirectory } from "../locations.ts";
+import { namedSession } from "../named-session.ts";
 import { printable, printableLine } from "../printable.ts";
 import { setting } from "../settings.ts";
 import { checkIsText, textOrStandardInput } from "../standard-input.ts";
@@ -65,7 +66,9 @@ interface About {
 
 /** The session, and the agent that answers in it. */
 async function begin(bus: Bus, options: ChatOptions): Promise<About> {
-  const key = options.session ?? (options.resume ? await lastChat(bus) : newKey());
+  const named = options.session;
+  const other = async () => (options.resume ? lastChat(bus) : newKey());
+  const key = named === undefined ? await other() : await namedSession(bus, named);
   const session = await sessionOf(bus, key);
   const { agents } = await client(bus, { listAgents }).listAgents({});
   const agent =

@@ -3,7 +3,9 @@ import { GrantId, type SessionGrant } from "@switchyard/contracts/approval-recor
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
+import { onlyOne } from "../named-run.ts";
 import { timeText, type Times } from "../quantities.ts";
+import { beginningOf } from "../shown-name.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { actorText } from "./approval-lines.ts";
@@ -30,14 +32,30 @@ export async function list(terminal: Terminal, options: Options & Times): Promis
   for (const line of tableLines(columns, reply.grants)) terminal.out(line);
 }
 
+const LIST = "./yard grants list";
+const BEGINNING = /^(?:grt-)?[0-9a-f]{3,}$/;
+
 export async function revoke(terminal: Terminal, id: string, options: Options): Promise<void> {
-  if (!GrantId.safeParse(id).success)
+  const beginning = beginningOf(id) ?? id;
+  if (!GrantId.safeParse(id).success && !BEGINNING.test(beginning))
     throw new CliError("usage", `${JSON.stringify(id)} is not a valid id of a standing approval`, {
-      hint: "see them with: ./yard grants list",
+      hint: `see them with: ${LIST}`,
     });
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { revokeGrant }).revokeGrant({ id }),
-  );
+  const reply = await withBus(await findBus(process.env), async (bus) => {
+    const service = client(bus, { listGrants, revokeGrant });
+    if (GrantId.safeParse(id).success) return service.revokeGrant({ id });
+    const ids = (await service.listGrants({ limit: 500 })).grants.map((grant) => grant.id);
+    const found = ids.filter(
+      (one) => one.startsWith(beginning) || one.startsWith(`grt-${beginning}`),
+    );
+    const whole = onlyOne(found, { text: id, what: "standing approval", list: LIST });
+    if (whole !== null) return service.revokeGrant({ id: whole });
+    throw new CliError("unknown_grant", `no standing approval begins with ${beginning}`, {
+      hint: `see them with: ${LIST}`,
+    });
+  });
   if (options.json) return writeJson(terminal, reply);
-  terminal.note(`grant ${id} is revoked; calls of ${reply.grant.tool.name} need a person again`);
+  terminal.note(
+    `grant ${reply.grant.id} is revoked; calls of ${reply.grant.tool.name} need a person again`,
+  );
 }

@@ -14,6 +14,7 @@ import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";
 import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
 import { formatDuration } from "../quantities.ts";
+import { isNamed } from "../shown-name.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
@@ -130,7 +131,7 @@ export async function findJob(
       ...wanted,
       ...ownerOf(owner),
     });
-    found.push(...jobs.filter(({ id, name }) => id === named || name === named));
+    found.push(...jobs.filter(({ id, name }) => isNamed(id, named) || isNamed(name, named)));
     offset = nextOffset;
   }
   const job = found.find(({ id }) => id === named) ?? found[0];

@@ -4,6 +4,7 @@ import { deleteSession, patchSession, resetSession } from "@switchyard/contracts
 import { confirm } from "../confirm.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
+import { namedSession } from "../named-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { count } from "../quantities.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -35,8 +36,12 @@ export async function set(
     throw new CliError("usage", "name what is to change", {
       hint: "see what can be changed with: ./yard sessions set --help",
     });
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { patchSession }).patchSession({ session, ...ownerOf(owner), ...changes }),
+  const reply = await withBus(await findBus(process.env), async (bus) =>
+    client(bus, { patchSession }).patchSession({
+      session: await namedSession(bus, session, ownerOf(owner)),
+      ...ownerOf(owner),
+      ...changes,
+    }),
   );
   if (options.json) return writeJson(terminal, reply);
   for (const line of fieldLines(describe(reply.session))) terminal.out(line);
@@ -55,8 +60,11 @@ export async function reset(
   options: { yes?: true } & OwnerOption,
 ): Promise<void> {
   await confirm(`forget everything that was said in ${session}?`, options);
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { resetSession }).resetSession({ session, ...ownerOf(options.owner) }),
+  const reply = await withBus(await findBus(process.env), async (bus) =>
+    client(bus, { resetSession }).resetSession({
+      session: await namedSession(bus, session, ownerOf(options.owner)),
+      ...ownerOf(options.owner),
+    }),
   );
   if (options.json) return writeJson(terminal, reply);
   terminal.out(`${reply.session.key} begins anew as ${reply.session.sessionId}`);
@@ -69,8 +77,11 @@ export async function remove(
   options: { yes?: true } & OwnerOption,
 ): Promise<void> {
   await confirm(`delete ${session} and everything that was said in it?`, options);
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { deleteSession }).deleteSession({ session, ...ownerOf(options.owner) }),
+  const reply = await withBus(await findBus(process.env), async (bus) =>
+    client(bus, { deleteSession }).deleteSession({
+      session: await namedSession(bus, session, ownerOf(options.owner)),
+      ...ownerOf(options.owner),
+    }),
   );
   if (options.json) return writeJson(terminal, reply);
   terminal.out(`${reply.sessionKey} is deleted`);

@@ -5,6 +5,7 @@ import { sendToSession } from "@switchyard/contracts/sessions";
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
+import { namedSession } from "../named-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { tailRun } from "../run-story.ts";
@@ -39,7 +40,7 @@ export async function send(
   if (said === null) return EXIT.ok;
   return withBus(await findBus(process.env), async (bus) => {
     const sent = await client(bus, { sendToSession }).sendToSession({
-      session,
+      session: await namedSession(bus, session, ownerOf(owner)),
       ...said,
       ...ownerOf(owner),
       ...(agent === undefined ? {} : { agent }),

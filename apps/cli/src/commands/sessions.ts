@@ -9,6 +9,7 @@ import {
 } from "@switchyard/contracts/sessions";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
+import { namedSession } from "../named-session.ts";
 import { printable, printableLine } from "../printable.ts";
 import { count, formatBytes, timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -54,12 +55,22 @@ export async function list(
   const lines = tableLines<Session>(
     [
       { title: "SESSION", value: ({ key }) => key, maxWidth: 48 },
-      { title: "LABEL", value: ({ label }) => printableLine(label ?? ""), maxWidth: 24 },
-      { title: "KIND", value: ({ kind: shown }) => shown },
+      {
+        title: "LABEL",
+        value: ({ label }) => printableLine(label ?? ""),
+        maxWidth: 24,
+        isSpare: true,
+      },
+      { title: "KIND", value: ({ kind: shown }) => shown, isSpare: true },
       { title: "AGENT", value: ({ agent }) => agent },
       { title: "STATE", value: stateText },
       { title: "MESSAGES", value: ({ messages }) => String(messages), align: "right" },
-      { title: "TOKENS", value: ({ totalTokens }) => String(totalTokens), align: "right" },
+      {
+        title: "TOKENS",
+        value: ({ totalTokens }) => String(totalTokens),
+        align: "right",
+        isSpare: true,
+      },
       { title: "USED", value: ({ updatedAt }) => timeText(updatedAt, options), align: "right" },
       ...(all === true ? [{ title: "OWNER", value: (row: Session) => row.owner }] : []),
     ],
@@ -74,8 +85,9 @@ export async function show(
   options: { messages: number; tools?: true } & OwnerOption,
 ): Promise<void> {
   const { messages: limit, owner } = options;
-  const query = { session, ...ownerOf(owner) };
   const { about, said } = await withBus(await findBus(process.env), async (bus) => {
+    const named = await namedSession(bus, session, ownerOf(owner));
+    const query = { session: named, ...ownerOf(owner) };
     const sessions = client(bus, { getSession, sessionHistory });
     const { session: found } = await sessions.getSession(query);
     if (limit === 0) return { about: found, said: null };
