@@ -30,6 +30,13 @@ export function fileFailure(error: unknown): FileFailure | null {
   if (hint === undefined || ("syscall" in error && String(error.syscall).startsWith("spawn"))) {
     return null;
   }
+  // For a directory below a read-only one, Node.js reports that the directory to be made does not exist.
+  if (code === "ENOENT" && "syscall" in error && error.syscall === "mkdir")
+    return {
+      code: "file_refused",
+      message: `the folder ${path} cannot be made`,
+      hint: "the place is read-only; choose another one, or make it writable",
+    };
   return code === "ENOENT"
     ? { code: "file_missing", message: `there is no ${path}`, hint }
     : { code: "file_refused", message: `${path} cannot be used (${code})`, hint };

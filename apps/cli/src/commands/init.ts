@@ -1,5 +1,5 @@
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { chmod, cp, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, join, relative, resolve } from "node:path";
 import { ModelName } from "@switchyard/contracts/ids";
 import { CliError } from "../cli-error.ts";
 import { HOME, yardFrom } from "../locations.ts";
@@ -20,6 +20,23 @@ const KEYS = {
   GOOGLE_GENERATIVE_AI_API_KEY: "google/gemini-2.5-flash",
 } as const;
 
+/** Lets the owner change these files and the folders between them and the root. */
+export async function makeWritable(root: string, files: readonly string[]): Promise<void> {
+  const places = new Set(files.flatMap((file) => [file, ...parentsOf(file)]));
+  await Promise.all(
+    [".", ...places].map(async (place) => {
+      const path = join(root, place);
+      const { mode } = await stat(path);
+      await chmod(path, mode | 0o200);
+    }),
+  );
+}
+
+function parentsOf(file: string): string[] {
+  const parent = dirname(file);
+  return parent === "." ? [] : [parent, ...parentsOf(parent)];
+}
+
 /** `yard init`: writes a small project that runs at once. Nothing that exists is changed. */
 export async function init(
   terminal: Terminal,
@@ -37,7 +54,11 @@ export async function init(
   await refuseExisting(root, files);
   await mkdir(root, { recursive: true });
   // Sequential: a template's own files overwrite those of the first one.
-  for (const source of sources) await cp(source, root, { recursive: true });
+  for (const source of sources) {
+    await cp(source, root, { recursive: true });
+    // The templates may be installed read-only, and their modes are copied.
+    await makeWritable(root, await filesOf(source));
+  }
   const shown = shownPath(root);
   const readme = join(root, "README.md");
   await writeFile(readme, (await readFile(readme, "utf8")).replaceAll("YARD", yardFrom(root)));
