@@ -50,8 +50,8 @@ export async function findBus(
     throw new CliError("not_running", `nothing runs for ${project ?? "the demo"}`, {
       hint:
         project === null
-          ? "go into your project, or start the demo with ./yard dev --demo, or name a bus with YARD_NATS_URL"
-          : "start it with yard dev, or name a bus with YARD_NATS_URL",
+          ? "go into your project, or start the demo with ./yard dev --demo, or name a NATS server with YARD_NATS_URL"
+          : "start it with yard dev, or name a NATS server with YARD_NATS_URL",
     });
   }
   if (instance.natsUrl === null || instance.phase !== "ready") {

@@ -86,3 +86,16 @@ function catching(work: () => unknown): unknown {
   }
   return null;
 }
+
+test("a message names services and requests, and no subject of NATS", () => {
+  const subject = "yard.rpc.cli.runs.list";
+  const missing = new ServiceError("no_responders", `nobody answers ${subject}: nothing owns this`);
+  assert.match(describeFailure(missing).message, /^the service runner does not answer/);
+  const slow = new ServiceError("timeout", `no answer to ${subject} within 5000 ms; it may have`);
+  assert.match(describeFailure(slow).message, /^no answer to runs\.list within 5000 ms/);
+  const command = new ServiceError(
+    "forbidden",
+    "user a may not publish yard.cmd.a.run.start.demo: x",
+  );
+  assert.match(describeFailure(command).message, /may not publish run\.start\.demo: x$/);
+});

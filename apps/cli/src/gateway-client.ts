@@ -28,7 +28,7 @@ async function findGateway(env: NodeJS.ProcessEnv): Promise<{ baseUrl: string; t
   const instance = isElsewhere ? null : await findRunningInstance(state.instanceFile);
   const http = instance === null ? null : await httpAccess(instance, state.keys);
   if (http !== null) return { baseUrl: http.url, token: http.token };
-  throw new CliError("not_running", "there is no gateway to ask: a bus alone does not know this", {
+  throw new CliError("not_running", "there is no gateway here, and NATS alone does not know this", {
     hint: "name one with --server https://…, or start ./yard dev",
   });
 }

@@ -6,7 +6,7 @@ import { listTools } from "@switchyard/contracts/mcp";
 import { listPins, type ToolPin } from "@switchyard/contracts/mcp-pins";
 import { listServers } from "@switchyard/contracts/mcp-servers";
 import { nearestName } from "@switchyard/contracts/nearest-name";
-import { builtinToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool, parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { OWN_TOOLS } from "@switchyard/skills/skill/client-tools";
 
@@ -27,7 +27,7 @@ export interface KnownTools {
 
 const builtins: readonly KnownTool[] = [...new Set(OWN_TOOLS)]
   .toSorted()
-  .map((name) => ({ ...builtinToolRef(name), definition: null }));
+  .map((name) => ({ name, server: null, tool: name, definition: null }));
 
 /** Tools whose names are known without services. */
 export const offlineTools: KnownTools = { tools: builtins, servers: null, silent: [] };

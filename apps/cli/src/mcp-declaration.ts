@@ -2,6 +2,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { serverIdOf } from "@switchyard/contracts/ids";
 import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
 import { JsonTextError, parseLenientJson } from "@switchyard/service/lenient-json";
+import { count } from "./quantities.ts";
 import { CliError } from "./cli-error.ts";
 
 export interface AddOptions {
@@ -135,7 +136,7 @@ function chosen(servers: Servers, name: string | null): Record<string, unknown> 
     "usage",
     names.length === 0
       ? "the JSON has no server"
-      : `the JSON has ${names.length} servers: ${names.slice(0, 20).join(", ")}`,
+      : `the JSON has ${count(names.length, "server")}: ${names.slice(0, 20).join(", ")}`,
     { hint: "add the servers one by one, each by its name" },
   );
 }

@@ -44,7 +44,10 @@ export async function validate(
   const failed = verdicts.filter(({ diagnostics }) => diagnostics.some(isError)).length;
   if (options.json) writeJson(terminal, { files: verdicts, failed });
   else printVerdicts(terminal, verdicts);
-  const said = `${count(verdicts.length, "agent file")}: ${failed} cannot be used`;
+  const said =
+    failed === 0
+      ? `${count(verdicts.length, "agent file")}, each can be used`
+      : `${failed} of ${count(verdicts.length, "agent file")} cannot be used`;
   if (failed > 0) throw new CliError("agents_invalid", said, { hint: "fix what is named above" });
   if (options.json) return;
   terminal.note(said);
@@ -132,7 +135,7 @@ async function readAgent(path: string, file: string): Promise<LocalFile> {
   if (size > MAX_FILE_BYTES) {
     throw new CliError(
       "usage",
-      `${path} has ${size} bytes; an agent has at most ${MAX_FILE_BYTES}`,
+      `${path} has ${count(size, "byte")}; an agent has at most ${MAX_FILE_BYTES}`,
     );
   }
   return { file, text: await readFile(path, "utf8") };
@@ -161,7 +164,10 @@ function withProblems(
   const place = { file, line: null, column: null };
   return {
     ...checked,
-    diagnostics: [...diagnostics, ...found.map((one) => ({ ...one, ...place }))],
+    diagnostics: [
+      ...diagnostics,
+      ...found.map(({ severity, code, message }) => ({ severity, code, message, ...place })),
+    ],
   };
 }
 

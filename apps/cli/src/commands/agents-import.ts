@@ -19,6 +19,7 @@ import { printableLine } from "../printable.ts";
 import { firstNames } from "../skills/first-names.ts";
 import { findingLines, scanLines } from "../skills/scan-lines.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
+import { count } from "../quantities.ts";
 import { formatOf, readArchive, readStandardInput } from "../skills/archive-bytes.ts";
 
 interface Options {
@@ -85,9 +86,13 @@ export async function scanAgents(
   });
   const blocked = sent.agents.filter(({ scan }) => scan?.verdict === "blocked").length;
   if (blocked > 0) {
-    throw new CliError("agents_blocked", `${blocked} of ${sent.counts.found} agents are blocked`, {
-      hint: "look at the findings above; after an import: yard skills trust <name> --agent",
-    });
+    throw new CliError(
+      "agents_blocked",
+      `${blocked} of ${count(sent.counts.found, "agent")} ${blocked === 1 ? "is" : "are"} blocked`,
+      {
+        hint: "look at the findings above; after an import: yard skills trust <name> --agent",
+      },
+    );
   }
   requireAll(path, sent.counts);
 }
@@ -120,9 +125,13 @@ function requireAll(path: string, counts: AgentImportCounts): void {
   }
   if (counts.skipped > 0) {
     const { skipped, found } = counts;
-    throw new CliError("agents_invalid", `${skipped} of ${found} agents were skipped`, {
-      hint: "fix the files that are named above",
-    });
+    throw new CliError(
+      "agents_invalid",
+      `${skipped} of ${count(found, "agent")} ${skipped === 1 ? "was" : "were"} skipped`,
+      {
+        hint: "fix the files that are named above",
+      },
+    );
   }
 }
 

@@ -12,10 +12,16 @@ import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { checkApprovalName, namedApproval } from "../named-approval.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
-import { timeText, type Times } from "../quantities.ts";
+import { count, timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-import { actorText, approvalLine, approvalLines, stateText } from "./approval-lines.ts";
+import {
+  actorText,
+  approvalLine,
+  argumentsText,
+  approvalLines,
+  stateText,
+} from "./approval-lines.ts";
 
 interface Options {
   readonly json?: true;
@@ -29,13 +35,14 @@ export async function list(
 ): Promise<void> {
   const { all, run, limit } = options;
   if (run !== undefined) checkRunName(run);
-  const reply = await withPolicy(async (policy, bus) =>
-    policy.listApprovals({
+  const { reply, shown } = await withPolicy(async (policy, bus) => {
+    const found = await policy.listApprovals({
       pendingOnly: all !== true,
       limit,
       ...(run === undefined ? {} : { runId: await namedRun(bus, run) }),
-    }),
-  );
+    });
+    return { reply: found, shown: options.json ? [] : await argumentsOf(policy, found.approvals) };
+  });
   if (options.json) return writeJson(terminal, reply);
   if (reply.approvals.length === 0) {
     const whose = run === undefined ? "" : ` of run ${run}`;
@@ -44,17 +51,40 @@ export async function list(
       `no call${whose} waits for an approval; those decided: ./yard approvals list --all`,
     );
   }
+  const texts = new Map(shown);
   const columns = [
     { title: "ID", value: ({ id }: Approval) => id },
-    { title: "STATE", value: stateText },
-    { title: "TIER", value: ({ tier }: Approval) => tier },
-    { title: "RISK", value: ({ risk }: Approval) => risk },
+    { title: "STATE", value: stateText, isSpare: true },
+    { title: "TIER", value: ({ tier }: Approval) => tier, isSpare: true },
+    { title: "RISK", value: ({ risk }: Approval) => risk, isSpare: true },
     { title: "TOOL", value: ({ tool }: Approval) => tool.name, maxWidth: 48 },
-    { title: "WHO", value: actorText, maxWidth: 72 },
+    { title: "ARGUMENTS", value: ({ id }: Approval) => texts.get(id) ?? "–", maxWidth: 60 },
+    { title: "WHO", value: actorText, maxWidth: 72, isSpare: true },
     { title: "UNTIL", value: ({ expiresAt }: Approval) => timeText(expiresAt, options) },
   ];
   for (const line of tableLines(columns, reply.approvals)) terminal.out(line);
-  if (reply.next !== null) terminal.note(`there are more; ${reply.pending} wait in all`);
+  if (reply.next !== null)
+    terminal.note(
+      `there are more; ${reply.pending} ${reply.pending === 1 ? "waits" : "wait"} in all`,
+    );
+}
+
+const AT_ONCE = 16;
+
+/** The arguments by the approval's id. One that is gone meanwhile is left out, and hides no other. */
+async function argumentsOf(
+  policy: Policy,
+  approvals: readonly Approval[],
+): Promise<(readonly [id: string, text: string])[]> {
+  const texts: (readonly [id: string, text: string])[] = [];
+  for (let at = 0; at < approvals.length; at += AT_ONCE) {
+    const part = approvals.slice(at, at + AT_ONCE).map(async ({ id }) => {
+      const found = await policy.getApproval({ id }).catch(() => null);
+      return found === null ? null : ([id, argumentsText(found.presentation.args)] as const);
+    });
+    texts.push(...(await Promise.all(part)).filter((text) => text !== null));
+  }
+  return texts;
 }
 
 export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
@@ -95,7 +125,9 @@ export async function approve(
   terminal.note(approvalLine(reply.approval));
   if (reply.grant === null) return;
   const { id: grantId, expiresAt, usesLeft } = reply.grant;
-  terminal.note(`calls of its kind pass until ${expiresAt}, ${usesLeft} times at most: ${grantId}`);
+  terminal.note(
+    `calls of its kind pass until ${expiresAt}, ${count(usesLeft, "time")} at most: ${grantId}`,
+  );
 }
 
 export async function deny(

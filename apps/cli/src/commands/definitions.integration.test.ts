@@ -172,7 +172,7 @@ test("an agent whose tools do not exist cannot be used, with or without services
 });
 
 test("the tools of an agent and of the installation are listed with what the policy says", async () => {
-  const own = (await ok("agents", "tools", "explorer")).stdout;
+  const own = (await ok("agents", "tools", "explore")).stdout;
   assert.match(own, /^TOOL +FROM +POLICY +DEFINITION +RULE +WHY\n/);
   assert.match(own, /^read_file +built in +deny +– +no /m);
   assert.doesNotMatch(own, /^write_file /m, "its file does not select it");

@@ -2,6 +2,7 @@ import { listMessages, setLogLevel, type LogLevel } from "@switchyard/contracts/
 import { findBus, withBus } from "../bus-session.ts";
 import { printable, printableLine } from "../printable.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { count } from "../quantities.ts";
 import { askMcpServer } from "./ask-mcp-server.ts";
 
 /** The log messages that a server sent over the protocol; what it wrote to stderr is in `yard mcp logs`. */
@@ -21,5 +22,7 @@ export async function messages(
     terminal.out(`${at}  ${level.padEnd(9)}  ${from}${printable(text)}`);
   }
   if (reply.dropped > 0)
-    terminal.note(`${reply.dropped} messages were too many in a second and are not kept`);
+    terminal.note(
+      `${count(reply.dropped, "message")} beyond the limit of a second ${reply.dropped === 1 ? "is" : "are"} not kept`,
+    );
 }

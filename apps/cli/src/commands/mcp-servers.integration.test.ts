@@ -238,7 +238,7 @@ test("shows a declaration and the last lines of stderr, without control characte
   const get = await yard(["mcp", "get", "a"], env);
   assert.equal(get.code, 0, get.stderr);
   assert.match(get.stdout, /^offers +tools, prompts$/m);
-  assert.match(get.stdout, /^origin +changed over the bus 2026/m);
+  assert.match(get.stdout, /^origin +changed by a command 2026/m);
   assert.match(get.stdout, /^env +\{"TOKEN":"\$\{TOKEN\}"\}$/m);
   const logs = await yard(["mcp", "logs", "a", "--tail", "1"], env);
   assert.equal(logs.code, 0, logs.stderr);

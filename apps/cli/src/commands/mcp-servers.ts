@@ -25,6 +25,7 @@ import {
 } from "../mcp-declaration.ts";
 import { printableLine } from "../printable.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { count } from "../quantities.ts";
 import { reachOfServer } from "./reach-of-server.ts";
 
 interface Output {
@@ -227,7 +228,7 @@ async function change(
 
 function originOf({ id, origin, overridesFile }: ServerInfo, updatedAt: string | null): string {
   if (origin === "file") return "the server file";
-  const changed = `changed over the bus ${updatedAt}`;
+  const changed = `changed by a command ${updatedAt}`;
   return overridesFile === true
     ? `${changed}; its entry in the server file is ignored until: ./yard mcp reset ${id}`
     : changed;
@@ -241,6 +242,6 @@ function offersOf({ capabilities }: ServerInfo): string {
 
 function statusText({ id, status, toolCount, lastError }: ServerInfo): string {
   const detail =
-    status === "connected" ? `${toolCount} tools` : printableLine(lastError ?? "", 2_000);
+    status === "connected" ? count(toolCount, "tool") : printableLine(lastError ?? "", 2_000);
   return detail === "" ? `${id}: ${status}` : `${id}: ${status}, ${detail}`;
 }

@@ -86,7 +86,7 @@ async function explained(tool: string, options: ExplainOptions): Promise<Explana
   });
 }
 
-/** Throws for a tool or an agent that does not exist here: a decision about it would say nothing. */
+/** Throws for a tool or an agent that does not exist here: a decision about it has no meaning. */
 export async function checkNames(
   bus: Bus,
   { tool, agent }: { readonly tool: string; readonly agent: string | undefined },
@@ -187,7 +187,7 @@ export async function test(
   if (untested.length > 0) {
     const all = covered.length + untested.length;
     terminal.note(
-      `${covered.length} of ${count(all, "rule")} decide a test; not: ${untested.join(", ")}`,
+      `${covered.length} of ${count(all, "rule")} ${covered.length === 1 ? "decides" : "decide"} a test; not: ${untested.join(", ")}`,
     );
   }
   return exitCode;

@@ -14,16 +14,26 @@ export async function services(terminal: Terminal, options: { json?: true }): Pr
     return EXIT.ok;
   }
   if (found.length === 0) {
-    terminal.note("no service answers on this bus");
+    terminal.note("no service answers here; start one with: ./yard dev");
     return EXIT.dependencyDown;
   }
   const rows = found.flatMap(rowsOf);
   const lines = tableLines(
     [
       { title: "SERVICE", value: ({ service }) => printableLine(service.name) },
-      { title: "INSTANCE", value: ({ service }) => printableLine(service.id), maxWidth: 12 },
+      {
+        title: "INSTANCE",
+        value: ({ service }) => printableLine(service.id),
+        maxWidth: 12,
+        isSpare: true,
+      },
       { title: "ENDPOINT", value: cell(({ name }) => printableLine(name)), maxWidth: 48 },
-      { title: "SUBJECT", value: cell(({ subject }) => printableLine(subject)), maxWidth: 64 },
+      {
+        title: "SUBJECT",
+        value: cell(({ subject }) => printableLine(subject)),
+        maxWidth: 64,
+        isSpare: true,
+      },
       { title: "REQUESTS", value: cell(({ requests }) => String(requests)), align: "right" },
       { title: "ERRORS", value: cell(({ errors }) => String(errors)), align: "right" },
       { title: "AVERAGE", value: cell(averageOf), align: "right" },

@@ -16,6 +16,7 @@ import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { count } from "../quantities.ts";
 import { diagnosticText } from "./skills.ts";
 
 const DESCRIPTION_WIDTH = 70;
@@ -113,9 +114,13 @@ async function showFile(
     return writeJson(terminal, { ...about, base64: bytes.toString("base64") });
   }
   if (!isUtf8(bytes) || bytes.includes(0)) {
-    throw new CliError("binary_file", `${path} has ${bytes.length} bytes and is not text`, {
-      hint: "get its bytes with --json",
-    });
+    throw new CliError(
+      "binary_file",
+      `${path} has ${count(bytes.length, "byte")} and is not text`,
+      {
+        hint: "get its bytes with --json",
+      },
+    );
   }
   terminal.out(printable(bytes.toString()));
 }

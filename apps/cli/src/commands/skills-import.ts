@@ -122,9 +122,13 @@ export async function scanSkills(
   );
   if (!json) terminal.note(countsText(counts, true));
   if (blocked > 0) {
-    throw new CliError("skills_blocked", `${blocked} of ${counts.found} skills are blocked`, {
-      hint: "look at the findings above; after an import: yard skills trust <name>",
-    });
+    throw new CliError(
+      "skills_blocked",
+      `${blocked} of ${count(counts.found, "skill")} ${blocked === 1 ? "is" : "are"} blocked`,
+      {
+        hint: "look at the findings above; after an import: yard skills trust <name>",
+      },
+    );
   }
   requireAll(counts);
 }
@@ -157,7 +161,7 @@ export async function validateSkills(
   if (broken > 0) {
     throw new CliError(
       "skills_do_not_conform",
-      `${broken} of ${counts.found} skills break the rules of ${targets.join(", ")}`,
+      `${broken} of ${count(counts.found, "skill")} ${broken === 1 ? "breaks" : "break"} the rules of ${targets.join(", ")}`,
       { hint: "fix the files that are named above" },
     );
   }
@@ -264,9 +268,13 @@ function requireAll(counts: ImportCounts): void {
   }
   if (counts.skipped > 0) {
     const { skipped, found } = counts;
-    throw new CliError("skills_skipped", `${skipped} of ${found} skills were skipped`, {
-      hint: "fix the files that are named above",
-    });
+    throw new CliError(
+      "skills_skipped",
+      `${skipped} of ${count(found, "skill")} ${skipped === 1 ? "was" : "were"} skipped`,
+      {
+        hint: "fix the files that are named above",
+      },
+    );
   }
 }
 

@@ -72,7 +72,7 @@ function screenOf(facts: Facts): string[] {
   const { services, missing, errors, approvals, stops, unconnectedServers, lastFailures } = facts;
   const look = errors === 0 ? "" : "; see: ./yard services";
   const fields: [string, string][] = [
-    ["bus", `${facts.nats} as ${facts.user}`],
+    ["nats", `${facts.nats} as ${facts.user}`],
     ["services", services.join(", ") || "none"],
     ...missing.map((name): [string, string] => ["missing", missingText(name)]),
     ["errors", `${errors} since they started${look}`],

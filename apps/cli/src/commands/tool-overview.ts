@@ -12,7 +12,7 @@ import { writeJson, type Terminal } from "../terminal.ts";
 const AT_ONCE = 16;
 const REASON_WIDTH = 80;
 
-/** What the policy says about calls of a tool. `some`: the rules allow it with some arguments. */
+/** The decision about calls without arguments; `some` means that the rules allow the tool with some arguments. */
 type Judgement = "allow" | "some" | "ask" | "deny";
 
 interface Row {
@@ -61,9 +61,9 @@ function print(terminal: Terminal, rows: readonly Row[], note: string): void {
   const lines = tableLines<Row>(
     [
       { title: "TOOL", value: ({ name }) => name },
-      { title: "FROM", value: ({ server }) => server ?? "built in" },
+      { title: "FROM", value: ({ server }) => server ?? "built in", isSpare: true },
       { title: "POLICY", value: ({ decision }) => decision },
-      { title: "DEFINITION", value: ({ definition }) => definition ?? "–" },
+      { title: "DEFINITION", value: ({ definition }) => definition ?? "–", isSpare: true },
       { title: "RULE", value: ({ rule }) => printableLine(rule ?? "–") },
       { title: "WHY", value: ({ reason }) => printableLine(reason), maxWidth: REASON_WIDTH },
     ],

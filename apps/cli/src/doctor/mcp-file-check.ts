@@ -1,6 +1,7 @@
 import { parseServerFile, ServerFileError } from "@switchyard/project/mcp-servers/server-file";
 import { printableLine } from "../printable.ts";
 import { readOptional } from "../read-optional.ts";
+import { count } from "../quantities.ts";
 import { checked, failed, ok, warning, type Check } from "./check.ts";
 
 const ID = "mcp-servers.json";
@@ -18,7 +19,10 @@ export async function checkMcpFile(file: string): Promise<Check> {
       if (first !== undefined) return failed(ID, withMore(first, problems.length), fix);
       const [remark] = warnings;
       return remark === undefined
-        ? ok(ID, `${entries.length} servers are declared in ${file}`)
+        ? ok(
+            ID,
+            `${count(entries.length, "server")} ${entries.length === 1 ? "is" : "are"} declared in ${file}`,
+          )
         : warning(ID, withMore(remark, warnings.length), fix);
     } catch (error) {
       if (!(error instanceof ServerFileError)) throw error;

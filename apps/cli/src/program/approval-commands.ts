@@ -72,7 +72,7 @@ function addApprovals(program: Command, perform: Perform): void {
     );
   approvals
     .command("watch")
-    .description("an inbox: decide with the keys a, s and d; lines where there is no terminal")
+    .description("an inbox: decide with the keys y, s and n; lines where there is no terminal")
     .option("--once", "print what waits now and end")
     .option("--json", JSON_TEXT)
     .action((options) =>

@@ -114,9 +114,7 @@ function addSwitches(mcp: Command, { perform, jsonText }: Shared): void {
   }
   mcp
     .command("reset <server>")
-    .description(
-      "forget what was changed over the bus, a removal too: the server file counts again",
-    )
+    .description("forget what commands have changed, a removal too: the server file counts again")
     .option("--json", jsonText)
     .action((server, options) =>
       perform(options, async (terminal) => (await load()).reset(terminal, server, options)),

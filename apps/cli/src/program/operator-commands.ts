@@ -15,7 +15,7 @@ export function addOperatorCommands(program: Command, perform: Perform): void {
     );
   program
     .command("services")
-    .description("who answers on the bus: endpoints, requests, errors and average times")
+    .description("which services run here: endpoints, requests, errors and average times")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>

@@ -22,7 +22,6 @@ export interface Place {
 
 /** The limit that a counter has reached. */
 export interface Full {
-  /** Of the counter. */
   readonly name: string;
   /** `calls`, `repeats`, `different` or `concurrency`. */
   readonly limit: string;
