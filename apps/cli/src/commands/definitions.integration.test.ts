@@ -183,8 +183,6 @@ test("the tools of an agent and of the installation are listed with what the pol
 test("the policy is not explained for tools and agents that do not exist", async () => {
   for (const [args, hint] of [
     [["explain", "read_fil"], /did you mean read_file\?/],
-    [["check", "read_fil"], /did you mean read_file\?/],
-    [["who-can", "read_fil"], /did you mean read_file\?/],
     [["explain", "files.read"], /there is no MCP server files/],
     [["explain", "read_file", "--agent", "reviever"], /did you mean reviewer\?/],
     [["explain", "read_fil", "--file", join(project, "policies")], /did you mean read_file\?/],

@@ -4,7 +4,6 @@ import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { tableLines } from "../table.ts";
-import { checkNames } from "./policy.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /** Lists the principals that may call a tool, with the rules that allow it. */
@@ -19,10 +18,9 @@ export async function whoCan(
       hint: "write mcp__server__tool, server.tool, or the name of a built-in tool",
     });
   }
-  const reply = await withBus(await findBus(process.env), async (bus) => {
-    await checkNames(bus, { tool, agent: undefined });
-    return client(bus, { whoCanCall }).whoCanCall({ tool: ref });
-  });
+  const reply = await withBus(await findBus(process.env), (bus) =>
+    client(bus, { whoCanCall }).whoCanCall({ tool: ref }),
+  );
   if (options.json) return writeJson(terminal, reply);
   if (reply.reach.length === 0) {
     const why = reply.deniedBy.length === 0 ? "no rule allows it" : reply.deniedBy.join(", ");

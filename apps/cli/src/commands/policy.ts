@@ -7,6 +7,7 @@ import {
   type ConsideredRule,
   type RuleMismatch,
 } from "@switchyard/contracts/policy-explain";
+import { ServiceError } from "@switchyard/contracts/errors";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
 import { CLI_USER } from "@switchyard/contracts/user-names";
@@ -31,7 +32,7 @@ export async function explain(
   tool: string,
   options: ExplainOptions,
 ): Promise<void> {
-  const reply = await explained(tool, options);
+  const reply = await explained(tool, { ...options, mustExist: true });
   if (options.json) return writeJson(terminal, reply);
   for (const line of explanationLines(reply)) terminal.out(line);
 }
@@ -57,6 +58,8 @@ interface ExplainOptions {
   /** Judges rules that are not in force; no service has to run. */
   readonly file?: string;
   readonly json?: true;
+  /** True: a tool or an agent that does not exist here is an error, and not a denied call. */
+  readonly mustExist?: boolean;
 }
 
 async function explained(tool: string, options: ExplainOptions): Promise<Explanation> {
@@ -76,25 +79,31 @@ async function explained(tool: string, options: ExplainOptions): Promise<Explana
     ...(runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) }),
   });
   if (file !== undefined) {
-    checkTool(tool, offlineTools);
+    if (options.mustExist === true) checkTool(tool, offlineTools);
     return (await import("./policy-offline.ts")).explainFiles(file, requestOf(CLI_USER));
   }
   return withBus(await findBus(process.env), async (bus) => {
     const request = requestOf(bus.user);
-    await checkNames(bus, { tool, agent });
+    if (options.mustExist === true) await checkNames(bus, { tool, agent });
     return client(bus, { explainPolicy }).explainPolicy(request);
   });
 }
 
 /** Throws for a tool or an agent that does not exist here: a decision about it has no meaning. */
-export async function checkNames(
+async function checkNames(
   bus: Bus,
   { tool, agent }: { readonly tool: string; readonly agent: string | undefined },
 ): Promise<void> {
-  const [known, { agents }] = await Promise.all([
+  const found = await Promise.all([
     knownTools(bus),
     agent === undefined ? { agents: [] } : client(bus, { listAgents }).listAgents({}),
-  ]);
+  ]).catch((error: unknown) => {
+    // The policy service answers without the services that know the names.
+    if (error instanceof ServiceError) return null;
+    throw error;
+  });
+  if (found === null) return;
+  const [known, { agents }] = found;
   checkTool(tool, known);
   const names = agents.map(({ name }) => name);
   if (agent === undefined || names.includes(agent)) return;

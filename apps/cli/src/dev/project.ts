@@ -75,13 +75,12 @@ async function findPolicy(root: string): Promise<string> {
   const names = await readdir(directory).catch(() => []);
   // `rules.test.yaml` holds the tests of `rules.yaml`.
   const files = names.filter((name) => /(?<!\.test)\.ya?ml$/.test(name)).toSorted();
-  const only = files[0];
-  if (only !== undefined && files.length === 1) return join(directory, only);
+  const [only, ...others] = files;
+  // Several files are one bundle, as docs/policy-rules.md describes.
+  if (only !== undefined) return others.length === 0 ? join(directory, only) : directory;
   throw new CliError(
     "directory_missing",
-    only === undefined
-      ? `the project ${root} has no policy: neither policy.yaml nor a YAML file in policies/`
-      : `the project ${root} has several policies (${files.join(", ")}) and no policy.yaml`,
+    `the project ${root} has no policy: neither policy.yaml nor a YAML file in policies/`,
     { hint: `put the rules in force into ${named}` },
   );
 }
