@@ -18,11 +18,14 @@ export function fieldLines(
   const longest = Math.max(0, ...shown.map(([name]) => name.length));
   const isNarrow = screen - longest - GAP < NARROWEST;
   const indent = isNarrow ? GAP : longest + GAP;
-  return shown.flatMap(([name, value]) => {
+  const lines: string[] = [];
+  for (const [name, value] of shown) {
     const [first = "", ...rest] = broken(printableLine(value, MAX_VALUE), screen - indent);
-    const below = (isNarrow ? [first, ...rest] : rest).map((line) => " ".repeat(indent) + line);
-    return isNarrow ? [name, ...below] : [`${name.padEnd(longest)}  ${first}`, ...below];
-  });
+    if (isNarrow) lines.push(name, " ".repeat(indent) + first);
+    else lines.push(`${name.padEnd(longest)}  ${first}`);
+    for (const line of rest) lines.push(" ".repeat(indent) + line);
+  }
+  return lines;
 }
 
 /** Lines of at most this width, as far as words allow. */

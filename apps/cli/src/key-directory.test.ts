@@ -101,9 +101,8 @@ test("a client team has a user of its own, and keeps it when the keys are made a
   const text = keys.authorization({ anonymous: false });
   assert.ok(text.includes(`nkey: ${publicKey}`));
   assert.ok(text.includes('"yard.cmd.team-a.run.start.*"'));
-  // The services that answer requests are permitted to reply to the team.
-  const answering = serviceUsers.filter(({ serves }) => serves.length > 0);
-  assert.equal(text.match(/"_INBOX_team-a\.>"/g)?.length, 1 + answering.length);
+  // All services are permitted to reply to the team: to its requests, and the gateway to discovery alone.
+  assert.equal(text.match(/"_INBOX_team-a\.>"/g)?.length, 1 + serviceUsers.length);
   assert.ok(!before.authorization({ anonymous: false }).includes("team-a"));
   const later = await ensureKeys(directory);
   assert.equal(later.authorization({ anonymous: false }), text);

@@ -70,10 +70,7 @@ export async function pinsOf(bus: Bus, server: string): Promise<ToolPin[]> {
   }
 }
 
-/**
- * Why a name or pattern selects no tool that exists here, with the name that is probably meant; null when it does, and where it cannot be
- * known.
- */
+/** Explains that a name or pattern selects no tool of this installation, and names the one that is probably meant; else null. */
 export function unknownTool(
   written: string,
   { tools, servers, silent }: KnownTools,

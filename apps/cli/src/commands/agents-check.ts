@@ -161,14 +161,10 @@ function withProblems(
   if (agent === null) return checked;
   const problem = models === null ? null : modelProblem(agent, models);
   const found = [...(problem === null ? [] : [problem]), ...toolProblems(agent, tools)];
-  const place = { file, line: null, column: null };
-  return {
-    ...checked,
-    diagnostics: [
-      ...diagnostics,
-      ...found.map(({ severity, code, message }) => ({ severity, code, message, ...place })),
-    ],
-  };
+  const added = found.map(({ severity, code, message }) => {
+    return { severity, code, message, file, line: null, column: null };
+  });
+  return { ...checked, diagnostics: [...diagnostics, ...added] };
 }
 
 /** An entry of `tools` that selects nothing: the agent would lack the tool without a word. */

@@ -163,7 +163,7 @@ async function chosenKey(
     const explained = [
       ...keyLines(tier, explainCommand(found.approval)),
       `  ${NEXT}  leave it undecided, and see the next one`,
-      "  q  leave; what waits goes on waiting",
+      "  q  leave; the calls keep waiting",
     ];
     for (const line of explained) terminal.out(line);
   }

@@ -127,7 +127,7 @@ test("a recorded run replays under the rules that init wrote", async () => {
   assert.equal(replayed.stdout, recorded.stdout);
 });
 
-test("a chat ends with --timeout, and its run goes on", async () => {
+test("a chat ends with --timeout, and its run continues", async () => {
   const words = ["chat", "--agent", "sleeper", "-m", "hello", "--timeout", "10"];
   const late = await yard(words, env, undefined, "\n");
   assert.equal(late.code, 7, late.stderr);

@@ -120,7 +120,7 @@ async function once(
   await conversation.take(message);
   if (stop.reason !== null && conversation.leftRunId !== null)
     terminal.note(
-      `no longer following; the run goes on. See it with: ./yard runs show ${conversation.leftRunId}`,
+      `no longer following; the run continues. See it with: ./yard runs show ${conversation.leftRunId}`,
     );
   if (json) {
     writeJson(terminal, { session: conversation.key, end: conversation.lastEnd });

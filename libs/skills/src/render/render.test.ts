@@ -90,7 +90,10 @@ test("yard help skills states which placeholders need declared arguments [D34]",
   const file = new URL("../../../../apps/cli/src/help/skills.txt", import.meta.url);
   const help = await readFile(file, "utf8");
   assert.match(help, /\$ARGUMENTS\[0\] or \$\{0\} the first\nword of it\./);
-  assert.match(help, /With names under "arguments", \$0 and \$name are words of it, too; without, /);
+  assert.match(
+    help,
+    /With names under "arguments", \$0 and \$name are words of it, too; without, /,
+  );
   const body = "$ARGUMENTS[0] ${0} $0 $name";
   assert.equal(render(body, "a b").inside, "a a $0 $name");
   assert.equal(render(body, "a b", { argumentNames: ["name"] }).inside, "a a a a");
