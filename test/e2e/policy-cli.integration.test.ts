@@ -144,25 +144,28 @@ test("the inbox in a terminal shows each call in full and decides with one key",
   await inbox.shows("waiting for calls that need an approval");
   await waiting({ path: "by-a" });
   await inbox.shows('"path": "by-a"');
-  await inbox.shows("[q] quit");
+  await inbox.shows("q quit]");
   const screen = inbox.screen();
   assert.match(screen, /mcp__files__write_file {2}pending/);
   assert.match(screen, /who +agent demo in run run-1, started by team-a/);
   assert.match(screen, /why +.*it changes files/);
-  assert.match(screen, /\[a\] approve once {2}\[s\] approve for the session {2}\[d\] deny/);
-  inbox.press("a");
+  assert.match(screen, /Approve\? \[y once, s session, n no, \? explain, l later, q quit\]/);
+  inbox.press("?");
+  await inbox.shows("y  approve this call, once");
+  await inbox.shows("q quit]");
+  inbox.press("y");
   await inbox.shows("approved");
   assert.equal((await ask({ path: "by-a" })).outcome, "passed");
 
   await waiting({ path: "gone" }, REMOVE);
   await inbox.shows('"path": "gone"');
-  await inbox.shows("[q] quit");
+  await inbox.shows("q quit]");
   assert.doesNotMatch(
     inbox.screen().slice(inbox.screen().lastIndexOf("mcp__files__remove")),
-    /\[s\]/,
+    /s session/,
   );
-  inbox.press("d");
-  await inbox.shows("reason for the agent");
+  inbox.press("n");
+  await inbox.shows("Reason for the agent");
   inbox.press("never\r");
   await inbox.shows("denied");
   const told = await ask({ path: "gone" }, REMOVE);
@@ -171,12 +174,12 @@ test("the inbox in a terminal shows each call in full and decides with one key",
   const held = await waiting({ path: "held" });
   const next = await waiting({ path: "by-s" });
   await inbox.shows('"path": "held"');
-  await inbox.shows("[q] quit");
-  const release = inbox.hold("a");
+  await inbox.shows("q quit]");
+  const release = inbox.hold("y");
   await inbox.shows("approved");
   await inbox.shows('"path": "by-s"');
   await release({ afterPresses: 15 });
-  await inbox.shows("[q] quit");
+  await inbox.shows("q quit]");
   assert.deepEqual(await pendingIds(), [next], "a key that is held down decides about one call");
   assert.match(await ok("approvals", "show", held), /approved/);
   inbox.press("s");
@@ -184,7 +187,7 @@ test("the inbox in a terminal shows each call in full and decides with one key",
   assert.equal((await ask({ path: "another" })).outcome, "passed");
   await waiting({ path: "left" }, REMOVE);
   await inbox.shows('"path": "left"');
-  await inbox.shows("[q] quit");
+  await inbox.shows("q quit]");
   inbox.press("q");
   assert.equal(await inbox.ended, 0);
 });
