@@ -2,6 +2,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { getAgent, type AgentDefinition } from "@switchyard/contracts/agents";
 import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import { builtinNamed } from "@switchyard/contracts/toolbox";
 import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import { findBus, withBus } from "../bus-session.ts";
 import { knownTools, type KnownTool } from "../known-tools.ts";
@@ -28,7 +29,7 @@ interface Row {
 export async function allTools(terminal: Terminal, options: { json?: true }): Promise<void> {
   const { user, rows } = await withBus(await findBus(process.env), async (bus) => ({
     user: bus.user,
-    rows: await judgedTools(bus, null, (await knownTools(bus)).tools),
+    rows: await judgedTools(bus, null, (await knownTools(bus)).tools.filter(isDecided)),
   }));
   if (options.json) return writeJson(terminal, { user, tools: rows });
   print(terminal, rows, `calls by ${user}; with arguments: ./yard policy explain TOOL '{…}'`);
@@ -43,7 +44,7 @@ export async function agentTools(
   const { user, rows } = await withBus(await findBus(process.env), async (bus) => {
     const { agent } = await client(bus, { getAgent }).getAgent({ name });
     const { tools } = await knownTools(bus);
-    const selected = tools.filter((tool) => isSelected(agent, tool));
+    const selected = tools.filter((tool) => isDecided(tool) && isSelected(agent, tool));
     return { user: bus.user, rows: await judgedTools(bus, agent, selected) };
   });
   if (options.json) return writeJson(terminal, { user, agent: name, tools: rows });
@@ -51,6 +52,11 @@ export async function agentTools(
     return terminal.note(`the file of ${name} selects no tool; see: ./yard agents show ${name}`);
   const more = `./yard policy explain TOOL '{…}' --agent ${name}`;
   print(terminal, rows, `calls of ${name} in runs of ${user}; with arguments: ${more}`);
+}
+
+/** False for tools of the runner such as ask_user and wait, which every run has and the policy does not decide about. */
+function isDecided({ name, server }: KnownTool): boolean {
+  return server !== null || name === "agent" || builtinNamed(name) !== null;
 }
 
 function isSelected({ tools }: AgentDefinition, tool: KnownTool): boolean {
