@@ -25,7 +25,7 @@ const NARROWEST = 24;
 /** In a terminal a line of text ends where the screen does. */
 function lineLength(): number {
   const { isTTY, columns } = process.stderr;
-  return isTTY ? Math.min(LINE, Math.max(NARROWEST, columns - MARGIN)) : LINE;
+  return isTTY && columns > 0 ? Math.min(LINE, Math.max(NARROWEST, columns - MARGIN)) : LINE;
 }
 
 /**

@@ -78,9 +78,10 @@ function lineWidth(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, GAP.length * (widths.length - 1));
 }
 
-/** The width of a terminal; output that goes elsewhere is never cut. */
+/** The width of a terminal; output that goes elsewhere is never cut. A terminal that does not know its size reports 0. */
 export function screenWidth(): number {
-  return process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const { isTTY, columns } = process.stdout;
+  return isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY;
 }
 
 /** Cut columns give up width, the widest first, until the table fits the screen. */
