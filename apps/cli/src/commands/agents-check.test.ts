@@ -7,7 +7,7 @@ const models = {
   providers: [
     { name: "scripted", type: "scripted", hasKey: true },
     { name: "local", type: "openai-compatible", hasKey: true },
-    { name: "cloud", type: "anthropic", hasKey: false },
+    { name: "cloud", type: "anthropic", hasKey: false, keyVariable: "CLOUD_KEY" },
   ],
 };
 const plan = { steps: [], answer: "x" };
@@ -31,4 +31,10 @@ test("names the providers that there are", () => {
     modelProblem({ model: "nobody/x", plan: null }, models)?.message ?? "",
     /configured are scripted, local, cloud/,
   );
+});
+
+test("a missing key is reported with the variable that has to hold it", () => {
+  const problem = modelProblem({ model: "cloud/m", plan: null }, models);
+  assert.equal(problem?.code, "model_key_missing");
+  assert.match(problem.message, /no key for cloud\/m: set CLOUD_KEY where they start$/);
 });

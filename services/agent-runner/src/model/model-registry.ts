@@ -107,7 +107,7 @@ export function createModelRegistry(
           name,
           type: settings.type,
           hasKey: await hasKey(name, settings, env),
-          ...keyVariableOf(settings),
+          keyVariable: keyVariableOf(settings),
         })),
       )),
     ],
@@ -249,9 +249,10 @@ async function hasKey(
   }
 }
 
-function keyVariableOf({ apiKeyFile, apiKeyEnv, type }: ProviderConfig): { keyVariable?: string } {
+/** Undefined for a key in a file, and where none is needed. */
+function keyVariableOf({ apiKeyFile, apiKeyEnv, type }: ProviderConfig): string | undefined {
   const variable = apiKeyEnv ?? USUAL_KEY_VARIABLES[type];
-  return apiKeyFile !== undefined || variable === null ? {} : { keyVariable: variable };
+  return apiKeyFile === undefined ? (variable ?? undefined) : undefined;
 }
 
 async function readKey(
