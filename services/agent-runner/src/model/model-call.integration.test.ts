@@ -273,10 +273,10 @@ async function failureOf(asked: Promise<ModelAnswer>): Promise<ModelFailure> {
 test("lists the configured providers, and for which of them there is a key", async () => {
   assert.deepEqual(await registry.providers(), [
     { name: "scripted", type: "scripted", hasKey: true },
-    { name: "local", type: "openai-compatible", hasKey: true },
+    { name: "local", type: "openai-compatible", hasKey: true, keyVariable: "LOCAL_KEY" },
     { name: "open", type: "openai-compatible", hasKey: true },
-    { name: "anthropic", type: "anthropic", hasKey: false },
-    { name: "openai", type: "openai", hasKey: false },
+    { name: "anthropic", type: "anthropic", hasKey: false, keyVariable: "ANTHROPIC_API_KEY" },
+    { name: "openai", type: "openai", hasKey: false, keyVariable: "MY_OPENAI" },
     { name: "google", type: "google", hasKey: false },
   ]);
 });

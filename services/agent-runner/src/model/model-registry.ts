@@ -103,12 +103,9 @@ export function createModelRegistry(
     providers: async () => [
       { name: "scripted", type: "scripted", hasKey: true },
       ...(await Promise.all(
-        Object.entries(config.providers).map(async ([name, settings]) => ({
-          name,
-          type: settings.type,
-          hasKey: await hasKey(name, settings, env),
-          keyVariable: keyVariableOf(settings),
-        })),
+        Object.entries(config.providers).map(([name, settings]) =>
+          describedProvider(name, settings, env),
+        ),
       )),
     ],
     async open(name, { plan, input, replay }) {
@@ -247,6 +244,16 @@ async function hasKey(
     if (error instanceof ModelUnusable) return false;
     throw error;
   }
+}
+
+async function describedProvider(
+  name: string,
+  settings: ProviderConfig,
+  env: NodeJS.ProcessEnv,
+): Promise<ModelProvider> {
+  const provider = { name, type: settings.type, hasKey: await hasKey(name, settings, env) };
+  const keyVariable = keyVariableOf(settings);
+  return keyVariable === undefined ? provider : { ...provider, keyVariable };
 }
 
 /** Undefined for a key in a file, and where none is needed. */
