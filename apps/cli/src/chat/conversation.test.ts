@@ -17,6 +17,7 @@ function conversation(commands: readonly SlashCommand[]) {
     { key: "chat-1", agent: "helper", model: "a/b", skillsOff: [], hasBegun: false, commands },
     // The commands call only these functions of a screen.
     {
+      signal: new AbortController().signal,
       screen: screen as never,
       person: null,
       isLive: false,
