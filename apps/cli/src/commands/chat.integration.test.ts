@@ -358,7 +358,7 @@ test("runs are filtered by label, and an empty list says why", async () => {
   assert.match(unknown.stderr, /no agent has this name; did you mean helper\?/);
 });
 
-test("status shows one screen, and completion offers existing names", async () => {
+test("status shows one screen, and completion offers existing names [D41]", async () => {
   const { code, stdout, stderr } = await yard(["status"], env);
   assert.equal(code, 0, stderr);
   assert.match(
