@@ -786,6 +786,8 @@ export type ModelProvider = {
   type: string;
   /** False when the provider needs a key that the runner does not have. */
   hasKey: boolean;
+  /** Environment variable that the key is read from. */
+  keyVariable?: string;
 };
 
 export type NextCursor = string | null;
@@ -2884,6 +2886,8 @@ export interface Operations {
         agent?: string;
         /** Only runs in this state. */
         status?: RunStatus;
+        /** Labels, by name. */
+        labels?: string[];
         /** `next` of the page before; left out: the first page. */
         cursor?: ListCursor;
       };
@@ -5412,6 +5416,28 @@ export interface Operations {
       capabilities: Changes;
       /** Changes of the findings, as `code file`. */
       findings: Changes;
+    };
+  };
+
+  /** Lists what an agent stored in its memory for the caller. Role: viewer. */
+  "GET /agents/{name}/memories": {
+    request: {
+      path: { name: string };
+      query?: {
+        /** A part of the key or the label, in any case. */
+        search?: CredentialName;
+      };
+    };
+    reply: {
+      /** The memories, by name. */
+      memories: {
+        /** Name of the memory. */
+        name: string;
+        /** Size in bytes. */
+        bytes: number;
+        /** The beginning of the text, at most 1 KiB. */
+        preview: string;
+      }[];
     };
   };
 

@@ -474,4 +474,5 @@ export const examples: Readonly<Record<string, unknown>> = {
   reactions: ["👍"],
   "sessions.send.request.sender": { tools: [["read_file"]], origin: { channel: "telegram" } },
   "sender.tools": [["read_file"]],
+  keyVariable: "ANTHROPIC_API_KEY",
 };

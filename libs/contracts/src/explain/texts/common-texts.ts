@@ -225,4 +225,6 @@ export const commonTexts = {
   "sessions.send.request.sender":
     "Rights of the run that sends the message; only the toolbox may state them.",
   "sender.tools": "Tools that the sending run may call, as layers of patterns.",
+  keyVariable: "Environment variable that the key is read from.",
+  "memories.name": "Name of the memory.",
 } as const satisfies Readonly<Record<string, string>>;
