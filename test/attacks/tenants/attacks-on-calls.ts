@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import { recallMemory } from "@switchyard/contracts/agent-memory";
+import { listMemories, recallMemory } from "@switchyard/contracts/agent-memory";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import {
@@ -231,6 +231,8 @@ export const attacksOnCalls: Rows = {
       },
     },
   ],
+  [listMemories.name]:
+    "lists what runs of the caller stored: the store is asked by agent and caller",
   // Calls that no rule allows a team are denied before the server receives them.
   [readResource.name]: denied(({ teamB }) =>
     call(teamB, readResource, { uri: "demo://a" }, eliciting),

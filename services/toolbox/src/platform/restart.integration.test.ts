@@ -137,7 +137,7 @@ test("a restart that is wanted later begins then, has the same result, and waits
   await until(() => told.length > before);
   assert.match(told.at(-1)?.message ?? "", /scheduler was restarted and is ready/);
   for (const delayMs of [-1, 60_001])
-    await assert.rejects(restart({ delayMs }), /delayMs: Too (?:small|big)/);
+    await assert.rejects(restart({ delayMs }), /delayMs: must be at (?:least|most)/);
 });
 
 test("a restart of no process, of a protected service, and a message for no session are refused", async () => {
