@@ -342,7 +342,8 @@ test(
     // The list of before the typing has the view "Runs".
     await page.getByRole("option", { selected: true }).filter({ hasText: /^run / }).waitFor();
     await page.keyboard.press("Enter");
-    await page.waitForURL(new RegExp(`/runs/${runId}$`));
+    // A run that the list does not have yet is found by the typed part of its id.
+    await page.waitForURL(new RegExp(`/runs/(?:cli~)?${runId.slice("cli~".length)}$`));
     await page.locator("h1:focus").waitFor();
     await status(page, "succeeded").waitFor();
     await page.getByRole("tab", { name: "Timeline" }).focus();

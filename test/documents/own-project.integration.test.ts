@@ -57,6 +57,7 @@ const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
     /policies\/demo\.yaml|--from openclaw|--file (?:a\.ndjson|chart\.png)/,
     "a file of another project",
   ],
+  [/^run demo "hello"$/, "an agent of the values that a chart was installed with"],
   [/^tools call memory_/, "what this project's policy denies"],
 ];
 
