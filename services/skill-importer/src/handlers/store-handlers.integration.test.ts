@@ -303,11 +303,14 @@ test("lists the definitions of an automatically found project only when a user t
     await call(cli, trustSkill, { kind, name, version });
   }
   assert.deepEqual(await listed(world), ["greet"]);
-  const met: unknown[] = [];
   const filters = ["yard.evt.skill.*.imported"];
-  for await (const event of readEvents(cli, { filters, from: "beginning", stopAtEnd: true })) {
-    met.push(skillImported.payload.parse(event.payload).dependenciesMet);
-  }
+  // Events follow the reply.
+  const met = await until(async () => {
+    const found: unknown[] = [];
+    for await (const event of readEvents(cli, { filters, from: "beginning", stopAtEnd: true }))
+      found.push(skillImported.payload.parse(event.payload).dependenciesMet);
+    return found.length > 0 && found;
+  });
   assert.deepEqual(met, [false]);
   assert.equal((await call(cli, getAgent, { name: "helper" })).agent.source, "project");
   await world.write({ "skills/greet/scripts/run.sh": "echo changed" });
