@@ -29,7 +29,7 @@ export type AgentDefinition = {
   name: string;
   /** Description for people and models. */
   description: string;
-  /** Where it is from. */
+  /** The source. */
   source: AgentSource;
   /** SHA-256 digest that names exactly this version. */
   digest: Digest;
@@ -45,7 +45,7 @@ export type AgentDefinition = {
   maxSteps: number;
   /** Randomness of the model's words, 0 to 2; null: the provider's default. */
   temperature: number | null;
-  /** How much the model reasons before it answers; left out or null: the default. */
+  /** The reasoning effort of the model; left out or null: the default. */
   thinking: ThinkingLevel | null;
   /** Plan for the scripted provider, which is not AI; null without one. */
   plan: Plan | null;
@@ -61,10 +61,10 @@ export type AgentDefinition = {
     maxCostUsd: number | null;
     /** Time limit of a run, in milliseconds; null: no limit of the agent's own. */
     timeoutMs: number | null;
-    /** How deep child runs may nest; 0 is none, null no limit of the agent's own. */
+    /** The maximum depth of child runs; 0 is none, null no limit of the agent's own. */
     maxDepth: number | null;
   };
-  /** What happens when it is unknown whether a tool call was carried out. */
+  /** The reaction when it is unknown whether a tool call was executed. */
   onUnknownOutcome: "retry" | "fail" | "ask";
   /** The least approval that each call needs from people; null: the policy decides. */
   approval: ApprovalTier | null;
@@ -96,7 +96,7 @@ export type AgentSummary = {
   name: string;
   /** Description for people and models. */
   description: string;
-  /** Where the agent is from; `imported`: a client sent it. */
+  /** The source of the agent; `imported`: a client sent it. */
   source: AgentSource;
   /** SHA-256 digest that names exactly this version. */
   digest: Digest;
@@ -107,7 +107,7 @@ export type AgentSummary = {
 export type AgentVersion = {
   /** SHA-256 digest that names exactly this version. */
   digest: Digest;
-  /** Where the version came from. */
+  /** The origin of the version. */
   provenance: Provenance;
   /** The scanner's verdict; null when the version was never scanned. */
   verdict: {
@@ -129,9 +129,9 @@ export type Approval = {
   id: ApprovalId;
   /** `pending` until a person decides; `approved` until the call consumes it. */
   state: ApprovalState;
-  /** How much the call needs a person: `auto` none, `session` once for a while, `always` each time. */
+  /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier: AskedTier;
-  /** How much harm the call could do. It decides nothing. */
+  /** The possible harm of the call. It decides nothing. */
   risk: Risk;
   /** Digest that binds the approval to exactly this call. Send it back as it was shown. */
   binding: Digest;
@@ -147,7 +147,7 @@ export type Approval = {
   argsDigest: Digest;
   /** Id of the rule that decided; null when no rule matched. */
   rule: string | null;
-  /** Why a person has to approve the call. */
+  /** The reason why a person has to approve the call. */
   why: string;
   /** Digest of the rules in force. */
   policyDigest: Digest;
@@ -172,7 +172,7 @@ export type Approval = {
 export type ApprovalDecision = {
   /** The NATS user that did it. */
   by: string;
-  /** How the approver's identity was established. */
+  /** The way the approver's identity was established. */
   authenticated: Authentication;
   /** `once`: this call; `session`: more calls of its kind; null for a denial. */
   scope: "once" | "session" | null;
@@ -249,7 +249,7 @@ export type BuiltinInfo = {
     type: "object";
     [name: string]: unknown;
   };
-  /** How much a call needs a person where no rule decides that. */
+  /** The approval tier of a call where no rule decides it. */
   tier: ApprovalTier;
 };
 
@@ -266,7 +266,7 @@ export type CallContext = {
   modelText: string;
   /** Tool calls, the oldest first. */
   calls: PrecedingCall[];
-  /** How many calls came before those in `calls`. */
+  /** The number of calls before those in `calls`. */
   earlierCalls: number;
 };
 
@@ -295,7 +295,7 @@ export type Capabilities = {
   } | null;
   /** Names of the effects. */
   effects: string[];
-  /** How threads are named; `none` without threads. */
+  /** The naming of threads; `none` without threads. */
   threads: "none" | "reply" | "topic" | "channel";
   /** The accepted form of an emoji. */
   reactions: "none" | "unicode" | "named" | "any";
@@ -313,9 +313,9 @@ export type CapabilityUse = {
 };
 
 export type Changes = {
-  /** What was added. */
+  /** The added parts. */
   added: string[];
-  /** What was removed. */
+  /** The removed parts. */
   removed: string[];
 };
 
@@ -330,9 +330,9 @@ export type ChannelAccount = {
   agent: string | null;
   /** State of the connection for incoming messages; `standby`: another replica has it. */
   inbound: "connected" | "connecting" | "standby" | "error" | "none";
-  /** Why it is in this state, without secrets; null without a problem. */
+  /** The reason of this state, without secrets; null without a problem. */
   problem: string | null;
-  /** What it supports. */
+  /** The supported features. */
   capabilities: Capabilities;
 };
 
@@ -375,11 +375,11 @@ export type Conformance = {
   target: SkillTarget;
   /** True when the file fits the format. */
   conforms: boolean;
-  /** What is wrong: the path of each value, and its problem. */
+  /** The problems: the path of each value, and its problem. */
   problems: {
     /** Stable snake_case code of the problem. */
     code: string;
-    /** What happened, for people. */
+    /** A description of the event, for people. */
     message: string;
     /** Line in the file, from 1; null when it is about the whole file. */
     line: number | null;
@@ -387,7 +387,7 @@ export type Conformance = {
 };
 
 export type ConsideredLimit = {
-  /** What limits the call. */
+  /** The kind of limit on the call. */
   kind: "stop" | "server" | "token" | "layer" | "owner" | "sub-agent" | "flow" | "budget";
   /** Name of the limit. */
   name: string;
@@ -400,13 +400,13 @@ export type ConsideredLimit = {
 export type ConsideredRule = {
   /** Id of the rule. */
   rule: string;
-  /** What is decided: `allow`, `deny`, or `ask` when a person has to approve the call. */
+  /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
   effect: "allow" | "deny";
   /** True when the rule matches the call. */
   match: boolean;
   /** The first part that does not fit; null when the rule matches. */
   failed: RuleMismatch | null;
-  /** How much the call needs a person: `auto` none, `session` once for a while, `always` each time. */
+  /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier?: ApprovalTier;
 };
 
@@ -440,7 +440,7 @@ export type DeadLetter = {
   streamSequence: number;
   /** When it was sent; null for a dry run. */
   sentAt: Timestamp;
-  /** Why it failed: a code and a message. */
+  /** The reason of the failure: a code and a message. */
   failure: RunFailure;
   /** Id for `runs.redrive`. */
   id?: LetterId;
@@ -467,7 +467,7 @@ export type DeadRun = {
   createdAt: Timestamp;
   /** When it changed last. */
   updatedAt: Timestamp;
-  /** How often a runner picked the run up; 0 until one has. */
+  /** The number of times a runner picked the run up; 0 until one has. */
   attempts: number;
   /** Labels that the command gave the run. */
   labels: { [name: string]: string };
@@ -479,12 +479,12 @@ export type DeadRun = {
   waitsFor?: WaitReason[];
   /** With `running`: what keeps the run from continuing. The runner retries. */
   suspended?: string;
-  /** Why it failed: a code and a message. */
+  /** The reason of the failure: a code and a message. */
   failure: RunFailure;
 };
 
 export type Decision = {
-  /** What is decided: `allow`, `deny`, or `ask` when a person has to approve the call. */
+  /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
   effect: "allow" | "deny" | "ask";
   /** Id of the rule that decided; null when no rule matched. */
   rule: string | null;
@@ -492,7 +492,7 @@ export type Decision = {
   reason: string;
   /** Digest of the rules in force. */
   policyDigest: Digest;
-  /** How much the call needs a person: `auto` none, `session` once for a while, `always` each time. */
+  /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier?: ApprovalTier;
   /** With the tier `session`: how long one approval may stay valid, in milliseconds. */
   ttlMs?: number;
@@ -503,11 +503,11 @@ export type Decision = {
 export type DeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-requested";
 
 export type Diagnostic = {
-  /** How bad it is; an error keeps the file from loading. */
+  /** The severity; an error keeps the file from loading. */
   severity: "error" | "warning" | "info";
   /** Stable snake_case code of the problem. */
   code: string;
-  /** What happened, for people. */
+  /** A description of the event, for people. */
   message: string;
   /** Path of the file, with `/`. */
   file: string;
@@ -579,11 +579,11 @@ export type ImportedAgent = {
   description: string;
   /** Digest of the file; null when it does not load. */
   digest: Digest | null;
-  /** What became of the file. */
+  /** The outcome for the file. */
   outcome: "loaded" | "skipped" | "not_an_agent";
   /** Compared with the listed version; `hidden`: a file of the importer has the name. */
   change: "new" | "changed" | "same" | "hidden" | null;
-  /** Why it is stored and not listed; null when it is listed. */
+  /** The reason why it is stored and not listed; null when it is listed. */
   withheld: WithheldReason | null;
   /** Remarks about the file, with their lines. */
   diagnostics: Diagnostic[];
@@ -600,11 +600,11 @@ export type ImportedSkill = {
   description: string;
   /** The version of its files; null when the file does not load. */
   version: Digest | null;
-  /** What became of the file. */
+  /** The outcome for the file. */
   outcome: "loaded" | "repaired" | "skipped";
   /** Compared with the listed version; `hidden`: a file of the importer has the name. */
   change: "new" | "changed" | "same" | "hidden" | null;
-  /** Why it is stored and not listed; null when it is listed. */
+  /** The reason why it is stored and not listed; null when it is listed. */
   withheld: WithheldReason | null;
   /** True when its requirements are met; null when it declares none. */
   dependenciesMet: boolean | null;
@@ -644,7 +644,7 @@ export type JobPayload = {
   message?: SteerMessage;
   /** The model, as `provider/model`. */
   model?: ModelName;
-  /** How much the model reasons before it answers; left out or null: the default. */
+  /** The reasoning effort of the model; left out or null: the default. */
   thinking?: ThinkingLevel;
   /** Time limit of the run in seconds; 0: the agent's own. */
   timeoutSeconds?: number;
@@ -670,7 +670,7 @@ export type JobSchedule = {
 };
 
 export type JobSource = {
-  /** What makes the job due; `message`: messages on a subject. */
+  /** The kind of source that makes the job due; `message`: messages on a subject. */
   kind: "at" | "every" | "cron" | "message";
   /** When it happened. */
   at?: string;
@@ -697,11 +697,11 @@ export type JobState = {
   runningAtMs?: number;
   /** When it ran last, in milliseconds since 1970. */
   lastRunAtMs?: number;
-  /** How the last run ended. */
+  /** The outcome of the last run. */
   lastRunStatus?: JobRunStatus;
-  /** Why the last run failed. */
+  /** The reason why the last run failed. */
   lastError?: string;
-  /** How long the last run took, in milliseconds. */
+  /** The duration of the last run, in milliseconds. */
   lastDurationMs?: number;
   /** Failed runs in a row. */
   consecutiveErrors: number;
@@ -709,9 +709,9 @@ export type JobState = {
   scheduleErrorCount: number;
   /** True when the last answer was delivered. */
   lastDelivered?: boolean;
-  /** What became of the last answer. */
+  /** The delivery status of the last answer. */
   lastDeliveryStatus?: DeliveryStatus;
-  /** Why the last answer was not delivered. */
+  /** The reason why the last answer was not delivered. */
   lastDeliveryError?: string;
 };
 
@@ -720,7 +720,7 @@ export type KeepForMs = number;
 export type LetterId = string;
 
 export type LintFinding = {
-  /** What is suspicious about the rule. */
+  /** The kind of finding about the rule. */
   kind:
     | "dead"
     | "shadowed"
@@ -731,7 +731,7 @@ export type LintFinding = {
     | "incomplete";
   /** Id of the rule; null when it is about the whole bundle. */
   rule: string | null;
-  /** What happened, for people. */
+  /** A description of the event, for people. */
   message: string;
 };
 
@@ -771,7 +771,7 @@ export type MemoryInPrompt = {
   given: number;
   /** Memories in the prompt by name alone. */
   named: number;
-  /** Why the run may not read the memories; missing when it may. */
+  /** The reason why the run may not read the memories; missing when it may. */
   refused?: string;
 };
 
@@ -855,7 +855,7 @@ export type PlanCondition = {
 export type PlanFailure = {
   /** Kind of the failure. */
   how: "rate-limit" | "overloaded" | "bad-request" | "cut" | "silence";
-  /** How often at most. */
+  /** The maximum number of times. */
   times: number;
   /** For `rate-limit`: the value of Retry-After, in milliseconds. */
   retryAfterMs?: number;
@@ -874,7 +874,7 @@ export type PlanStep = {
   repeat?: {
     /** The condition. */
     while: PlanCondition;
-    /** How often at most. */
+    /** The maximum number of times. */
     times: number;
   };
   /** A failure of the provider on purpose. */
@@ -890,7 +890,7 @@ export type PlanStep = {
 export type PolicyFiles = PolicyTextFile[];
 
 export type PolicyProblem = {
-  /** Where the problem is: in the rules or in the tests. */
+  /** The location of the problem: in the rules or in the tests. */
   in: "bundle" | "tests";
   /** Path of the file, with `/`. */
   file?: string;
@@ -898,16 +898,16 @@ export type PolicyProblem = {
   line: number;
   /** Column in the line, from 1; null when it is about the whole line. */
   column: number;
-  /** What happened, for people. */
+  /** A description of the event, for people. */
   message: string;
 };
 
 export type PolicyRule = {
   /** Id of the rule. */
   id: string;
-  /** What is decided: `allow`, `deny`, or `ask` when a person has to approve the call. */
+  /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
   effect: "allow" | "deny";
-  /** How much the call needs a person: `auto` none, `session` once for a while, `always` each time. */
+  /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier?: ApprovalTier;
   /** Whom the rule is about, in words. */
   who: string;
@@ -944,7 +944,7 @@ export type PolicyVersion = {
   version: number;
   /** Digest of the rules in force. */
   policyDigest: Digest;
-  /** How many rules the bundle has. */
+  /** The number of rules in the bundle. */
   rules: number;
   /** `file`: from disk; `activated`: sent by an admin. */
   source: "file" | "activated";
@@ -993,7 +993,7 @@ export type Principal = {
   roles?: string[];
   /** The least approval that each call needs from people. */
   approval?: ApprovalTier;
-  /** Where the run comes from. */
+  /** The origin of the run. */
   context?: RunContext;
 };
 
@@ -1008,7 +1008,7 @@ export type PrincipalInput = {
   roles?: string[];
   /** The least approval that each call needs from people. */
   approval?: ApprovalTier;
-  /** Where the run comes from. */
+  /** The origin of the run. */
   context?: RunContext;
 };
 
@@ -1019,7 +1019,7 @@ export type PromptInfo = {
 };
 
 export type PromptMessage = {
-  /** Who speaks. */
+  /** The speaker's role. */
   role: "user" | "assistant";
   /** A content block of MCP. */
   content: ContentBlock;
@@ -1160,7 +1160,7 @@ export type QuestionField =
       minItems?: number;
       /** The most values. */
       maxItems?: number;
-      /** What the values may be. */
+      /** The permitted values. */
       items:
         | {
             /** The permitted values. */
@@ -1254,7 +1254,7 @@ export type RecordedAnswer = {
         input: unknown;
       }
   )[];
-  /** Why the model ended its answer. */
+  /** The reason why the model ended its answer. */
   finishReason: "stop" | "length" | "content-filter" | "tool-calls" | "error" | "other";
   /** Tokens of the model calls. */
   usage: {
@@ -1270,7 +1270,7 @@ export type RecordedAnswer = {
 export type RecordedDecisionInput = {
   /** For whom the policy decides: a user, or a run of a user. */
   principal: PrincipalInput;
-  /** What was requested; missing means a tool call. */
+  /** The kind of request; missing means a tool call. */
   access: AccessKind;
   /** The tool: its canonical name, its server and its name there. */
   tool: ToolRef;
@@ -1285,7 +1285,7 @@ export type RecordedDecisionInput = {
 export type RecordedRequest = {
   /** Digest of the system prompt. */
   instructions: string;
-  /** How many messages the request had. */
+  /** The number of messages in the request. */
   messages: number;
   /** Digest of the messages before the previous answer and of that answer. */
   earlier: string;
@@ -1311,7 +1311,7 @@ export type RecordedRun = {
 };
 
 export type RecordedSummary = {
-  /** How many answers it replaces. */
+  /** The number of answers that it replaces. */
   upTo: number;
   /** The summary. */
   text: string;
@@ -1361,7 +1361,7 @@ export type RegisteredSkill = {
   dependenciesMet: boolean;
   /** Directory of the skill, relative to the importer's root. */
   sourcePath: string;
-  /** How the skill was registered. */
+  /** The way the skill was registered. */
   registration: {
     /** Always `local`. */
     source: "local";
@@ -1374,9 +1374,9 @@ export type ReplayedDecision =
   | {
       /** Selects the form of this object; its other fields depend on it. */
       kind: "decided";
-      /** What is decided: `allow`, `deny`, or `ask` when a person has to approve the call. */
+      /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
       effect: "allow" | "deny" | "ask";
-      /** How much the call needs a person: `auto` none, `session` once for a while, `always` each time. */
+      /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
       tier?: ApprovalTier;
       /** Id of the rule that decided; null when no rule matched. */
       rule: string | null;
@@ -1386,7 +1386,7 @@ export type ReplayedDecision =
   | {
       /** Selects the form of this object; its other fields depend on it. */
       kind: "unknown";
-      /** What the audit lacks for a result: `arguments` or `layers`. */
+      /** The facts that the audit lacks for a result: `arguments` or `layers`. */
       needs: "arguments" | "layers";
     };
 
@@ -1436,7 +1436,7 @@ export type RunAuthority = {
   roles: string[];
   /** The least approval that each call needs from people. */
   approval?: ApprovalTier;
-  /** Where the run comes from. */
+  /** The origin of the run. */
   context: RunOrigin;
   /** Tool patterns of the run's token, such as the agent's `tools`. */
   toolLayers: string[][];
@@ -1463,7 +1463,7 @@ export type RunChild = {
   callId: string;
   /** Name of the agent. */
   agent: string;
-  /** How it ended; null while it is in progress. */
+  /** The outcome; null while it is in progress. */
   status: "succeeded" | "failed" | "cancelled" | "dead" | null;
 };
 
@@ -1482,9 +1482,9 @@ export type RunContext = {
   model?: ModelName;
   /** True for a run that plays a recording. */
   replayed?: true;
-  /** Who wrote the model's answers: the sender of a recording or of a plan. */
+  /** The author of the model's answers: the sender of a recording or of a plan. */
   dictatedBy?: string;
-  /** How many runs are above this one. */
+  /** The number of runs above this one. */
   depth?: number;
   /** The run that started this one. */
   parent?: RunId;
@@ -1515,7 +1515,7 @@ export type RunDetail = {
   createdAt: Timestamp;
   /** When it changed last. */
   updatedAt: Timestamp;
-  /** How often it was tried. */
+  /** The number of attempts. */
   attempts: number;
   /** Labels that the command gave the run. */
   labels: { [name: string]: string };
@@ -1531,11 +1531,11 @@ export type RunDetail = {
   input: RunInput;
   /** The whole answer; null until the run has ended with one. */
   output: string | null;
-  /** Why it failed: a code and a message. */
+  /** The reason of the failure: a code and a message. */
   failure: RunFailure | null;
   /** Set as soon as the run is to be cancelled. */
   cancellation: Cancellation | null;
-  /** How much the model reasons before it answers; left out or null: the default. */
+  /** The reasoning effort of the model; left out or null: the default. */
   thinking?: ThinkingLevel;
   /** NATS users that may read the run besides its owner; they may not control it. */
   readers?: string[];
@@ -1557,11 +1557,11 @@ export type RunDetail = {
     /** Names of the skills that were left out. */
     dropped: string[];
   };
-  /** How many of the agent's memories are in the system prompt. */
+  /** The number of the agent's memories in the system prompt. */
   memory?: MemoryInPrompt;
   /** MCP servers whose tools the run lacked at its last step. */
   toolsUnavailable?: UnavailableServer[];
-  /** What the run waits for. */
+  /** The waits of the run. */
   waits?: RunWait[];
   /** The run that this one works for, and its call. */
   parent?: {
@@ -1593,7 +1593,7 @@ export type RunDetail = {
 export type RunFailure = {
   /** Stable snake_case code, such as `model_error` or `limit_exceeded`. */
   code: string;
-  /** What happened, for people. */
+  /** A description of the event, for people. */
   message: string;
 };
 
@@ -1632,9 +1632,9 @@ export type RunFollowUp =
         /** Name of the agent. */
         agent: string;
       };
-      /** Which of the two sessions the run belongs to. */
+      /** The session of the two that the run belongs to. */
       speaker: "requester" | "target";
-      /** How many answers may still follow. */
+      /** The number of answers that may still follow. */
       turnsLeft: number;
       /** The first message. */
       question: string;
@@ -1665,7 +1665,7 @@ export type RunLimits = {
   maxTokens?: number;
   /** The most that all model calls may cost, in US dollars. Calls of unknown price count as 0. */
   maxCostUsd?: number;
-  /** How often the same call may have the same result before the run ends. */
+  /** The number of times that the same call may have the same result before the run ends. */
   maxRepeatedCalls?: number;
   /** Time limit from the first start, in milliseconds. */
   timeoutMs?: number;
@@ -1688,9 +1688,9 @@ export type RunOrigin = {
   model?: ModelName;
   /** True when the result is the stored one of an earlier request with the same id. */
   replayed?: true;
-  /** Who wrote the model's answers: the sender of a recording or of a plan. */
+  /** The author of the model's answers: the sender of a recording or of a plan. */
   dictatedBy?: string;
-  /** How many runs are above this one. */
+  /** The number of runs above this one. */
   depth?: number;
 };
 
@@ -1725,7 +1725,7 @@ export type RunSummary = {
   createdAt: Timestamp;
   /** When it changed last. */
   updatedAt: Timestamp;
-  /** How often a runner picked the run up; 0 until one has. */
+  /** The number of times a runner picked the run up; 0 until one has. */
   attempts: number;
   /** Labels that the command gave the run. */
   labels: { [name: string]: string };
@@ -1740,7 +1740,7 @@ export type RunSummary = {
 };
 
 export type RunWait = {
-  /** What it waits for. */
+  /** The reason of the wait. */
   reason: WaitReason;
   /** Id of the tool call that waits; for a limit or a stop the run's id. */
   callId: CredentialName;
@@ -1799,9 +1799,9 @@ export type ScanFinding = {
   code: string;
   /** Entry of the OWASP Agentic Skills Top 10. */
   owasp: OwaspAst;
-  /** How bad it is. */
+  /** The severity. */
   severity: ScanSeverity;
-  /** How likely the finding is right. */
+  /** The confidence in the finding. */
   confidence: ScanConfidence;
   /** True: this finding alone blocks the skill. */
   blocks: boolean;
@@ -1813,9 +1813,9 @@ export type ScanFinding = {
   column: number | null;
   /** The text that was found: shortened, invisible characters escaped, secrets masked. */
   evidence: string;
-  /** What happened, for people. */
+  /** A description of the event, for people. */
   message: string;
-  /** What to do about it. */
+  /** The advice on the finding. */
   advice: string;
 };
 
@@ -1842,13 +1842,13 @@ export type ScanReport = {
     /** It has expired, or nothing matched. */
     why: "expired" | "unused";
   }[];
-  /** What the scanner did not read. */
+  /** The parts that the scanner did not read. */
   unscanned: UnscannedPart[];
-  /** What the skill uses, and what it declares. */
+  /** The capabilities that the skill uses, and those that it declares. */
   capabilities: SkillCapabilities;
-  /** How many files were scanned. */
+  /** The number of scanned files. */
   files: number;
-  /** How many bytes were scanned. */
+  /** The number of scanned bytes. */
   bytes: number;
 };
 
@@ -1884,9 +1884,9 @@ export type ScheduleJob = {
   schedule: JobSource;
   /** `main`: a message in a session. `isolated`: a session of its own for each run. */
   sessionTarget: "main" | "isolated";
-  /** What the job does. */
+  /** The work of the job. */
   payload: JobPayload;
-  /** Where the answer is sent; null removes it. */
+  /** The target of the answer; null removes it. */
   delivery?: JobDelivery;
   /** True when it is switched on. */
   enabled: boolean;
@@ -1894,7 +1894,7 @@ export type ScheduleJob = {
   deleteAfterRun: boolean;
   /** `now`, or with the next heartbeat. */
   wakeMode: "next-heartbeat" | "now";
-  /** What happens to a due time while an earlier run is in progress. */
+  /** The treatment of a due time while an earlier run is in progress. */
   overlap: "skip" | "queue" | "parallel";
   /** After an outage: `once` for all missed due times, or `skip` them. */
   catchUp: "once" | "skip";
@@ -1925,9 +1925,9 @@ export type ScheduleJobInputInput = {
   schedule: JobSchedule;
   /** `main`: a message in a session. `isolated`: a session of its own for each run. */
   sessionTarget: "main" | "isolated";
-  /** What the job does. */
+  /** The work of the job. */
   payload: JobPayload;
-  /** Where the answer is sent; null removes it. */
+  /** The target of the answer; null removes it. */
   delivery?: JobDelivery;
   /** True when it is switched on. */
   enabled?: boolean;
@@ -1935,7 +1935,7 @@ export type ScheduleJobInputInput = {
   deleteAfterRun?: boolean;
   /** `now`, or with the next heartbeat. */
   wakeMode?: "next-heartbeat" | "now";
-  /** What happens to a due time while an earlier run is in progress. */
+  /** The treatment of a due time while an earlier run is in progress. */
   overlap?: "skip" | "queue" | "parallel";
   /** After an outage: `once` for all missed due times, or `skip` them. */
   catchUp?: "once" | "skip";
@@ -1954,9 +1954,9 @@ export type ScheduleJobPatch = {
   schedule?: JobSchedule;
   /** `main`: a message in a session. `isolated`: a session of its own for each run. */
   sessionTarget?: "main" | "isolated";
-  /** What the job does. */
+  /** The work of the job. */
   payload?: JobPayload;
-  /** Where the answer is sent; null removes it. */
+  /** The target of the answer; null removes it. */
   delivery?: JobDelivery | null;
   /** True when it is switched on. */
   enabled?: boolean;
@@ -1964,7 +1964,7 @@ export type ScheduleJobPatch = {
   deleteAfterRun?: boolean;
   /** `now`, or with the next heartbeat. */
   wakeMode?: WakeMode;
-  /** What happens to a due time while an earlier run is in progress. */
+  /** The treatment of a due time while an earlier run is in progress. */
   overlap?: JobOverlap;
   /** After an outage: `once` for all missed due times, or `skip` them. */
   catchUp?: JobCatchUp;
@@ -1979,21 +1979,21 @@ export type ScheduleRun = {
   jobName: string;
   /** Always `finished`. */
   action: "finished";
-  /** How the run ended. */
+  /** The outcome of the run. */
   status: JobRunStatus;
   /** The due time, in milliseconds since 1970. */
   dueAtMs: number;
-  /** How many further due times the entry stands for. */
+  /** The number of further due times that the entry stands for. */
   missed?: number;
-  /** What failed, for people. */
+  /** A description of the failure, for people. */
   error?: string;
   /** The beginning of the answer. */
   summary?: string;
   /** True when the answer was delivered. */
   delivered?: boolean;
-  /** What became of the answer. */
+  /** The delivery status of the answer. */
   deliveryStatus?: DeliveryStatus;
-  /** Why the answer was not delivered. */
+  /** The reason why the answer was not delivered. */
   deliveryError?: string;
   /** Id of the run. The owner's part before `~` may be left out for a run of the caller. */
   runId?: RunId;
@@ -2003,7 +2003,7 @@ export type ScheduleRun = {
   sessionId?: SessionId;
   /** The due time, in milliseconds since 1970. */
   runAtMs?: number;
-  /** How long it took, in milliseconds. */
+  /** The duration, in milliseconds. */
   durationMs?: number;
   /** When it is due next, in milliseconds since 1970; missing: never. */
   nextRunAtMs?: number;
@@ -2060,13 +2060,13 @@ export type ServerInfo = {
   id: ServerId;
   /** Name of the server for people. */
   name: string;
-  /** Where its declaration is from. */
+  /** The source of its declaration. */
   origin: "file" | "api";
-  /** How the server is reached. */
+  /** The transport to the server. */
   transport: TransportKind;
   /** State of the connection. */
   status: ServerStatus;
-  /** How many tools the server lists. */
+  /** The number of tools that the server lists. */
   toolCount: number;
   /** Name and version that the server reports; null while it is not connected. */
   serverVersion: string | null;
@@ -2119,7 +2119,7 @@ export type Session = {
   key: string;
   /** The NATS user to whom it belongs. */
   owner: string;
-  /** What the session is for. */
+  /** The purpose of the session. */
   kind: SessionKind;
   /** Name for people; null without one. */
   label: string | null;
@@ -2129,7 +2129,7 @@ export type Session = {
   model: ModelName | null;
   /** Skills that are switched off for runs of the session. */
   skillsOff: string[];
-  /** What happens to a message while another run of the session is in progress. */
+  /** The treatment of a message while another run of the session is in progress. */
   onBusy: BusyPolicy;
   /** Version, for `ifVersion` or If-Match of a change. */
   version?: string;
@@ -2153,13 +2153,13 @@ export type Session = {
   lastRun: {
     /** Id of the run. The owner's part before `~` may be left out for a run of the caller. */
     runId: RunId;
-    /** How it ended. */
+    /** The outcome. */
     status: "succeeded" | "failed" | "cancelled" | "dead";
     /** The model, as `provider/model`. */
     model?: ModelName;
     /** Tokens of the model's context window; null when it is not known. */
     contextWindow?: number;
-    /** How much the model reasons before it answers; left out or null: the default. */
+    /** The reasoning effort of the model; left out or null: the default. */
     thinking?: ThinkingLevel;
   } | null;
   /** Input and output tokens of all runs of the session. */
@@ -2189,7 +2189,7 @@ export type SessionGrant = {
   grantedAt: Timestamp;
   /** When it ends; from then on it has no effect. */
   expiresAt: Timestamp;
-  /** How many calls it may still let pass. */
+  /** The number of calls that it may still let pass. */
   usesLeft: number;
 };
 
@@ -2200,7 +2200,7 @@ export type SessionKind = "main" | "group" | "cron" | "hook" | "node" | "other";
 export type SessionMessage = {
   /** When it happened. */
   at: Timestamp;
-  /** Who speaks; `notice`: a run ended without an answer, or a message came from elsewhere. */
+  /** The speaker's role; `notice`: a run ended without an answer, or a message came from elsewhere. */
   role: "user" | "assistant" | "tool" | "notice";
   /** The text; credentials are masked. */
   text: string;
@@ -2237,7 +2237,7 @@ export type Skill = {
   modelInvocable: boolean;
   /** Tool patterns that the skill restricts itself to; null: no restriction. */
   allowedTools: string[] | null;
-  /** What to type behind the command; null without a hint. */
+  /** A hint at the command's arguments; null without one. */
   argumentHint: string | null;
   /** Other words of the file about when to use the skill. */
   triggers?: string[];
@@ -2247,11 +2247,11 @@ export type Skill = {
   needsReview?: boolean;
   /** SHA-256 over paths and digests of all files. */
   version?: Digest;
-  /** Where the skill is from; with several of one name the earlier scope counts. */
+  /** The scope that the skill is from; with several of one name the earlier scope counts. */
   scope?: SkillScope;
   /** `legacy`: a `skill.json` with its `prompt.md`; missing for a SKILL.md. */
   format?: "legacy";
-  /** Where it is from. */
+  /** The source. */
   source?: "openclaw";
   /** Remarks about the file, with their lines. */
   diagnostics: Diagnostic[];
@@ -2296,14 +2296,14 @@ export type SkillCatalogue = {
   listed: ListedSkill[];
   /** Names of the skills that were left out. */
   dropped: string[];
-  /** How long the reply may be reused, in milliseconds from before the request. */
+  /** The time for which the reply may be reused, in milliseconds from before the request. */
   keepForMs?: KeepForMs;
 };
 
 export type SkillDependencies = {
   /** True when all requirements are met on the importer's machine. */
   met: boolean;
-  /** What the skill requires. */
+  /** The requirements of the skill. */
   requirements: SkillRequirements;
   /** The single requirements. */
   checks: {
@@ -2311,7 +2311,7 @@ export type SkillDependencies = {
     kind: "bin" | "anyBin" | "env" | "config" | "os";
     /** Name of the program, variable or system. */
     name: string;
-    /** Whether the requirement is met. */
+    /** The state of the requirement: met or not. */
     status: "found" | "missing" | "not_applicable";
   }[];
   /** Remarks that change nothing. */
@@ -2352,7 +2352,7 @@ export type SkillManifest = {
     description: string;
     /** JSON Schema of the arguments. */
     parameters: {};
-    /** How a command is carried out; `tool`: the call goes straight to the tool. */
+    /** The way a command is executed; `tool`: the call goes straight to the tool. */
     dispatch: "skill" | "tool";
   }[];
   /** Words to find it by. */
@@ -2374,7 +2374,7 @@ export type SkillRecord = {
   homepage: string | null;
   /** The model, as `provider/model`. */
   model: string | null;
-  /** How much a model should reason; null without a value. */
+  /** The reasoning effort for models; null without a value. */
   effort: "low" | "medium" | "high" | "xhigh" | "max" | null;
   /** `fork`: the author wants a run of its own. */
   context: "fork" | null;
@@ -2429,7 +2429,7 @@ export type SkillRequirements = {
   always: boolean;
   /** The most important variable; null without one. */
   primaryEnv: string | null;
-  /** How to install it, as written; never run. */
+  /** The installation instructions, as written; never run. */
   install: unknown[];
 };
 
@@ -2450,7 +2450,7 @@ export type SkillSummary = {
   modelInvocable: boolean;
   /** Tool patterns that the skill restricts itself to; null: no restriction. */
   allowedTools: string[] | null;
-  /** What to type behind the command; null without a hint. */
+  /** A hint at the command's arguments; null without one. */
   argumentHint: string | null;
   /** Other words of the file about when to use the skill. */
   triggers?: string[];
@@ -2460,11 +2460,11 @@ export type SkillSummary = {
   needsReview?: boolean;
   /** Version, for `ifVersion` or If-Match of a change. */
   version?: Digest;
-  /** What it covers. */
+  /** The scope. */
   scope?: SkillScope;
   /** Format of the text. */
   format?: "legacy";
-  /** Where it is from. */
+  /** The source. */
   source?: "openclaw";
   /** Remarks about the file, with their lines. */
   diagnostics: Diagnostic[];
@@ -2477,7 +2477,7 @@ export type SkillVersion = {
   version: Digest;
   /** SHA-256 of the SKILL.md. */
   digest: Digest;
-  /** Where the version came from. */
+  /** The origin of the version. */
   provenance: Provenance;
   /** The scanner's verdict; null when the version was never scanned. */
   verdict: {
@@ -2495,7 +2495,7 @@ export type SkillVersion = {
 export type SlashCommand = {
   /** The command with its slash. */
   name: string;
-  /** What to type behind the command; null without a hint. */
+  /** A hint at the command's arguments; null without one. */
   argumentHint: string | null;
   /** False when the skill is not for people or its name is taken. */
   available: boolean;
@@ -2506,7 +2506,7 @@ export type SlashCommand = {
 export type SteerMessage = string;
 
 export type Stop = {
-  /** What it covers. */
+  /** The scope. */
   scope: StopScope;
   /** Why, in words for people. */
   reason: string;
@@ -2517,7 +2517,7 @@ export type Stop = {
 };
 
 export type StopInForce = {
-  /** What it covers. */
+  /** The scope. */
   scope: StopScope;
   /** Why, in words for people. */
   reason: string;
@@ -2560,7 +2560,7 @@ export type StopScope =
     };
 
 export type Target = {
-  /** Whether it is a person, a group or a channel. */
+  /** The kind of target: a person, a group or a channel. */
   kind: TargetKind;
   /** Id at the provider. */
   id: ProviderId;
@@ -2661,7 +2661,7 @@ export type ToolPin = {
 export type ToolReach = {
   /** Id of the rule that allows it. */
   rule: string;
-  /** How much the call needs a person: `auto` none, `session` once for a while, `always` each time. */
+  /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier: ApprovalTier;
   /** Patterns of users; null is anyone. */
   users: string[] | null;
@@ -2693,7 +2693,7 @@ export type TransportKind = "stdio" | "http" | "sse";
 export type UnavailableServer = {
   /** Id of the MCP server. */
   server: ServerId;
-  /** Why its tools are missing. */
+  /** The reason why its tools are missing. */
   reason: string;
 };
 
@@ -2708,7 +2708,7 @@ export type UnscannedPart = {
     | "too_many_files"
     | "too_many_bytes"
     | "deadline";
-  /** What happened, for people. */
+  /** A description of the event, for people. */
   message: string;
 };
 
@@ -2789,7 +2789,7 @@ export type VersionReview = {
   }[];
   /** Report of the scanner; null when the version was never scanned. */
   scan: ScanReport | null;
-  /** Why it is stored and not listed; null when it is listed. */
+  /** The reason why it is stored and not listed; null when it is listed. */
   withheld: WithheldReason | null;
 };
 
@@ -2914,7 +2914,7 @@ export interface Operations {
         skill?: string;
         /** Replaces the agent's model, as `provider/model`. */
         model?: ModelName;
-        /** How much the model reasons before it answers; left out or null: the default. */
+        /** The reasoning effort of the model; left out or null: the default. */
         thinking?: ThinkingLevel;
         /** Settings of the model, in place of the agent's own. */
         sampling?: Sampling;
@@ -2926,13 +2926,13 @@ export interface Operations {
         labels?: { [name: string]: string };
         /** NATS users that may read the run besides its owner; they may not control it. */
         readers?: string[];
-        /** Where the run comes from, as a trusted service reports it. */
+        /** The origin of the run, as a trusted service reports it. */
         origin?: SaidOrigin;
         /** JSON Schema (2020-12) of the answer; the run's output is then JSON text that fits it. */
         output?: { [name: string]: unknown };
         /** The conversation, by key or id. A new key begins a session. */
         session?: string;
-        /** What happens to a message while another run of the session is in progress. */
+        /** The treatment of a message while another run of the session is in progress. */
         onBusy?: BusyPolicy;
       };
       idempotencyKey?: string;
@@ -3175,7 +3175,7 @@ export interface Operations {
         activeMinutes?: number;
         /** The most entries to return. */
         limit?: number;
-        /** How many of the last messages each session has in the reply. */
+        /** The number of last messages of each session in the reply. */
         messageLimit?: number;
         /** `next` of the page before; left out: the first page. */
         cursor?: ListCursor;
@@ -3186,7 +3186,7 @@ export interface Operations {
       };
     };
     reply: {
-      /** How many there are. */
+      /** The number of entries. */
       count: number;
       /** The sessions. */
       sessions: {
@@ -3206,7 +3206,7 @@ export interface Operations {
         model: ModelName | null;
         /** Skills that are switched off for runs of the session. */
         skillsOff: string[];
-        /** What happens to a message while another run of the session is in progress. */
+        /** The treatment of a message while another run of the session is in progress. */
         onBusy: BusyPolicy;
         /** Version, for `ifVersion` or If-Match of a change. */
         version?: string;
@@ -3230,13 +3230,13 @@ export interface Operations {
         lastRun: {
           /** Id of the run. The owner's part before `~` may be left out for a run of the caller. */
           runId: RunId;
-          /** How it ended. */
+          /** The outcome. */
           status: "succeeded" | "failed" | "cancelled" | "dead";
           /** The model, as `provider/model`. */
           model?: ModelName;
           /** Tokens of the model's context window; null when it is not known. */
           contextWindow?: number;
-          /** How much the model reasons before it answers; left out or null: the default. */
+          /** The reasoning effort of the model; left out or null: the default. */
           thinking?: ThinkingLevel;
         } | null;
         /** Input and output tokens of all runs of the session. */
@@ -3273,9 +3273,9 @@ export interface Operations {
         owner?: string;
         /** New name for people; null removes it. */
         label?: IfVersion | null;
-        /** What the session is for. */
+        /** The purpose of the session. */
         kind?: SessionKind;
-        /** What happens to a message while another run of the session is in progress. */
+        /** The treatment of a message while another run of the session is in progress. */
         onBusy?: BusyPolicy;
         /** Name of the agent. */
         agent?: string;
@@ -3364,7 +3364,7 @@ export interface Operations {
         agent?: string;
         /** The model that replaces the agent's, for this message. */
         model?: ModelName;
-        /** How much the model reasons before it answers; left out or null: the default. */
+        /** The reasoning effort of the model; left out or null: the default. */
         thinking?: ThinkingLevel;
         /** Name of the skill. */
         skill?: string;
@@ -3372,13 +3372,13 @@ export interface Operations {
         limits?: RunLimits;
         /** Skills that are switched off for runs of the session. */
         skillsOff?: string[];
-        /** What happens to a message while another run of the session is in progress. */
+        /** The treatment of a message while another run of the session is in progress. */
         onBusy?: BusyPolicy;
         /** Time to wait, in seconds; 0 does not wait. */
         timeoutSeconds?: number;
         /** Id of the run that answers. The same id again is the same message. */
         runId?: RunId;
-        /** What happens after the run. Accepted from the toolbox alone. */
+        /** The step after the run. Accepted from the toolbox alone. */
         followUp?: RunFollowUp;
       };
       idempotencyKey?: string;
@@ -3396,7 +3396,7 @@ export interface Operations {
       placed: "started" | "queued" | "steered";
       /** The answer; missing unless the run ended in time. */
       reply?: string;
-      /** What failed, for people. */
+      /** A description of the failure, for people. */
       error?: RunFailure;
     };
   };
@@ -3438,7 +3438,7 @@ export interface Operations {
         sortDir?: "asc" | "desc";
         /** The most entries to return. */
         limit?: number;
-        /** How many entries to skip. */
+        /** The number of entries to skip. */
         offset?: number;
         /** `next` of the page before; left out: the first page. */
         cursor?: string;
@@ -3451,7 +3451,7 @@ export interface Operations {
     reply: {
       /** The jobs. */
       jobs: ScheduleJob[];
-      /** How many there are without the limit of the page. */
+      /** The number of entries without the limit of the page. */
       total: number;
       /** The requested offset. */
       offset: number;
@@ -3494,7 +3494,7 @@ export interface Operations {
     reply: {
       /** True while jobs run. */
       enabled: boolean;
-      /** How many jobs the caller has. */
+      /** The number of the caller's jobs. */
       jobs: number;
       /** The most jobs that the caller may have. */
       limit: number;
@@ -3515,7 +3515,7 @@ export interface Operations {
         jobId?: IfVersion;
         /** The most entries to return. */
         limit?: number;
-        /** How many entries to skip. */
+        /** The number of entries to skip. */
         offset?: number;
         /** Only entries with these results. */
         statuses?: JobRunStatus[];
@@ -3532,7 +3532,7 @@ export interface Operations {
     reply: {
       /** The entries. */
       entries: ScheduleRun[];
-      /** How many there are without the limit of the page. */
+      /** The number of entries without the limit of the page. */
       total: number;
       /** The requested offset. */
       offset: number;
@@ -3608,7 +3608,7 @@ export interface Operations {
     reply: {
       /** True when a run was started. */
       ran: boolean;
-      /** Why no run was started. */
+      /** The reason why no run was started. */
       reason?: "not-due" | "already-running" | "disabled";
       /** Id of the run. The owner's part before `~` may be left out for a run of the caller. */
       runId?: RunId;
@@ -3639,7 +3639,7 @@ export interface Operations {
         scope?: "job" | "all";
         /** The most entries to return. */
         limit?: number;
-        /** How many entries to skip. */
+        /** The number of entries to skip. */
         offset?: number;
         /** Only entries with these results. */
         statuses?: JobRunStatus[];
@@ -3656,7 +3656,7 @@ export interface Operations {
     reply: {
       /** The entries. */
       entries: ScheduleRun[];
-      /** How many there are without the limit of the page. */
+      /** The number of entries without the limit of the page. */
       total: number;
       /** The requested offset. */
       offset: number;
@@ -3693,7 +3693,7 @@ export interface Operations {
       channel: ChannelName;
       /** Account of the channel, as channels.json names it. */
       accountId: string;
-      /** What it supports. */
+      /** The supported features. */
       capabilities: Capabilities;
     };
   };
@@ -3710,7 +3710,7 @@ export interface Operations {
       ok: boolean;
       /** The account's name at the provider; null when it is not known. */
       identity: string | null;
-      /** Why it does not; null when it does. */
+      /** The reason why it does not; null when it does. */
       problem: string | null;
     };
   };
@@ -3725,7 +3725,7 @@ export interface Operations {
         attachments?: Attachment[];
         /** One of the account's `effects`. */
         effectId?: string;
-        /** Where the account has no such effect: refuse, or send without it. */
+        /** The fallback when the account has no such effect: refuse, or send without it. */
         effectFallback?: "refuse" | "plain";
         /** True: without a sound on the other side, where the provider can. */
         silent?: boolean;
@@ -3818,7 +3818,7 @@ export interface Operations {
       messageId: string;
       /** `known`: it was received before. `ignored`: the account's rules refuse it. */
       outcome: "stored" | "known" | "ignored";
-      /** Why it is ignored; null otherwise. */
+      /** The reason why it is ignored; null otherwise. */
       reason: string | null;
     };
   };
@@ -3842,7 +3842,7 @@ export interface Operations {
       approvals: Approval[];
       /** `cursor` of the next page; null when this is the last one. */
       next: string | null;
-      /** How many wait for a person. */
+      /** The number of approvals that wait for a person. */
       pending: number;
       /** True for a caller who decides about all calls. */
       decidesAll?: boolean;
@@ -3857,7 +3857,7 @@ export interface Operations {
       approval: Approval;
       /** The arguments in the form that a person sees: secrets are masked. */
       presentation: Presentation;
-      /** What the run did before the call; null for a call of no run. */
+      /** The run's steps before the call; null for a call of no run. */
       context?: CallContext | null;
     };
   };
@@ -3875,7 +3875,7 @@ export interface Operations {
         reason?: string;
         /** Lifetime of the standing approval in seconds, at most the rule's. */
         ttlSeconds?: number;
-        /** How many calls a standing approval may let pass. */
+        /** The number of calls that a standing approval may let pass. */
         maxUses?: number;
         /** JSON pointers of arguments that must have the approved call's values. */
         sameArguments?: string[];
@@ -3963,7 +3963,7 @@ export interface Operations {
         server: ServerId;
         /** State of the connection. */
         status: ServerStatus;
-        /** What failed, for people. */
+        /** A description of the failure, for people. */
         error: string;
       }[];
       /** The text of the instructions. */
@@ -4005,7 +4005,7 @@ export interface Operations {
       text: string;
       /** The policy's decision. */
       decision: Decision;
-      /** How long it took, in milliseconds. */
+      /** The duration, in milliseconds. */
       durationMs: number;
       /** True when the result is the stored one of an earlier request with the same id. */
       replayed: boolean;
@@ -4055,7 +4055,7 @@ export interface Operations {
       text: string;
       /** The policy's decision. */
       decision: Decision;
-      /** How long it took, in milliseconds. */
+      /** The duration, in milliseconds. */
       durationMs: number;
       /** True when the result is the stored one of an earlier request with the same id. */
       replayed: boolean;
@@ -4081,7 +4081,7 @@ export interface Operations {
         server: ServerId;
         /** State of the connection. */
         status: ServerStatus;
-        /** What failed, for people. */
+        /** A description of the failure, for people. */
         error: string;
       }[];
       /** The text of the instructions. */
@@ -4109,7 +4109,7 @@ export interface Operations {
         server: ServerId;
         /** State of the connection. */
         status: ServerStatus;
-        /** What failed, for people. */
+        /** A description of the failure, for people. */
         error: string;
       }[];
       /** The text of the instructions. */
@@ -4138,7 +4138,7 @@ export interface Operations {
     request: {
       path: { id: string };
       body: {
-        /** Whether the person accepts, declines or closes the question. */
+        /** The person's action: accept, decline or close the question. */
         action: "accept" | "decline" | "cancel";
         /** Values of an accepted form, by field. */
         content?: AnswerContent;
@@ -4174,7 +4174,7 @@ export interface Operations {
     reply: {
       /** The MCP server: its connection and features. */
       server: ServerInfo;
-      /** How the server is declared; literal secrets are `[redacted]`. */
+      /** The declaration of the server; literal secrets are `[redacted]`. */
       declaration: { [name: string]: unknown };
       /** When it was changed last; null for a server of the file. */
       updatedAt: Timestamp | null;
@@ -4263,7 +4263,7 @@ export interface Operations {
     request: {
       path: { id: string };
       query?: {
-        /** How many of the last lines to return. */
+        /** The number of last lines to return. */
         tail?: number;
       };
     };
@@ -4279,7 +4279,7 @@ export interface Operations {
   "POST /mcp/servers/{id}/refresh": {
     request: { path: { id: string } };
     reply: {
-      /** How many tools the server lists. */
+      /** The number of tools that the server lists. */
       toolCount: number;
     };
   };
@@ -4336,7 +4336,7 @@ export interface Operations {
       };
     };
     reply: {
-      /** How many were approved. */
+      /** The number of approved tools. */
       approved: number;
     };
   };
@@ -4351,7 +4351,7 @@ export interface Operations {
       };
     };
     reply: {
-      /** How many were blocked. */
+      /** The number of blocked tools. */
       blocked: number;
     };
   };
@@ -4368,7 +4368,7 @@ export interface Operations {
       isReworded?: boolean;
       /** Differences from the approved definition. */
       differences: PinDifference[];
-      /** How many are not listed. */
+      /** The number of entries not listed. */
       omitted: number;
     };
   };
@@ -4419,7 +4419,7 @@ export interface Operations {
       server: ServerInfo;
       /** False when there was no login. */
       wasLoggedIn: boolean;
-      /** Whether the authorization server revoked the tokens; null without a login. */
+      /** The result of revoking the tokens at the authorization server; null without a login. */
       revocation: LoginRevocation | null;
     };
   };
@@ -4429,7 +4429,7 @@ export interface Operations {
     request: {
       path: { id: string };
       query?: {
-        /** How many of the last lines to return. */
+        /** The number of last lines to return. */
         tail?: number;
       };
     };
@@ -4605,7 +4605,7 @@ export interface Operations {
         server: ServerId;
         /** State of the connection. */
         status: ServerStatus;
-        /** What failed, for people. */
+        /** A description of the failure, for people. */
         error: string;
       }[];
       /** The text of the instructions. */
@@ -4648,7 +4648,7 @@ export interface Operations {
       };
     };
     reply: {
-      /** How many files were found, loaded and skipped. */
+      /** The numbers of files found, loaded and skipped. */
       counts: ImportCounts;
       /** One for each file, in the order in which they came. */
       skills: ImportedSkill[];
@@ -4719,7 +4719,7 @@ export interface Operations {
           attachment: Blob;
         };
     reply: {
-      /** How many files were found, loaded and skipped. */
+      /** The numbers of files found, loaded and skipped. */
       counts: ImportCounts;
       /** One for each file, in the order in which they came. */
       skills: ImportedSkill[];
@@ -4772,7 +4772,7 @@ export interface Operations {
         directory: string;
         /** Formats to check against; left out: all. */
         targets?: SkillTarget[];
-        /** How many entries to skip. */
+        /** The number of entries to skip. */
         offset?: number;
         /** The most entries to return. */
         limit?: number;
@@ -4781,7 +4781,7 @@ export interface Operations {
     reply: {
       /** The files. */
       files: CheckedSkill[];
-      /** How many skill files there are below the directory. */
+      /** The number of skill files below the directory. */
       total: number;
       /** Remarks about the file, with their lines. */
       diagnostics: Diagnostic[];
@@ -4796,7 +4796,7 @@ export interface Operations {
     reply: {
       /** The withheld skills and agents. */
       withheld: {
-        /** Whether it is a skill or an agent. */
+        /** The kind: a skill or an agent. */
         kind: "skill" | "agent";
         /** Name of the skill or agent. */
         name: string;
@@ -4804,7 +4804,7 @@ export interface Operations {
         description: string;
         /** The withheld version. */
         version: Digest;
-        /** Why it is not listed. */
+        /** The reason why it is not listed. */
         reason: WithheldReason;
         /** Root of the importer that has the file. */
         root: string;
@@ -4818,7 +4818,7 @@ export interface Operations {
   "POST /skills/trust": {
     request: {
       body: {
-        /** Whether it is a skill or an agent. */
+        /** The kind: a skill or an agent. */
         kind?: "skill" | "agent";
         /** Name of the skill or agent. */
         name: string;
@@ -4833,7 +4833,7 @@ export interface Operations {
       name: string;
       /** The version that is trusted. */
       version: Digest;
-      /** Why it was withheld. */
+      /** The reason why it was withheld. */
       was: WithheldReason;
     };
   };
@@ -4876,12 +4876,12 @@ export interface Operations {
         description: string;
         /** SHA-256 digest that names exactly this version. */
         digest: Digest;
-        /** How well it fits; comparable within one reply only. */
+        /** The score of the match; comparable within one reply only. */
         score: number;
         /** Words of the text that the skill has. */
         terms: string[];
       }[];
-      /** How many skills were searched. */
+      /** The number of searched skills. */
       searched: number;
     };
   };
@@ -4892,9 +4892,9 @@ export interface Operations {
       query?: {
         /** Only this skill; left out: a page of all, by name. */
         name?: string;
-        /** Where it is from. */
+        /** The source. */
         source?: "openclaw" | "agent-skills";
-        /** How many entries to skip. */
+        /** The number of entries to skip. */
         offset?: number;
         /** The most entries to return. */
         limit?: number;
@@ -4903,7 +4903,7 @@ export interface Operations {
     reply: {
       /** The skills, by name. */
       skills: RegisteredSkill[];
-      /** How many there are without the limit of the page. */
+      /** The number of entries without the limit of the page. */
       total: number;
       /** `offset` of the next page; null when this is the last one. */
       nextOffset: number | null;
@@ -4924,7 +4924,7 @@ export interface Operations {
     reply: {
       /** The skill. */
       skill: Skill;
-      /** What a person reviews before trusting a version; present when `version` was given. */
+      /** The material that a person reviews before trusting a version; present when `version` was given. */
       review?: VersionReview;
       /** Placeholders of the body. */
       variables?: string[];
@@ -4952,7 +4952,7 @@ export interface Operations {
     reply: {
       /** The version that is listed; null when none is. */
       current: Digest | null;
-      /** Why it is stored and not listed; null when it is listed. */
+      /** The reason why it is stored and not listed; null when it is listed. */
       withheld: {
         /** The withheld version. */
         version: Digest;
@@ -4984,11 +4984,11 @@ export interface Operations {
       text: string;
       /** Paths of the files that differ. */
       files: {
-        /** What was added. */
+        /** The added parts. */
         added: string[];
-        /** What was removed. */
+        /** The removed parts. */
         removed: string[];
-        /** What is another than before. */
+        /** The changed parts. */
         changed: string[];
       };
       /** Changes of what the skill uses, such as `bin curl`. */
@@ -5240,7 +5240,7 @@ export interface Operations {
       };
     };
     reply: {
-      /** How many files were found, loaded and skipped. */
+      /** The numbers of files found, loaded and skipped. */
       counts: AgentImportCounts;
       /** One for each file, in the order in which they came. */
       agents: ImportedAgent[];
@@ -5303,7 +5303,7 @@ export interface Operations {
           attachment: Blob;
         };
     reply: {
-      /** How many files were found, loaded and skipped. */
+      /** The numbers of files found, loaded and skipped. */
       counts: AgentImportCounts;
       /** One for each file, in the order in which they came. */
       agents: ImportedAgent[];
@@ -5354,11 +5354,11 @@ export interface Operations {
     reply: {
       /** The agent. */
       agent: AgentDefinition;
-      /** What a person reviews before trusting a version; present when `version` was given. */
+      /** The material that a person reviews before trusting a version; present when `version` was given. */
       review?: VersionReview;
-      /** Where the version came from. */
+      /** The origin of the version. */
       provenance?: Provenance;
-      /** How long the reply may be reused, in milliseconds from before the request. */
+      /** The time for which the reply may be reused, in milliseconds from before the request. */
       keepForMs?: KeepForMs;
     };
   };
@@ -5382,7 +5382,7 @@ export interface Operations {
     reply: {
       /** The version that is listed; null when none is. */
       current: Digest | null;
-      /** Why it is stored and not listed; null when it is listed. */
+      /** The reason why it is stored and not listed; null when it is listed. */
       withheld: {
         /** The withheld version. */
         digest: Digest;
@@ -5471,7 +5471,7 @@ export interface Operations {
         agent?: string;
         /** The roles, each once. */
         roles?: string[];
-        /** Where the run comes from. */
+        /** The origin of the run. */
         context?: RunContext;
         /** The least approval that each call needs from people. */
         approval?: ApprovalTier;
@@ -5529,9 +5529,9 @@ export interface Operations {
       valid: boolean;
       /** Digest of the checked bundle; null when it has problems. */
       policyDigest: Digest | null;
-      /** How many rules the bundle has. */
+      /** The number of rules in the bundle. */
       rules: number;
-      /** What is wrong: the path of each value, and its problem. */
+      /** The problems: the path of each value, and its problem. */
       problems: PolicyProblem[];
       /** Results of the tests. */
       tests: PolicyTestResult[];
@@ -5553,7 +5553,7 @@ export interface Operations {
     reply: {
       /** Digest of the replayed bundle; null when it has problems. */
       policyDigest: Digest | null;
-      /** What is wrong: the path of each value, and its problem. */
+      /** The problems: the path of each value, and its problem. */
       problems: PolicyProblem[];
       /** Results in the order of the request; null when the text has problems. */
       results: ReplayedDecision[];
@@ -5575,11 +5575,11 @@ export interface Operations {
       tool: ToolRef;
       /** Digest of the rules in force. */
       policyDigest: Digest;
-      /** Who can call the tool; empty when no principal can. */
+      /** The principals that can call the tool; empty when none can. */
       reach: ToolReach[];
       /** Deny rules that no principal escapes. */
       deniedBy: string[];
-      /** How many are not listed. */
+      /** The number of entries not listed. */
       omitted: number;
     };
   };
@@ -5612,7 +5612,7 @@ export interface Operations {
       policyDigest: Digest;
       /** True while the files on disk are followed. */
       followsFiles: boolean;
-      /** Why the files on disk cannot come into force; null when they can. */
+      /** The reason why the files on disk cannot come into force; null when they can. */
       filesRefused?: string[] | null;
       /** The versions, newest first. */
       versions: PolicyVersion[];
@@ -5685,7 +5685,7 @@ export interface Operations {
   "POST /policy/stops": {
     request: {
       body: {
-        /** What it covers. */
+        /** The scope. */
         scope: StopScope;
         /** Why, in words for people. */
         reason: string;
@@ -5701,7 +5701,7 @@ export interface Operations {
   "POST /policy/stops/resume": {
     request: {
       body: {
-        /** What it covers. */
+        /** The scope. */
         scope: StopScope;
       };
     };
@@ -5750,7 +5750,7 @@ export interface Operations {
         runId?: RunId;
         /** A part of the tool's name. */
         tool?: string;
-        /** Which come first. */
+        /** The order of the entries. */
         order?: "newest" | "oldest";
         /** `next` of the page before; left out: the first page. */
         cursor?: string;
@@ -5777,17 +5777,17 @@ export interface Operations {
     reply: {
       /** True when nothing is missing or changed, and every call was allowed. */
       isIntact: boolean;
-      /** How many records were checked. */
+      /** The number of checked records. */
       records: number;
-      /** How many chains there are. */
+      /** The number of chains. */
       chains: number;
-      /** How many calls were made. */
+      /** The number of calls. */
       executions: number;
-      /** How many calls have the decision that allowed them. */
+      /** The number of calls with the decision that allowed them. */
       proven: number;
-      /** How many records a signature of the policy service covers. */
+      /** The number of records covered by a signature of the policy service. */
       sealed?: number;
-      /** What is wrong: the path of each value, and its problem. */
+      /** The problems: the path of each value, and its problem. */
       problems: string[];
     };
   };
@@ -5830,7 +5830,7 @@ export interface Operations {
     request: {
       path: { id: string };
       body?: {
-        /** How long the old key stays valid, in seconds. */
+        /** The time for which the old key stays valid, in seconds. */
         overlapSeconds?: number;
         /** Lifetime of the new key in seconds; left out: until it is revoked. */
         ttlSeconds?: number;
@@ -5884,7 +5884,7 @@ export interface Operations {
       webhooks: {
         /** Id of the webhook: `whk-` and 16 hexadecimal digits. */
         id: string;
-        /** Where events are sent. */
+        /** The URL that events are sent to. */
         url: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events: string[];
@@ -5894,7 +5894,7 @@ export interface Operations {
         createdAt: Timestamp;
         /** `disabled`: nothing is sent; a redelivery enables it. */
         status: "enabled" | "disabled";
-        /** Why it is disabled; null while it is enabled. */
+        /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
         failingSince: Timestamp | null;
@@ -5910,7 +5910,7 @@ export interface Operations {
   "POST /webhooks": {
     request: {
       body: {
-        /** Where events are sent: http or https. */
+        /** The URL that events are sent to: http or https. */
         url: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events: string[];
@@ -5923,7 +5923,7 @@ export interface Operations {
       webhook: {
         /** Id of the webhook: `whk-` and 16 hexadecimal digits. */
         id: string;
-        /** Where events are sent. */
+        /** The URL that events are sent to. */
         url: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events: string[];
@@ -5933,7 +5933,7 @@ export interface Operations {
         createdAt: Timestamp;
         /** `disabled`: nothing is sent; a redelivery enables it. */
         status: "enabled" | "disabled";
-        /** Why it is disabled; null while it is enabled. */
+        /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
         failingSince: Timestamp | null;
@@ -5955,7 +5955,7 @@ export interface Operations {
       webhook: {
         /** Id of the webhook: `whk-` and 16 hexadecimal digits. */
         id: string;
-        /** Where events are sent. */
+        /** The URL that events are sent to. */
         url: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events: string[];
@@ -5965,7 +5965,7 @@ export interface Operations {
         createdAt: Timestamp;
         /** `disabled`: nothing is sent; a redelivery enables it. */
         status: "enabled" | "disabled";
-        /** Why it is disabled; null while it is enabled. */
+        /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
         failingSince: Timestamp | null;
@@ -5984,9 +5984,9 @@ export interface Operations {
         event: string;
         /** When it happened. */
         at: Timestamp;
-        /** How often it was tried. */
+        /** The number of attempts. */
         attempts: number;
-        /** What failed, for people. */
+        /** A description of the failure, for people. */
         error: string;
       }[];
     };
@@ -5997,7 +5997,7 @@ export interface Operations {
     request: {
       path: { id: string };
       body?: {
-        /** Where events are sent: http or https. */
+        /** The URL that events are sent to: http or https. */
         url?: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events?: string[];
@@ -6011,7 +6011,7 @@ export interface Operations {
       webhook: {
         /** Id of the webhook: `whk-` and 16 hexadecimal digits. */
         id: string;
-        /** Where events are sent. */
+        /** The URL that events are sent to. */
         url: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events: string[];
@@ -6021,7 +6021,7 @@ export interface Operations {
         createdAt: Timestamp;
         /** `disabled`: nothing is sent; a redelivery enables it. */
         status: "enabled" | "disabled";
-        /** Why it is disabled; null while it is enabled. */
+        /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
         failingSince: Timestamp | null;
@@ -6058,7 +6058,7 @@ export interface Operations {
       webhook: {
         /** Id of the webhook: `whk-` and 16 hexadecimal digits. */
         id: string;
-        /** Where events are sent. */
+        /** The URL that events are sent to. */
         url: string;
         /** Names or patterns of events, such as `run.finished` or `run.*`. */
         events: string[];
@@ -6068,7 +6068,7 @@ export interface Operations {
         createdAt: Timestamp;
         /** `disabled`: nothing is sent; a redelivery enables it. */
         status: "enabled" | "disabled";
-        /** Why it is disabled; null while it is enabled. */
+        /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
         failingSince: Timestamp | null;
@@ -6077,7 +6077,7 @@ export interface Operations {
         /** Version, for `ifVersion` or If-Match of a change. */
         version: string;
       };
-      /** How many are sent again. */
+      /** The number of deliveries that are sent again. */
       redelivered: number;
     };
   };
@@ -6092,7 +6092,7 @@ export interface Operations {
         name: string;
         /** Name of the agent. */
         agent: string;
-        /** How requests are signed. */
+        /** The signature scheme of requests. */
         signature: "standard" | "github";
         /** Events that start a run; null: all. */
         events: string[] | null;
@@ -6124,9 +6124,9 @@ export interface RunEvents {
     caller: string;
     /** Stable snake_case code, such as `unknown_agent` or `run_id_taken`. */
     code: string;
-    /** What happened, for people. */
+    /** A description of the event, for people. */
     message: string;
-    /** What is wrong: the path of each value, and its problem. */
+    /** The problems: the path of each value, and its problem. */
     problems: string[];
     /** Position of the command in its stream; 0 for a request that was no command. */
     streamSequence: number;
@@ -6154,7 +6154,7 @@ export interface RunEvents {
     runId: RunId;
     /** When it happened. */
     at: Timestamp;
-    /** What failed, such as the request without a reply. */
+    /** The failed step, such as the request without a reply. */
     reason: string;
   };
 
@@ -6240,9 +6240,9 @@ export interface RunEvents {
       /** Digest of the whole text. */
       digest: Digest;
     }[];
-    /** How often a runner picked the run up, from 1. */
+    /** The number of times a runner picked the run up, from 1. */
     attempt: number;
-    /** How many entries of the journal the runner read. */
+    /** The number of journal entries that the runner read. */
     journalEntries: number;
   };
 
@@ -6314,7 +6314,7 @@ export interface RunEvents {
     toolCalls: number;
     /** Tokens of the model calls. */
     usage: Usage;
-    /** How long it took, in milliseconds. */
+    /** The duration, in milliseconds. */
     durationMs: number;
     /** Cost of the model calls in US dollars; null when the price of a model is unknown. */
     costUsd?: number | null;
@@ -6322,7 +6322,7 @@ export interface RunEvents {
     passedOver?: {
       /** The model, as `provider/model`. */
       model: ModelName;
-      /** Why it could not answer. */
+      /** The reason why it could not answer. */
       message: string;
     }[];
   };
@@ -6385,7 +6385,7 @@ export interface RunEvents {
     preview: string;
     /** Size of the whole result, in bytes. */
     textBytes: number;
-    /** How long it took, in milliseconds. */
+    /** The duration, in milliseconds. */
     durationMs: number;
     /** True when the result is the stored one of an earlier request with the same id. */
     replayed: boolean;
@@ -6441,7 +6441,7 @@ export interface RunEvents {
     tool: string;
     /** Stable snake_case code of the problem. */
     code: string;
-    /** What happened, for people. */
+    /** A description of the event, for people. */
     message: string;
   };
 
@@ -6473,7 +6473,7 @@ export interface RunEvents {
     deniedCalls?: number;
     /** Tokens of the model calls. */
     usage: Usage;
-    /** How long it took, in milliseconds. */
+    /** The duration, in milliseconds. */
     durationMs: number;
     /** Cost of the model calls in US dollars; null when the price of a model is unknown. */
     costUsd?: number | null;
@@ -6495,7 +6495,7 @@ export interface RunEvents {
       /** Digest of the whole text. */
       digest: Digest;
     }[];
-    /** Why it failed: a code and a message. */
+    /** The reason of the failure: a code and a message. */
     failure: RunFailure;
     /** Model calls so far. */
     steps: number;
@@ -6561,7 +6561,7 @@ export interface RunEvents {
       maxTokens?: number;
       /** The most that all model calls may cost, in US dollars. Calls of unknown price count as 0. */
       maxCostUsd?: number;
-      /** How often the same call may have the same result before the run ends. */
+      /** The number of times that the same call may have the same result before the run ends. */
       maxRepeatedCalls?: number;
       /** Time limit in milliseconds. */
       timeoutMs: number;
@@ -6600,7 +6600,7 @@ export interface RunEvents {
       maxTokens?: number;
       /** The most that all model calls may cost, in US dollars. Calls of unknown price count as 0. */
       maxCostUsd?: number;
-      /** How often the same call may have the same result before the run ends. */
+      /** The number of times that the same call may have the same result before the run ends. */
       maxRepeatedCalls?: number;
       /** Time limit in milliseconds. */
       timeoutMs: number;
@@ -6627,7 +6627,7 @@ export interface RunEvents {
       /** Digest of the whole text. */
       digest: Digest;
     }[];
-    /** What the run waits for. */
+    /** The waits of the run. */
     waits: RunWait[];
     /** When the run continues without an event; null: never. */
     until: Timestamp | null;
@@ -6649,7 +6649,7 @@ export interface RunEvents {
       /** Digest of the whole text. */
       digest: Digest;
     }[];
-    /** How often a runner picked the run up, from 1. */
+    /** The number of times a runner picked the run up, from 1. */
     attempt: number;
   };
 
@@ -6747,7 +6747,7 @@ export interface RunEvents {
     callId: string;
     /** Id of the run that works for this one. */
     childRunId: RunId;
-    /** How the child ended. */
+    /** The outcome of the child run. */
     status: string;
   };
 
@@ -6791,7 +6791,7 @@ export interface RunEvents {
       /** Digest of the whole text. */
       digest: Digest;
     }[];
-    /** Why it failed: a code and a message. */
+    /** The reason of the failure: a code and a message. */
     failure: RunFailure;
     /** Model calls so far. */
     steps: number;

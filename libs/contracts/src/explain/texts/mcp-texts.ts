@@ -21,7 +21,7 @@ export const mcpTexts = {
   definition: "Other members of the definition, such as `annotations` and `outputSchema`.",
   "ToolInfo.pin": "Digest of the definition, to which approvals are bound.",
   "policy.check.request.pin": "Digest of the tool's definition.",
-  severity: "How bad it is.",
+  severity: "The severity.",
   "ToolFinding.severity":
     "`hard` blocks the tool until an admin accepts the finding; `soft` is shown.",
   where: "JSON pointer to the position; the empty one is the whole.",
@@ -30,10 +30,10 @@ export const mcpTexts = {
   "mcp.add.request.server":
     "Declaration of the server, as an entry of `mcp-servers.json` with its `id`.",
   "ServerInfo.name": "Name of the server for people.",
-  "ServerInfo.origin": "Where its declaration is from.",
-  transport: "How the server is reached.",
+  "ServerInfo.origin": "The source of its declaration.",
+  transport: "The transport to the server.",
   "ServerInfo.status": "State of the connection.",
-  toolCount: "How many tools the server lists.",
+  toolCount: "The number of tools that the server lists.",
   serverVersion: "Name and version that the server reports; null while it is not connected.",
   protocolVersion: "MCP version of the connection; null while it is not connected.",
   connectedAt: "Since when it is connected; null while it is not.",
@@ -56,11 +56,11 @@ export const mcpTexts = {
   "mcp.reset.reply.server": "The server after the change.",
   "mcp.login.finish.reply.server": "The server after the login.",
   "mcp.logout.reply.server": "The server after the logout.",
-  declaration: "How the server is declared; literal secrets are `[redacted]`.",
+  declaration: "The declaration of the server; literal secrets are `[redacted]`.",
   "mcp.get.reply.updatedAt": "When it was changed last; null for a server of the file.",
   "mcp.remove.reply.removed": "Always true.",
   serverId: "Id of the server.",
-  tail: "How many of the last lines to return.",
+  tail: "The number of last lines to return.",
   lines: "The last lines of stderr, oldest first.",
   hasProcess: "False for a server that is reached over HTTP.",
 
@@ -68,8 +68,8 @@ export const mcpTexts = {
   "mcp.pins.approve.request.tools":
     "Tools with the digests that were reviewed; left out: all pending and changed ones.",
   override: "Codes of the hard findings that are accepted.",
-  approved: "How many were approved.",
-  blocked: "How many were blocked.",
+  approved: "The number of approved tools.",
+  blocked: "The number of blocked tools.",
   "ToolPin.name": "Canonical name of the tool.",
   "ToolPin.tool": "Name of the tool at its server.",
   "ToolPin.state":
@@ -105,7 +105,8 @@ export const mcpTexts = {
   "mcp.login.finish.request.code": "Code that the browser brought back.",
   iss: "Issuer that the redirect names (RFC 9207).",
   wasLoggedIn: "False when there was no login.",
-  revocation: "Whether the authorization server revoked the tokens; null without a login.",
+  revocation:
+    "The result of revoking the tokens at the authorization server; null without a login.",
 
   // Progress, owners and features.
   "live.mcp.progress": "Progress so far, in the server's own numbers.",
@@ -116,14 +117,14 @@ export const mcpTexts = {
   do: "The request.",
   isResume: "True when only the connection is to be made again.",
   stderr: "Stored lines of stderr; present for `logs`.",
-  "live.mcp-server.about": "What changed.",
+  "live.mcp-server.about": "The changed object.",
   "ref.name": "Name of the prompt.",
   "ref.uri": "URI template of the resource.",
   argument: "The argument to complete.",
   "argument.name": "Name of the argument.",
   "mcp.complete.request.args": "Arguments that are filled in already.",
   values: "The suggestions.",
-  feature: "Which list it is about.",
+  feature: "The changed list.",
   "mcp.prompt.request.name": "Name of the prompt.",
   "mcp.prompt.request.args": "Arguments of the prompt, by name.",
   "mcp.prompt.reply.description": "Description of the prompt; null without one.",
@@ -139,11 +140,11 @@ export const mcpTexts = {
   contents: "The contents of the resource.",
   "ResourceContent.text": "The text; missing for bytes.",
   blob: "The bytes in base64; missing for text.",
-  "mcp.subscribe.request.ttlSeconds": "How long the subscription lasts, in seconds.",
+  "mcp.subscribe.request.ttlSeconds": "The lifetime of the subscription, in seconds.",
   subscribed: "Always false.",
 
   // Questions of servers.
-  "mcp.answer.request.action": "Whether the person accepts, declines or closes the question.",
+  "mcp.answer.request.action": "The person's action: accept, decline or close the question.",
   "mcp.answer.request.content": "Values of an accepted form, by field.",
   "Question.id": "Id of the question.",
   "Question.state": "`pending` until one of the others; `lost`: the request or connection ended.",
@@ -167,7 +168,7 @@ export const mcpTexts = {
   maximum: "The greatest value.",
   minItems: "The fewest values.",
   maxItems: "The most values.",
-  items: "What the values may be.",
+  items: "The permitted values.",
   anyOf: "The choices.",
   const: "The value.",
   required: "Names of the required fields.",
@@ -179,13 +180,14 @@ export const mcpTexts = {
 
   // Built-in tools.
   "BuiltinInfo.name": "Name of the tool.",
-  "BuiltinInfo.tier": "How much a call needs a person where no rule decides that.",
+  "BuiltinInfo.tier": "The approval tier of a call where no rule decides it.",
   "RecalledMemory.name": "Name of the memory.",
   "RecalledMemory.text": "The text; null when there is no room or the run may not read it.",
   "RecalledMemory.bytes": "Size of the whole text in bytes; null when the run may not read it.",
   memories: "The memories, by name.",
-  kept: "How many there are, those that are not listed included.",
-  "toolbox.recall.reply.refused": "Why the run may not read the names; null when it may.",
+  kept: "The number of entries, including those that are not listed.",
+  "toolbox.recall.reply.refused":
+    "The reason why the run may not read the names; null when it may.",
   "toolbox.recall.request.maxBytes": "The most bytes of all names and texts together.",
 
   "server_down.status": "State of the connection.",
