@@ -161,6 +161,16 @@ export type Approval = {
   expiresAt: Timestamp;
   /** The person's decision; null while it is pending. */
   decision: ApprovalDecision | null;
+  /** The people that the rules want; empty when one who may approve calls is enough. */
+  requirements: ApprovalRequirement[];
+  /** The people who have approved the call. */
+  votes: ApprovalVote[];
+  /** How many approvals all rules want together. */
+  needed: number;
+  /** The decisions that need a reason. */
+  reasonFor: ("approvals" | "denials")[];
+  /** When other people are added; null when none are. */
+  escalatesAt: Timestamp | null;
   /** When the call consumed it; null before. */
   consumedAt: Timestamp | null;
   /** `executed`, or `unknown` while the provider has not reported the end; null until it is consumed. */
@@ -175,7 +185,7 @@ export type ApprovalDecision = {
   /** The way the approver's identity was established. */
   authenticated: Authentication;
   /** `once`: this call; `session`: more calls of its kind; null for a denial. */
-  scope: "once" | "session" | null;
+  scope: ApprovalScope | null;
   /** Why, in words for people. */
   reason: string | null;
   /** When it happened. */
@@ -183,6 +193,29 @@ export type ApprovalDecision = {
 };
 
 export type ApprovalId = string;
+
+export type ApprovalRequirement = {
+  /** Ids of the rules that want these people. */
+  rules: string[];
+  /** Users and groups as the rules name them; null: those who may approve calls. */
+  from: string[] | null;
+  /** Globs over the names of the users in `from`. */
+  users: string[];
+  /** How many distinct people have to approve. */
+  count: number;
+  /** How many people who count have approved. */
+  approved: number;
+  /** True when the requester of the call does not count. */
+  notRequester: boolean;
+  /** When other people are added; null when none are. */
+  escalatesAt: Timestamp | null;
+  /** Users and groups that are added then. */
+  to: string[];
+  /** Globs over the names of the users in `to`. */
+  toUsers: string[];
+};
+
+export type ApprovalScope = "once" | "session";
 
 export type ApprovalState =
   | "pending"
@@ -193,6 +226,25 @@ export type ApprovalState =
   | "consumed";
 
 export type ApprovalTier = "auto" | "session" | "always";
+
+export type ApprovalVote = {
+  /** The NATS user that did it. */
+  by: string;
+  /** The person for whom a deputy approved; null for an approver of the rule. */
+  standsFor: string | null;
+  /** The way the approver's identity was established. */
+  authenticated: Authentication;
+  /** True for a person who may approve such calls by setting, role or `approvers`. */
+  isApprover: boolean;
+  /** `session` covers more calls of the kind, when everybody approves so. */
+  scope: ApprovalScope;
+  /** Limits of a standing approval; null: none. */
+  terms: GrantTerms | null;
+  /** Why, in words for people. */
+  reason: string | null;
+  /** When it happened. */
+  at: Timestamp;
+};
 
 export type ArgumentChange = {
   /** JSON pointer of the value. */
@@ -496,6 +548,8 @@ export type Decision = {
   tier?: ApprovalTier;
   /** With the tier `session`: how long one approval may stay valid, in milliseconds. */
   ttlMs?: number;
+  /** The rules that state who has to approve the call; all of them count. */
+  approveRules?: string[];
   /** The stop that denies the call. The call may pass once the stop is lifted. */
   stop?: StopInForce;
 };
@@ -552,6 +606,15 @@ export type FilePart = {
 export type FileRef = string;
 
 export type GrantId = string;
+
+export type GrantTerms = {
+  /** Longest lifetime in milliseconds; null: the rule's. */
+  ttlMs: number | null;
+  /** The most calls; null: as many as the service allows. */
+  maxUses: number | null;
+  /** JSON pointers of arguments that must have the approved call's values. */
+  sameArguments: string[];
+};
 
 export type IfVersion = string;
 
@@ -728,6 +791,7 @@ export type LintFinding = {
     | "conflict"
     | "unknown-tools"
     | "open-shell"
+    | "unapprovable"
     | "incomplete";
   /** Id of the rule; null when it is about the whole bundle. */
   rule: string | null;
@@ -909,6 +973,8 @@ export type PolicyRule = {
   effect: "allow" | "deny";
   /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier?: ApprovalTier;
+  /** Who has to approve, in words; absent when one person who may approve calls is enough. */
+  approve?: string;
   /** Whom the rule is about, in words. */
   who: string;
   /** Kind of the repeated records. */
@@ -2191,6 +2257,8 @@ export type SessionGrant = {
   expiresAt: Timestamp;
   /** The number of calls that it may still let pass. */
   usesLeft: number;
+  /** Those of its approval: these people may see and revoke it. */
+  requirements: ApprovalRequirement[];
 };
 
 export type SessionId = string;
@@ -3862,7 +3930,7 @@ export interface Operations {
     };
   };
 
-  /** Approves a waiting call, once or for more calls of its kind. Role: approver. */
+  /** Approves a waiting call, once or for more calls of its kind; some need several people. Role: approver. */
   "POST /approvals/{id}/approve": {
     request: {
       path: { id: string };

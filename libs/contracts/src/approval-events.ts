@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ApprovalDecision, ApprovalId, AskedTier, Risk } from "./approval-record.ts";
+import { ApprovalVote } from "./approval-votes.ts";
 import { command, event } from "./define.ts";
 import { CallId } from "./mcp-calls.ts";
 import { Digest, Timestamp, CallerName } from "./ids.ts";
@@ -31,6 +32,24 @@ export const approvalRequested = event({
   subject: "yard.evt.approval.{owner}.{id}.requested",
   summary: "A tool call waits for a person.",
   payload: z.object({ ...facts, expiresAt: Timestamp }),
+});
+
+export const approvalVoted = event({
+  subject: "yard.evt.approval.{owner}.{id}.voted",
+  summary: "A person approved a call that waits for more people.",
+  payload: z.object({
+    ...facts,
+    vote: ApprovalVote,
+    /** The approvals there are now, of those that are needed. */
+    approved: z.int().nonnegative(),
+    needed: z.int().positive(),
+  }),
+});
+
+export const approvalEscalated = event({
+  subject: "yard.evt.approval.{owner}.{id}.escalated",
+  summary: "A call waited so long that other people may approve it, too.",
+  payload: z.object({ ...facts, to: z.array(z.string()), expiresAt: Timestamp }),
 });
 
 export const approvalDecided = event({

@@ -3,6 +3,12 @@ import { canonicalDigest } from "./canonical-json.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { ApprovalTier } from "./approval-tier.ts";
+import {
+  ApprovalRequirement,
+  ApprovalScope,
+  approvalVoting,
+  Authentication,
+} from "./approval-votes.ts";
 import { type Decision, Principal } from "./policy.ts";
 import { ToolRef } from "./tool-names.ts";
 
@@ -48,18 +54,15 @@ export const ApprovalRequired = z.object({
 });
 export type ApprovalRequired = z.infer<typeof ApprovalRequired>;
 
-/**
- * The proof of the approver's identity: `nats-user` is the server's permission to publish as that user, `user-token` is the policy
- * service's verification for the gateway.
- */
-export const Authentication = z.enum(["nats-user", "user-token", "policy-service"]);
-
 export const ApprovalDecision = z.object({
-  /** The NATS user; `policy` when the policy service did it, such as after a change of the rules. */
+  /**
+   * The NATS user; `policy` when the policy service did it, such as after a change of the rules. Of several people who approved, the
+   * last one; `votes` lists all of them.
+   */
   by: CallerName,
   authenticated: Authentication,
   /** For an approval: for this call, or for more of its kind. */
-  scope: z.enum(["once", "session"]).nullable(),
+  scope: ApprovalScope.nullable(),
   reason: z.string().nullable(),
   at: Timestamp,
 });
@@ -92,6 +95,7 @@ export const Approval = z.object({
   /** The end of the time to decide; for an approved one, of the time to consume it. `now == expiresAt` is too late. */
   expiresAt: Timestamp,
   decision: ApprovalDecision.nullable(),
+  ...approvalVoting,
   consumedAt: Timestamp.nullable(),
   /** Null until it is consumed. */
   execution: Execution.nullable(),
@@ -141,6 +145,8 @@ export const SessionGrant = z.object({
   grantedAt: Timestamp,
   expiresAt: Timestamp,
   usesLeft: z.int().nonnegative(),
+  /** Those of its approval: the people whom they name may see and revoke it. */
+  requirements: z.array(ApprovalRequirement).default([]),
 });
 export type SessionGrant = z.infer<typeof SessionGrant>;
 

@@ -41,6 +41,8 @@ const decisionErrors = {
   ...endErrors,
   /** The call that was shown is not the one of this id. Nothing was decided. */
   binding_mismatch: { data: z.object({ expected: Digest }) },
+  /** The rule requires a reason for such a decision. Nothing was decided. */
+  reason_required: { data: z.object({ id: z.string() }) },
 } as const;
 
 export const listApprovals = rpc({
@@ -96,7 +98,7 @@ export const approvalStates = rpc({
 
 export const approveCall = rpc({
   subject: "yard.rpc.{caller}.approvals.approve",
-  summary: "Approves a waiting call, once or for more calls of its kind.",
+  summary: "Approves a waiting call, once or for more calls of its kind; some need several people.",
   role: "approver",
   request: z.strictObject({
     id: ApprovalId,
@@ -112,6 +114,8 @@ export const approveCall = rpc({
   reply: z.object({ approval: Approval, grant: SessionGrant.nullable() }),
   errors: {
     ...decisionErrors,
+    /** This person has approved it before, or does not count beside those who have; another person is missing. */
+    already_voted: { data: z.object({ id: z.string(), by: z.string() }) },
     /** The tier is `always`: each call needs its own. */
     once_only: { data: z.object({ id: z.string() }) },
     /** A JSON pointer of `sameArguments` is malformed, or finds nothing. */

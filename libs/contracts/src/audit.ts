@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { ApprovalId, ApprovalState, Authentication, GrantId } from "./approval-record.ts";
+import { ApprovalId, ApprovalState, GrantId } from "./approval-record.ts";
 import { AuditRef, AuditWriterId } from "./audit-ref.ts";
 import { DecisionSignature, Ed25519Signature, KeyId } from "./audit-signatures.ts";
 import { event } from "./define.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { ApprovalTier } from "./approval-tier.ts";
+import { Authentication } from "./approval-votes.ts";
 import { AccessKind, Decision, Principal, ServerFacts } from "./policy.ts";
 import { ToolRef } from "./tool-names.ts";
 
@@ -92,6 +93,8 @@ export const ApprovalRecord = z.object({
   /** `executed` and `returned`: what the provider reported of a consumed one; `returned` was provably not sent. */
   change: z.enum([
     ...ApprovalState.options,
+    "voted",
+    "escalated",
     "executed",
     "returned",
     "grant_issued",
@@ -111,6 +114,8 @@ export const ApprovalRecord = z.object({
   by: CallerName.optional(),
   authenticated: Authentication.optional(),
   scope: z.enum(["once", "session"]).optional(),
+  /** The person for whom a deputy approved. */
+  standsFor: z.string().optional(),
   reason: z.string().optional(),
   provider: CallerName.optional(),
 });

@@ -139,6 +139,8 @@ export const PolicyRule = z.object({
   effect: z.enum(["allow", "deny"]),
   /** A person's part in a call; absent for deny rules, and where the tool itself defines it. */
   tier: ApprovalTier.optional(),
+  /** The people who have to approve, such as `2 of group:security, not the requester`; absent when one approver is enough. */
+  approve: RuleWords.optional(),
   /** Such as `agent reviewer, and user ann`. */
   who: RuleWords,
   /** Such as `files.read_*`. */

@@ -30,7 +30,7 @@ export type PolicyTestResult = z.infer<typeof PolicyTestResult>;
  * `shadowed`: an allow rule whose every call a stricter allow rule covers, so that it never decides. `duplicate`: a rule with the effect
  * and the selectors of another. `conflict`: an allow rule with the selectors of a deny rule. `open-shell`: one that allows commands by
  * their beginning and leaves them to a shell. `unknown-tools`: an allow list of a layer or profile that names only tools that do not exist.
- * `incomplete`: the bundle has more pairs than are compared.
+ * `unapprovable`: one whose `approve` needs more people than it names. `incomplete`: the bundle has more pairs than are compared.
  */
 export const LintFinding = z.object({
   kind: z.enum([
@@ -40,6 +40,7 @@ export const LintFinding = z.object({
     "conflict",
     "unknown-tools",
     "open-shell",
+    "unapprovable",
     "incomplete",
   ]),
   /** Null when it is about the whole bundle. */

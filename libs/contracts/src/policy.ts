@@ -35,6 +35,8 @@ export const Decision = z.object({
   tier: ApprovalTier.optional(),
   /** With `ask` of the tier `session`: for how long one approval may stay valid, in milliseconds. */
   ttlMs: z.int().positive().optional(),
+  /** With `ask`: the rules whose `approve` states who has to approve the call. All of them count. */
+  approveRules: z.array(z.string()).optional(),
   /** With `deny`: an administrator stopped such calls, and the rules were not evaluated. The call may pass once the stop is lifted. */
   stop: StopInForce.optional(),
 });

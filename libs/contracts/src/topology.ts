@@ -233,6 +233,8 @@ export const serviceUsers: readonly BusUser[] = [
     schedules: [resumeRun],
     follows: [
       approvalEvents.approvalDecided,
+      approvalEvents.approvalVoted,
+      approvalEvents.approvalEscalated,
       approvalEvents.approvalExpired,
       policyBudgets.callsResumed,
     ],

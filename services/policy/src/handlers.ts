@@ -22,7 +22,7 @@ import { createExplain } from "./calls/explain-handler.ts";
 import { judgeCall } from "./calls/judge-call.ts";
 import { rulesInWords } from "@switchyard/rules/engine/rule-words";
 import { whoCan } from "@switchyard/rules/engine/who-can";
-import { createServerFactsMemory, type ServerFactsMemory } from "./calls/server-facts-memory.ts";
+import type { ServerFactsMemory } from "./calls/server-facts-memory.ts";
 import { stopInForce, STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
 import type { RunRecords } from "./runs/run-records.ts";
@@ -72,11 +72,11 @@ export function createHandlers(parts: {
   readonly runs: RunRecords;
   readonly budgets: BudgetStore;
   readonly audit: DecisionAudit;
+  readonly facts: ServerFactsMemory;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
 }): PolicyHandlers {
-  const { identify } = parts;
-  const facts = createServerFactsMemory();
+  const { identify, facts } = parts;
   return {
     async check(request, { fail, caller, correlationId }) {
       const { onBehalfOf, token, kind, tool, args, server } = request;
@@ -114,13 +114,13 @@ export function createHandlers(parts: {
       };
     },
 
-    filter: createFilter({ ...parts, facts }),
+    filter: createFilter(parts),
 
     grant: createGrant({ ...parts, ...parts.keyRing }),
 
     keys: () => listKeys(parts.keyRing),
 
-    explain: createExplain({ ...parts, facts }),
+    explain: createExplain(parts),
 
     release: releaseOf(parts.budgets),
 

@@ -3,8 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { serve } from "@switchyard/bus/serve";
 import { defineService } from "@switchyard/service/define-service";
 import type { z } from "zod";
-import type { ApproverSettings } from "./approvals/approver.ts";
-import { startApprovals } from "./approvals/start-approvals.ts";
+import { startApprovals, type ApprovalsOptions } from "./approvals/start-approvals.ts";
 import { serveAuditQueries } from "./audit/audit-queries.ts";
 import { startPolicyAudit } from "./start-policy-audit.ts";
 import { announceBundles } from "./versions/bundle-news.ts";
@@ -18,6 +17,8 @@ import { bundleName, PolicyFile } from "./versions/policy-file.ts";
 import { createDecisionLeases, LONGEST_LEASE_MS } from "./calls/decision-leases.ts";
 import { createPolicyMetrics } from "./policy-metrics.ts";
 import { startTokens } from "./tokens/start-tokens.ts";
+import { createServerFactsMemory, type ServerFactsMemory } from "./calls/server-facts-memory.ts";
+import { termsOfCall } from "@switchyard/rules/engine/evaluate";
 import { mayApprove } from "@switchyard/rules/rights/may-approve";
 import { hasRight } from "@switchyard/rules/rights/has-right";
 import { createRunRecords } from "./runs/run-records.ts";
@@ -64,7 +65,9 @@ export const policyService = defineService({
 
     const validator = createValidator();
     const budgets = createBudgetStore(kit.redis);
+    const facts = createServerFactsMemory();
     const handlers = createHandlers({
+      facts,
       bundle: () => policyFile.current,
       texts: () => policyFile.texts,
       validator,
@@ -98,13 +101,10 @@ export const policyService = defineService({
       stops: shared.stops,
       policyDigest: () => policyFile.current.digest,
       uncount: (call) => uncountCall(budgets, policyFile.current, call),
-      settings: approversOf(config, () => policyFile.current),
+      ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
       audited: audit.approvals,
       recordable: audit.decisions.admit,
       signer: audit.signer,
-      waitMs: config.YARD_APPROVAL_WAIT_MS,
-      promptsPerRun: config.YARD_APPROVAL_PROMPTS,
-      pendingPerUser: config.YARD_APPROVALS_PENDING,
       now,
     });
     kit.onStop("approvals", () => approvals.stop());
@@ -120,14 +120,36 @@ export const policyService = defineService({
   },
 });
 
+type Approvers = Pick<
+  ApprovalsOptions,
+  "settings" | "termsOf" | "waitMs" | "promptsPerRun" | "pendingPerUser"
+>;
+
+/** The settings and rules about the people who approve; the rules in force count. */
 function approversOf(
-  config: Pick<z.output<typeof Config>, "YARD_APPROVERS" | "YARD_APPROVE_OWN">,
-  bundle: () => CompiledBundle,
-): ApproverSettings {
+  config: z.output<typeof Config>,
+  {
+    bundle,
+    facts,
+    now,
+  }: { bundle: () => CompiledBundle; facts: ServerFactsMemory; now: () => number },
+): Approvers {
   return {
-    approvers: config.YARD_APPROVERS,
-    own: config.YARD_APPROVE_OWN,
-    mayApprove: (user) => mayApprove(bundle(), user),
-    mayApproveOwn: (user) => hasRight(bundle().rights, "approve-own", user),
+    settings: {
+      approvers: config.YARD_APPROVERS,
+      own: config.YARD_APPROVE_OWN,
+      mayApprove: (user) => mayApprove(bundle(), user),
+      mayApproveOwn: (user) => hasRight(bundle().rights, "approve-own", user),
+      people: () => bundle().people,
+      namesPeople: () => bundle().approving.some(({ approve }) => approve.from !== undefined),
+      now,
+    },
+    termsOf({ approveRules: named, ...about }) {
+      const call = { ...about, layers: null, server: facts.of(about.tool) };
+      return termsOfCall(bundle(), { call, named, now: now() });
+    },
+    waitMs: config.YARD_APPROVAL_WAIT_MS,
+    promptsPerRun: config.YARD_APPROVAL_PROMPTS,
+    pendingPerUser: config.YARD_APPROVALS_PENDING,
   };
 }

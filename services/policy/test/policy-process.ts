@@ -13,6 +13,8 @@ export interface PolicyProcess {
   logged(fits: (record: LogRecord) => boolean): Promise<LogRecord>;
   /** Sends SIGTERM. */
   stop(): void;
+  /** Sends SIGKILL. */
+  kill(): void;
   /** The exit code; null when a signal ended it. */
   readonly exited: Promise<number | null>;
 }
@@ -53,5 +55,11 @@ export function startPolicy(env: Readonly<Record<string, string>>): PolicyProces
       lookers.add(looker);
       looker();
     });
-  return { records, logged, exited, stop: () => child.kill("SIGTERM") };
+  return {
+    records,
+    logged,
+    exited,
+    stop: () => child.kill("SIGTERM"),
+    kill: () => child.kill("SIGKILL"),
+  };
 }

@@ -53,6 +53,8 @@ export const errorTexts: Readonly<Record<string, string>> = {
   already_ended: "It was decided or has ended before.",
   binding_mismatch: "The approval is for another call than the one that is shown.",
   once_only: "The rule wants a decision for each call; use the scope `once`.",
+  reason_required: "The rule requires a reason for such a decision; send one.",
+  already_voted: "This person has approved it; another one is missing.",
   bad_pointer: "The JSON pointer leads to no argument of the call.",
   policy_changed: "The rules changed since the decision; ask the policy again.",
   unknown_grant: "There is no such standing approval that the caller may see.",

@@ -4,6 +4,7 @@ import * as agentStore from "../agent-store.ts";
 import * as agents from "../agents.ts";
 import * as approvalRecord from "../approval-record.ts";
 import * as approvalTier from "../approval-tier.ts";
+import * as approvalVotes from "../approval-votes.ts";
 import * as auditQueries from "../audit-queries.ts";
 import * as auditRef from "../audit-ref.ts";
 import * as auditSignatures from "../audit-signatures.ts";
@@ -69,6 +70,7 @@ const modules: readonly object[] = [
   agents,
   approvalRecord,
   approvalTier,
+  approvalVotes,
   auditQueries,
   auditRef,
   auditSignatures,

@@ -8,6 +8,8 @@ import { defaultTier } from "../layers/default-tier.ts";
 import { bundleDigest, type Bundle, type Rule } from "../schema/bundle.ts";
 import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";
+import { compilePeople, type People } from "../rights/people.ts";
+import type { Approve } from "../schema/approve-schema.ts";
 import type { StartRules } from "../rights/may-start.ts";
 import { compileCondition, type CompiledCondition } from "./conditions.ts";
 
@@ -27,6 +29,11 @@ export interface CompiledBundle {
   readonly starts: StartRules;
   readonly rights: Bundle["rights"];
   readonly approvers: Bundle["approvers"];
+  /** The allow rules that state who has to approve, in the order of ids. */
+  readonly approving: readonly ApprovingRule[];
+  /** The members of the groups of approvers, globs over user names. */
+  readonly groups: ReadonlyMap<string, readonly string[]>;
+  readonly people: People;
   /** Null means the tool's own default, see `default-tier.ts`. */
   readonly defaultTier: ApprovalTier | null;
 }
@@ -51,6 +58,8 @@ export interface CompiledRule {
   readonly tier: ApprovalTier | null;
   /** The lifetime of an approval for a session, in milliseconds. */
   readonly ttlMs: number;
+  /** The people who have to approve; null when one approver is enough. */
+  readonly approve: Approve | null;
   /** The tools as written in the file; null matches every tool, an empty list none. */
   readonly tools: readonly string[] | null;
   /** The parsed patterns of `tools` and `servers`; a single null matches every tool. */
@@ -61,6 +70,8 @@ export interface CompiledRule {
   readonly isAboutEverything: boolean;
   readonly conditions: readonly CompiledCondition[];
 }
+
+export type ApprovingRule = CompiledRule & { readonly approve: Approve };
 
 /** One rule under one of its tool patterns; null is every tool. */
 export interface RuleEntry {
@@ -111,6 +122,9 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     starts: { starters: bundle.starters, origins: bundle.origins },
     rights: bundle.rights,
     approvers: bundle.approvers,
+    approving: rules.filter((rule): rule is ApprovingRule => rule.approve !== null),
+    groups: new Map(bundle.groups?.map(({ id, users }) => [id, users])),
+    people: compilePeople(bundle),
     defaultTier: bundle.defaults?.approval ?? null,
   };
 }
@@ -208,8 +222,9 @@ function compileRule(rule: Rule, ttlMs: number): CompiledRule {
     replayed: who?.replayed ?? false,
     anyLabel: what?.labels?.any ?? null,
     notLabels: what?.labels?.not ?? [],
-    tier: rule.approval ?? null,
+    tier: rule.approval ?? (rule.approve === undefined ? null : "always"),
     ttlMs: rule.ttl ?? ttlMs,
+    approve: rule.approve ?? null,
     tools: patterns === null ? null : isBeside ? patterns.map(writtenPattern) : (what?.tools ?? []),
     patterns: patterns ?? [null],
     features: featurePatternsOf(what),

@@ -30,7 +30,17 @@ export function explainIssue(issue: z.core.$ZodIssue, knownKeys: KnownKeys): Sha
 }
 
 /** The sections whose entries are identified by their ids alone, so no two entries of a section may share one. */
-export const WITH_IDS = ["rules", "layers", "budgets", "starters", "rights", "approvers"] as const;
+export const WITH_IDS = [
+  "rules",
+  "layers",
+  "budgets",
+  "starters",
+  "rights",
+  "approvers",
+  "groups",
+  "people",
+  "deputies",
+] as const;
 
 export function repeatedIds(file: BundleFile): ShapeProblem[] {
   return WITH_IDS.flatMap((section) => {

@@ -1,5 +1,6 @@
 /* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import { explainIssue, repeatedIds, WITH_IDS } from "./explain-issue.ts";
+import { groupNamed } from "../schema/approve-schema.ts";
 import { unknownProfiles } from "../schema/layer-schema.ts";
 import { toolProfileNames } from "../schema/tool-profiles.ts";
 import { BundleFile, bundleKeys, type Bundle } from "../schema/bundle.ts";
@@ -58,6 +59,8 @@ export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
     ...repeatedAcross(parts),
     ...repeatedSections(parts),
     ...undefinedProfiles(parts),
+    ...undefinedGroups(parts),
+    ...sharedNames(parts),
     ...missingRules(parts),
   ];
   if (problems.length > 0) throw new BundleError(problems);
@@ -140,6 +143,45 @@ function undefinedProfiles(parts: readonly Part[]): BundleProblem[] {
   );
 }
 
+function undefinedGroups(parts: readonly Part[]): BundleProblem[] {
+  const defined = new Set(parts.flatMap(({ value }) => (value.groups ?? []).map(({ id }) => id)));
+  const known = defined.size === 0 ? "there are none" : `there are ${[...defined].join(", ")}`;
+  return parts.flatMap(({ file, value, positionOf }) =>
+    (value.rules ?? []).flatMap(({ approve }, index) => {
+      const lists = [
+        { names: approve?.from ?? [], at: ["from"] },
+        { names: approve?.escalate?.to ?? [], at: ["escalate", "to"] },
+      ];
+      return lists.flatMap(({ names, at }) =>
+        names.flatMap((name, entry) => {
+          const group = groupNamed(name);
+          if (group === null || defined.has(group)) return [];
+          const path = ["rules", index, "approve", ...at, entry];
+          const label = `rules[${index}].approve.${at.join(".")}[${entry}]`;
+          const message = `${label} ${JSON.stringify(name)} is not defined in groups; ${known}`;
+          return [{ file, ...positionOf(path), message }];
+        }),
+      );
+    }),
+  );
+}
+
+/** A user name of two people would let one person count as two. */
+function sharedNames(parts: readonly Part[]): BundleProblem[] {
+  const first = new Map<string, string>();
+  return parts.flatMap(({ file, value, positionOf }) =>
+    (value.people ?? []).flatMap(({ id, users }, index) =>
+      [...new Set([id, ...users])].flatMap((name) => {
+        const earlier = first.get(name);
+        first.set(name, earlier ?? id);
+        if (earlier === undefined || earlier === id) return [];
+        const message = `people[${index}] has the user ${name}, whom people ${earlier} has already`;
+        return [{ file, ...positionOf(["people", index]), message }];
+      }),
+    ),
+  );
+}
+
 function missingRules(parts: readonly Part[]): BundleProblem[] {
   const rules = parts.reduce((sum, { value }) => sum + (value.rules?.length ?? 0), 0);
   const file = parts[0]?.file ?? "policy";
@@ -172,6 +214,9 @@ function merged(files: readonly BundleFile[]): Bundle {
     ...all("starters"),
     ...all("rights"),
     ...all("approvers"),
+    ...all("groups"),
+    ...all("people"),
+    ...all("deputies"),
     rules: files.flatMap(({ rules }) => rules ?? []),
   };
 }

@@ -7,6 +7,7 @@ import {
   selectsTool,
   targetOf,
   tierOf,
+  type ApprovingRule,
   type CompiledBundle,
   type CompiledRule,
   type RuleEntry,
@@ -14,6 +15,7 @@ import {
   type Target,
 } from "../bundle/compile-bundle.ts";
 import { firstRefusal, nameOf, type NarrowedCall } from "../layers/narrowing.ts";
+import { approveTerms, approveWords, type ApproveTerms } from "./approve-terms.ts";
 import { matchConditions, type Match } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
 
@@ -26,7 +28,8 @@ import { selectsPrincipal } from "./select-principal.ts";
  * 4. of the matching allow rules the strictest approval counts: none, for a session, or always;
  * 5. without a match the call is denied.
  *
- * An approval that the agent's definition requires counts beside 4 when it is stricter.
+ * An approval that the agent's definition requires counts beside 4 when it is stricter. Of every matching allow rule `approve`
+ * counts: see `approve-terms.ts`.
  *
  * The order of rules in the file plays no part. Of several rules that would decide the same, the one whose id sorts first is
  * named.
@@ -62,10 +65,32 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
   const own = tier === allowing.tier ? "" : `; ${nameOf(call.principal)} wants more (its approval)`;
   const reason = `${reasonOf(match, call)}${own}`;
   if (tier === "auto") return { effect: "allow", rule: id, reason, policyDigest, tier };
-  const question = `${reason}; ${APPROVAL_TEXT[tier]}`;
-  return tier === "session"
-    ? { effect: "ask", rule: id, reason: question, policyDigest, tier, ttlMs }
-    : { effect: "ask", rule: id, reason: question, policyDigest, tier };
+  const approving = approvingRules(bundle, call, target);
+  const people = approving.map(({ approve }) => approveWords(approve));
+  const question = `${reason}; ${APPROVAL_TEXT[tier]}${people.length === 0 ? "" : `: ${people.join("; ")}`}`;
+  return {
+    effect: "ask",
+    rule: id,
+    reason: question,
+    policyDigest,
+    tier,
+    ...(tier === "session" && { ttlMs }),
+    ...(approving.length > 0 && { approveRules: approving.map((rule) => rule.id) }),
+  };
+}
+
+/** Returns the matching allow rules that state who has to approve the call. */
+export function approvingRules(
+  bundle: CompiledBundle,
+  call: Call,
+  target: Target = targetOf(bundle, call.tool, call.server?.labels),
+): readonly ApprovingRule[] {
+  return bundle.approving.filter(
+    (rule) =>
+      rule.patterns.some((pattern) => selectsTool({ pattern }, target)) &&
+      selectsCall(rule, call.principal, target) &&
+      matchConditions(rule, call.args) !== null,
+  );
 }
 
 const APPROVAL_TEXT = {
@@ -99,6 +124,25 @@ export function ignoresArguments(
   return [bundle.deny, bundle.allow].every(
     (index) => firstSelecting(index, principal, target, isConditional) === null,
   );
+}
+
+/**
+ * Returns who has to approve a call that waits: by the rules that its decision named, and by those that match. A tool provider of an
+ * earlier version drops the names, and this service may not have the labels of the tool's server, so both count.
+ */
+export function termsOfCall(
+  bundle: CompiledBundle,
+  {
+    call,
+    named,
+    now,
+  }: { readonly call: Call; readonly named: readonly string[]; readonly now: number },
+): ApproveTerms {
+  const matching = approvingRules(bundle, call);
+  const rules = bundle.approving.filter(
+    (rule) => named.includes(rule.id) || matching.includes(rule),
+  );
+  return approveTerms(bundle, rules, now);
 }
 
 function isConditional({ conditions }: CompiledRule): boolean {

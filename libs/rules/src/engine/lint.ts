@@ -6,6 +6,7 @@ import type { Bundle, Rule } from "../schema/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";
 import { unknownToolLists } from "../layers/unknown-tools.ts";
+import { unapprovable } from "./lint-approve.ts";
 import { openShells } from "./lint-shell.ts";
 import { coversGlob, coversTool } from "./pattern-cover.ts";
 
@@ -27,7 +28,7 @@ export function lint(bundle: Bundle): LintFinding[] {
     untold.filter(({ id }) => !gone.has(id)),
     bundle.defaults?.approval ?? null,
   );
-  const others = [...unknownToolLists(bundle), ...openShells(rules)];
+  const others = [...unknownToolLists(bundle), ...openShells(rules), ...unapprovable(bundle)];
   return [...alike, ...dead, ...shadowed, ...others].slice(0, MAX_LINT_FINDINGS);
 }
 
@@ -37,7 +38,8 @@ function sameSelectors(rules: readonly Rule[]): LintFinding[] {
   const findings: LintFinding[] = [];
   const keyed = rules.map((rule) => ({ rule, key: selectorKey(rule) }));
   for (const { rule, key } of keyed) {
-    const asking = `${key} ${rule.approval ?? ""}`; // two rules that require different approvals are not duplicates
+    const approve = rule.approve === undefined ? "" : canonicalJson(rule.approve);
+    const asking = `${key} ${rule.approval ?? ""}${approve}`; // two rules that require different approvals are not duplicates
     const earlier = first[rule.effect].get(asking);
     if (earlier === undefined) first[rule.effect].set(asking, rule.id);
     else {
@@ -85,7 +87,9 @@ function deadRules(rules: readonly Rule[]): LintFinding[] {
 function shadowedRules(rules: readonly Rule[], defaultTier: ApprovalTier | null): LintFinding[] {
   const allows = rules.flatMap((rule) => {
     const tier = rule.approval ?? defaultTier;
-    const isCompared = rule.effect === "allow" && tier !== null && !selectsFeatures(rule.what);
+    // The `approve` of a rule counts beside stricter rules, too.
+    const decides = rule.effect === "allow" && rule.approve === undefined;
+    const isCompared = decides && tier !== null && !selectsFeatures(rule.what);
     return isCompared ? [{ rule, tier, selectors: selectorsOf(rule) }] : [];
   });
   const covering = allows.filter(

@@ -5,7 +5,7 @@ import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { RunContext } from "@switchyard/contracts/run-context";
 import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";
-import { objectError } from "../schema/selector-schema.ts";
+import { EntryId, objectError } from "../schema/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { decide } from "./evaluate.ts";
 import { explainIssue } from "../bundle/explain-issue.ts";
@@ -49,6 +49,11 @@ const PolicyTest = z.strictObject(
       error: "must be allow, deny, ask-session or ask-always",
     }),
     by: z.string({ error: "must be the id of a rule" }).max(64).optional(),
+    /** The rules whose `approve` counts, in any order; an empty list: one approver is enough. */
+    approve: z
+      .array(EntryId, { error: "must be a list of ids of rules" })
+      .max(1_000, "has more than 1,000 entries")
+      .optional(),
   },
   { error: objectError("must be a mapping with name, given and expect") },
 );
@@ -90,9 +95,18 @@ function failureOf(test: PolicyTest, bundle: CompiledBundle): string | null {
   const { expect, by } = test;
   const decision = decisionOf(test, bundle);
   const answer = answerOf(decision);
-  if (answer === expect && (by === undefined || decision.rule === by)) return null;
-  const wanted = by === undefined ? expect : `${expect} by ${by}`;
+  const isBy = by === undefined || decision.rule === by;
+  const approve = approveText(test.approve);
+  const isApproved = approve === null || approve === approveText(decision.approveRules ?? []);
+  if (answer === expect && isBy && isApproved) return null;
+  const rule = by === undefined ? expect : `${expect} by ${by}`;
+  const wanted = approve === null ? rule : `${rule} with approve of ${approve}`;
   return `expected ${wanted}, got ${outcomeText(decision)}`;
+}
+
+function approveText(rules: readonly string[] | undefined): string | null {
+  if (rules === undefined) return null;
+  return rules.length === 0 ? "no rule" : [...new Set(rules)].toSorted().join(", ");
 }
 
 function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
@@ -118,7 +132,9 @@ function answerOf({ effect, tier }: Decision): string {
 
 function outcomeText(decision: Decision): string {
   const { rule, reason } = decision;
-  const answer = answerOf(decision);
+  const { approveRules = [] } = decision;
+  const approve = approveRules.length === 0 ? "" : ` with approve of ${approveRules.join(", ")}`;
+  const answer = `${answerOf(decision)}${approve}`;
   return rule === null ? `${answer}: ${reason}` : `${answer} by ${rule}: ${reason}`;
 }
 

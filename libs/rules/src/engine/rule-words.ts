@@ -2,6 +2,7 @@ import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { PolicyRule } from "@switchyard/contracts/policy-bundles";
 import { MAX_RULE_WORDS } from "@switchyard/contracts/policy-bundles";
 import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
+import { approveWords } from "./approve-terms.ts";
 
 /** Describes the rules in force in words for people, in the order of ids, starting after the id `after`. */
 export function rulesInWords(
@@ -20,6 +21,7 @@ function inWords(rule: CompiledRule, defaultTier: CompiledBundle["defaultTier"])
     id,
     effect,
     ...(effect === "allow" && decided !== null && { tier: decided }),
+    ...(rule.approve !== null && { approve: cut(approveWords(rule.approve)) }),
     who: cut(whoOf(rule)),
     what: cut(whatOf(rule)),
     when: conditions.map(({ arg, wanted, required }) =>

@@ -4,7 +4,8 @@ import { labelsOf, type LabelRule } from "../layers/labels.ts";
 import type { Bundle } from "../schema/bundle.ts";
 
 /** The object that an entry of `approvers` is matched against: a waiting call, or a grant. */
-export type Decidable = Pick<Approval, "principal" | "tool">;
+export type Decidable = Pick<Approval, "principal" | "tool"> &
+  Partial<Pick<Approval, "caller" | "requirements">>;
 
 /**
  * Returns whether the policy lets the user decide about the call; null when no entry of `approvers` names the user. A user with

@@ -6,6 +6,7 @@ import { Budget, Duration } from "./budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "./layer-schema.ts";
 import { Condition } from "./condition-schema.ts";
 import { Origins, Starter } from "./starter-schema.ts";
+import { Approve, Deputy, Escalate, Group, Person } from "./approve-schema.ts";
 import { Approver, CallsOf } from "./approver-schema.ts";
 import { Right } from "./right-schema.ts";
 import { EntryId, For, isSound, objectError, Text, What, Who } from "./selector-schema.ts";
@@ -26,6 +27,7 @@ export const Rule = z
       id: EntryId,
       effect: z.enum(["allow", "deny"], { error: "must be allow or deny" }),
       approval: approval.optional(),
+      approve: Approve.optional(),
       who: Who.optional(),
       what: What.optional(),
       when: z
@@ -45,6 +47,15 @@ export const Rule = z
     error: "goes only with effect: allow; a denied call cannot be approved",
     when: isSound,
   })
+  .refine(
+    ({ effect, approval: tier, approve }) =>
+      approve === undefined || (effect === "allow" && tier !== "auto"),
+    {
+      path: ["approve"],
+      error: "goes only with effect: allow, and not with approval: auto",
+      when: isSound,
+    },
+  )
   .refine(({ effect, who }) => effect === "allow" || who?.replayed === undefined, {
     path: ["who", "replayed"],
     error: "goes only with effect: allow; a deny rule is about replayed runs as it is about others",
@@ -88,6 +99,9 @@ export const BundleFile = z.strictObject(
     origins: Origins.optional(),
     rights: listed(Right, "rights"),
     approvers: listed(Approver, "approvers"),
+    groups: listed(Group, "groups"),
+    people: listed(Person, "people"),
+    deputies: listed(Deputy, "deputies"),
     rules: z
       .array(Rule, { error: "must be a list of rules" })
       .min(1, "is empty; a bundle that denies everything needs a deny rule")
@@ -112,7 +126,8 @@ export function bundleDigest(bundle: Bundle): string {
     entries?.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const byContent = (entries: readonly unknown[] | undefined) =>
     entries?.map((entry) => canonicalDigest(entry)).toSorted();
-  const { rules, layers, budgets, starters, rights, approvers, labels, ...sections } = bundle;
+  const { rules, layers, budgets, starters, rights, approvers, labels, ...others } = bundle;
+  const { groups, people, deputies, ...sections } = others;
   const sorted = {
     ...sections,
     rules: byId(rules),
@@ -121,6 +136,9 @@ export function bundleDigest(bundle: Bundle): string {
     starters: byId(starters),
     rights: byId(rights),
     approvers: byId(approvers),
+    groups: byId(groups),
+    people: byId(people),
+    deputies: byId(deputies),
     labels: byContent(labels),
   };
   return canonicalDigest(
@@ -143,10 +161,15 @@ export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
     origins: Origins,
     rights: Right,
     approvers: Approver,
+    groups: Group,
+    people: Person,
+    deputies: Deputy,
     rules: Rule,
   };
   const shape = ofSection[section]?.shape ?? {};
   if (part === undefined) return Object.keys(shape);
+  if (part === "approve")
+    return Object.keys(condition === "escalate" ? Escalate.shape : Approve.shape);
   if (part === "callsOf") return Object.keys(CallsOf.shape);
   if (part === "for") return Object.keys(For.shape);
   if (part === "who") return Object.keys(Who.shape);

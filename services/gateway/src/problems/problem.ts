@@ -38,6 +38,7 @@ const STATUS: Readonly<Record<string, number>> = {
   invalid_answer: 400,
   invalid_content: 400,
   bad_pointer: 400,
+  reason_required: 400,
   bad_request_choice: 400,
   bad_attachment: 400,
   invalid_target: 400,

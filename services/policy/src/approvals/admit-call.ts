@@ -7,11 +7,17 @@ import {
 import type { admitCall as contract } from "@switchyard/contracts/approval-admission";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { Principal } from "@switchyard/contracts/policy";
+import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
 import type { z } from "zod";
 import { approvalIdOf, grantIdOf, randomApprovalId, type GrantScope } from "./approval-id.ts";
 import { entryOf, type ApprovalIndex } from "./approval-index.ts";
 import type { ApprovalReporter } from "./approval-reporter.ts";
-import type { ApprovalStore, StoredApproval, Transition } from "./approval-store.ts";
+import {
+  escalationsOf,
+  type ApprovalStore,
+  type StoredApproval,
+  type Transition,
+} from "./approval-store.ts";
 import { constraintOf } from "./argument-constraint.ts";
 import { callRisk } from "./call-risk.ts";
 import type { GrantStore } from "./grant-store.ts";
@@ -42,18 +48,22 @@ export interface AskedCall extends GrantScope {
   readonly provider: string;
   readonly tier: AskedTier;
   readonly binding: string;
+  /** The people who have to approve it, by every rule that matches it. */
+  readonly terms: ApproveTerms;
 }
 
 /** Builds the call as the policy service sees it: the principal comes from the token, never from the provider. */
 export function askedCall(
   request: AdmitRequest,
-  { principal, provider, tier }: { principal: Principal; provider: string; tier: AskedTier },
+  facts: { principal: Principal; provider: string; tier: AskedTier; terms: ApproveTerms },
 ): AskedCall {
+  const { principal, provider, tier, terms } = facts;
   const { onBehalfOf: caller, tool, pin, args, decision } = request;
   const { rule, policyDigest } = decision;
   const binding = bindingDigest({ principal, caller, tool, pin, args, decision });
-  const scope = { principal, caller, tool, pin: pin ?? null, rule, policyDigest };
-  return { ...scope, request, provider, tier, binding };
+  const { requirements } = terms;
+  const scope = { principal, caller, tool, pin: pin ?? null, rule, policyDigest, requirements };
+  return { ...scope, request, provider, tier, binding, terms };
 }
 
 /**
@@ -131,6 +141,7 @@ async function ask(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
 function newApproval({ waitMs, now }: AdmitDeps, call: AskedCall): Approval {
   const { request, binding, tier, principal, caller, tool, pin, rule, policyDigest } = call;
   const { callId, args, decision } = request;
+  const { requirements, needed, reasonFor, withinMs } = call.terms;
   const requestedAt = now();
   return {
     id: callId === undefined ? randomApprovalId() : approvalIdOf(binding, callId),
@@ -149,8 +160,13 @@ function newApproval({ waitMs, now }: AdmitDeps, call: AskedCall): Approval {
     callId: callId ?? null,
     grantTtlMs: decision.ttlMs ?? null,
     requestedAt: new Date(requestedAt).toISOString(),
-    expiresAt: new Date(requestedAt + waitMs).toISOString(),
+    expiresAt: new Date(requestedAt + (withinMs ?? waitMs)).toISOString(),
     decision: null,
+    requirements,
+    votes: [],
+    needed,
+    reasonFor,
+    escalatesAt: escalationsOf({ requirements })[0] ?? null,
     consumedAt: null,
     execution: null,
     resultDigest: null,
@@ -247,7 +263,7 @@ export async function follow(
   { index, report }: Pick<AdmitDeps, "index" | "report">,
   { change, approval }: Transition,
 ): Promise<void> {
-  if (change === "none") return;
+  if (change === "none" || change === "changed") return;
   await index.put(approval);
   if (change === "expired") report.expired(approval);
 }

@@ -14,6 +14,16 @@ export function auditApprovals(reporter: ApprovalReporter, writer: AuditWriter):
       record(factOf(approval, "pending"));
       reporter.requested(approval);
     },
+    voted(approval, vote) {
+      const { standsFor } = vote;
+      const fact = { ...factOf(approval, "voted"), ...decisionOf({ decision: vote }) };
+      record({ ...fact, ...(standsFor === null ? {} : { standsFor }) });
+      reporter.voted(approval, vote);
+    },
+    escalated(approval, at) {
+      record(factOf(approval, "escalated"));
+      reporter.escalated(approval, at);
+    },
     decided(approval) {
       record({ ...factOf(approval, approval.state), ...decisionOf(approval) });
       reporter.decided(approval);
@@ -62,7 +72,11 @@ function factOf(approval: Approval, change: ApprovalFact["change"]): ApprovalFac
   };
 }
 
-function decisionOf({ decision }: Approval): Partial<ApprovalFact> {
+function decisionOf({
+  decision,
+}: {
+  readonly decision: Omit<NonNullable<Approval["decision"]>, "at"> | null;
+}): Partial<ApprovalFact> {
   if (decision === null) return {};
   const { by, authenticated, scope, reason } = decision;
   return {

@@ -11,11 +11,13 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
+import { missingApprovals } from "@switchyard/contracts/approval-votes";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";
+import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { DecisionSigner } from "../audit/decision-signer.ts";
 import { STOPS_UNKNOWN, stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
@@ -32,13 +34,21 @@ import { atTime, type StoredApproval } from "./approval-store.ts";
 import {
   concerns,
   decidesAll,
+  isApprover,
   maySee,
   refusedBy,
   settingsFor,
   type ApproverSettings,
 } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
-import { decideApproval, voidApproval, type Verdict } from "./decide-approval.ts";
+import {
+  endApproval,
+  voidApproval,
+  voteFor,
+  type IdleVote,
+  type Verdict,
+  type Verdicts,
+} from "./decide-approval.ts";
 import { listPage } from "./list-approvals.ts";
 
 export interface ApprovalHandlerDeps extends AdmitDeps {
@@ -49,6 +59,11 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly uncount: (call: Pick<AskedCall, "principal" | "tool"> & CallArguments) => Promise<void>;
   /** Returns the digest of the bundle in force. */
   readonly policyDigest: () => string;
+  /** Returns who has to approve a call, by the rules that the decision names and those that match here. */
+  readonly termsOf: (
+    call: Pick<AskedCall, "principal" | "tool"> &
+      CallArguments & { readonly approveRules: readonly string[] },
+  ) => ApproveTerms;
   /** Reads the run around a call; null when there is no run, or it cannot be read now. */
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
   /** Throws the failure while decisions of people cannot be recorded. */
@@ -95,7 +110,10 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
         `The decision is not a question of the policy in force (${inForce}); ask for a decision again.`,
         { policyDigest: inForce },
       );
-    const call = askedCall(request, { principal, provider: context.caller, tier });
+    const { tool, args } = request;
+    const { approveRules = [] } = request.decision;
+    const terms = deps.termsOf({ principal, tool, args, approveRules });
+    const call = askedCall(request, { principal, provider: context.caller, tier, terms });
     if (call.binding !== request.binding)
       throw fail.binding_mismatch(
         "The provider's digest of the call is not the policy's: they do not mean the same call.",
@@ -189,6 +207,7 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
     const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
     const stored = await findToDecide(deps, request, context);
     const { approval, comparable } = stored;
+    requireReason(approval, "approvals", reason ?? null);
     if (scope === "session" && approval.tier === "always")
       throw fail.once_only(`Approval ${id} is of the tier always: each call needs its own.`, {
         id,
@@ -199,7 +218,7 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
         `${pointer} is not the JSON pointer of an argument of this call that can be compared.`,
         { pointer },
       );
-    const grant =
+    const terms =
       scope === "once"
         ? null
         : {
@@ -207,19 +226,31 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
             maxUses: maxUses ?? null,
             sameArguments,
           };
-    const verdict = { state: "approved", grant, reason: reason ?? null } as const;
-    return decide(deps, stored, { ...verdict, ...decidedBy(context) });
+    const settings = settingsFor(deps.settings, context);
+    deps.recordable(fail.approvals_unavailable);
+    const result = await orUnavailable(() =>
+      voteFor(deps, stored, {
+        ...decidedBy(context),
+        reason: reason ?? null,
+        terms,
+        isApprover: isApprover(settings, context.caller, approval),
+        people: settings.people(),
+      }),
+    );
+    if (result !== null && "idleBeside" in result) throw alreadyVoted(result, context.caller);
+    return replyOf(result, id, context);
   });
 
   service.handle(denyCall, async ({ reason = null, ...shown }, context) => {
     const stored = await findToDecide(deps, shown, context);
-    return decide(deps, stored, { state: "denied", reason, ...decidedBy(context) });
+    requireReason(stored.approval, "denials", reason);
+    return endByPerson(deps, stored, { state: "denied", reason, ...decidedBy(context) });
   });
 
   service.handle(cancelApproval, async ({ id, reason = null }, context) => {
     // The requester may withdraw too, which needs no permission.
     const stored = await find(deps, id, context);
-    return decide(deps, stored, { state: "cancelled", reason, ...decidedBy(context) });
+    return endByPerson(deps, stored, { state: "cancelled", reason, ...decidedBy(context) });
   });
 }
 
@@ -253,13 +284,44 @@ function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
   });
 }
 
-async function decide(deps: ApprovalHandlerDeps, stored: StoredApproval, verdict: Verdict) {
-  const { id } = stored.approval;
+async function endByPerson(
+  deps: ApprovalHandlerDeps,
+  stored: StoredApproval,
+  verdict: Verdict & { readonly state: "denied" | "cancelled" },
+) {
   deps.recordable(fail.approvals_unavailable);
-  const result = await orUnavailable(() => decideApproval(deps, stored, verdict));
-  if (result === null) throw unknown(id, verdict.by);
+  const result = await orUnavailable(() => endApproval(deps, stored, verdict));
+  return replyOf(result, stored.approval.id, { caller: verdict.by });
+}
+
+function replyOf(result: Verdicts | null, id: string, { caller }: Pick<Who, "caller">) {
+  if (result === null) throw unknown(id, caller);
   if (!result.isMine) throw ended(result.approval);
   return { approval: result.approval, grant: result.grant };
+}
+
+function requireReason(
+  { id, state, reasonFor }: Approval,
+  kind: Approval["reasonFor"][number],
+  reason: string | null,
+): void {
+  if (state !== "pending" || reason !== null || !reasonFor.includes(kind)) return;
+  throw fail.reason_required(
+    `The rules require a reason for ${kind} of ${id}; nothing was decided: send it again with a reason.`,
+    { id },
+  );
+}
+
+function alreadyVoted({ idleBeside, approval }: IdleVote, caller: string) {
+  const { id } = approval;
+  const missing = missingApprovals(approval).join("; ");
+  const isMe = idleBeside === caller;
+  const why =
+    idleBeside === null
+      ? `${caller} counts as none of the people who are missing`
+      : `${isMe ? caller : `${caller}, the same person as ${idleBeside},`} has approved it already`;
+  const by = idleBeside ?? caller;
+  return fail.already_voted(`${why}. ${id} still needs: ${missing}.`, { id, by });
 }
 
 async function find(deps: ApprovalHandlerDeps, id: string, who: Who): Promise<StoredApproval> {
@@ -276,6 +338,8 @@ const REFUSALS: Readonly<Record<NonNullable<ReturnType<typeof refusedBy>>, strin
     ", which is its own call: another approver has to, as YARD_APPROVE_OWN of the policy service says.",
   "approve-own": ", which it dictated: rights of the policy gives it no approve-own.",
   approvers: ": approvers of the policy names it for other calls.",
+  from: ": approve.from of the rules names others.",
+  notRequester: ", which is its own request: the rules want other people (notRequester).",
 };
 
 /** Finds an approval to decide about. One that was requested under other rules is ended instead. */

@@ -19,10 +19,10 @@ export function randomApprovalId(): string {
 /** The scope of a session grant; there is at most one grant for each scope. */
 export type GrantScope = Pick<
   Approval,
-  "principal" | "caller" | "tool" | "pin" | "rule" | "policyDigest"
+  "principal" | "caller" | "tool" | "pin" | "rule" | "policyDigest" | "requirements"
 >;
 
-/** The grant for calls like this one: same actor, same run or the conversation that it belongs to, same tool, definition, rule and policy. */
+/** The grant for calls like this one: same actor, same run or the conversation that it belongs to, same tool, definition, rules and policy. */
 export function grantIdOf({
   principal,
   caller,
@@ -30,6 +30,7 @@ export function grantIdOf({
   pin,
   rule,
   policyDigest,
+  requirements,
 }: GrantScope): string {
   const { agent, user, runId, context } = principal;
   // The session comes from the token, so a caller cannot name a conversation other than its own.
@@ -37,6 +38,8 @@ export function grantIdOf({
   const within = session === undefined ? { runId } : { session };
   // An approval of an agent's own calls does not cover calls that a user dictated.
   const dictated = context?.replayed === true ? { replayed: true } : {};
+  // A grant of fewer people does not cover a call for which another rule wants more.
+  const approve = requirements.flatMap(({ rules }) => rules).toSorted();
   const scope = {
     v: 1,
     agent,
@@ -48,6 +51,7 @@ export function grantIdOf({
     pin,
     rule,
     policyDigest,
+    ...(approve.length > 0 && { approve }),
   };
   return `grt-${canonicalDigest(scope).slice("sha256:".length).slice(0, 32)}`;
 }

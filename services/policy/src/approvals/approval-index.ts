@@ -2,6 +2,7 @@ import type { Approval } from "@switchyard/contracts/approval-record";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
+import { nextDueMs } from "./approval-store.ts";
 
 /**
  * The index of approvals in the order of their requests. It follows the records and may lag behind them: a record is
@@ -21,7 +22,7 @@ export interface ApprovalIndex {
    * when none is left. The slot is freed when the approval no longer waits, or at its end.
    */
   reserve(approval: Approval, options: { limit: number; now: number }): Promise<boolean>;
-  /** Returns approvals whose time is over, according to the index. */
+  /** Returns approvals whose time is over, or to whom other people are to be added, according to the index. */
   due(now: number, limit: number): Promise<string[]>;
   /** Returns approvals that wait for a person or for their call, according to the index. */
   open(): Promise<string[]>;
@@ -44,7 +45,7 @@ const MAX_INDEXED = 50_000;
 
 /**
  * Essential: a decision is listed also when Redis is full.
- * KEYS all, pending, pending of the user, due · ARGV entry, id, end in milliseconds, state, how many are listed
+ * KEYS all, pending, pending of the user, due · ARGV entry, id, end in milliseconds, state, how many are listed, when to look at it
  */
 const PUT = `${ESSENTIAL}
 redis.call('ZADD', KEYS[1], 0, ARGV[1])
@@ -55,7 +56,7 @@ else
   redis.call('ZREM', KEYS[2], ARGV[1])
   redis.call('ZREM', KEYS[3], ARGV[2])
 end
-if ARGV[4] == 'pending' or ARGV[4] == 'approved' then redis.call('ZADD', KEYS[4], ARGV[3], ARGV[2])
+if ARGV[4] == 'pending' or ARGV[4] == 'approved' then redis.call('ZADD', KEYS[4], ARGV[6], ARGV[2])
 else redis.call('ZREM', KEYS[4], ARGV[2]) end
 redis.call('ZREMRANGEBYRANK', KEYS[1], 0, -tonumber(ARGV[5]) - 1)
 return 1
@@ -66,7 +67,8 @@ export function createApprovalIndex(redis: Redis): ApprovalIndex {
     async put(approval) {
       const { id, principal, expiresAt, state } = approval;
       const keys = [ALL, PENDING, pendingOfUser(principal.user), DUE];
-      const args = [entryOf(approval), id, Date.parse(expiresAt), state, MAX_INDEXED];
+      const dueMs = nextDueMs(approval);
+      const args = [entryOf(approval), id, Date.parse(expiresAt), state, MAX_INDEXED, dueMs];
       await fromRedis(redis.eval(PUT, keys.length, ...keys, ...args));
     },
     async page(which, { limit, cursor }) {

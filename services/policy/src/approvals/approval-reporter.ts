@@ -3,13 +3,17 @@ import { publishEvent, scheduleCommand } from "@switchyard/bus/publish";
 import {
   approvalConsumed,
   approvalDecided,
+  approvalEscalated,
   approvalExpired,
   approvalRequested,
+  approvalVoted,
   expireApproval,
 } from "@switchyard/contracts/approval-events";
 import { type Approval, type SessionGrant } from "@switchyard/contracts/approval-record";
+import type { ApprovalVote } from "@switchyard/contracts/approval-votes";
 import { grantIssued, grantRevoked } from "@switchyard/contracts/session-grants";
 import type { Log } from "@switchyard/service/log";
+import { nextDueMs } from "./approval-store.ts";
 
 /**
  * Publishes changes of approvals, and sets their timers. No operation waits for it or depends on it: a waiting caller polls the
@@ -17,6 +21,10 @@ import type { Log } from "@switchyard/service/log";
  */
 export interface ApprovalReporter {
   requested(approval: Approval): void;
+  /** A person approved it; whether others have to is in the approval. */
+  voted(approval: Approval, vote: ApprovalVote): void;
+  /** Other people may approve it, too, from `at` on. */
+  escalated(approval: Approval, at: string): void;
   decided(approval: Approval): void;
   expired(approval: Approval): void;
   consumed(approval: Approval, provider: string): void;
@@ -43,8 +51,10 @@ export function createApprovalReporter(parts: {
   const done = (work: Promise<unknown>, approvalId: string): void => {
     work.catch((err: unknown) => log.warn({ err, approvalId }, "approval event not published"));
   };
-  const setTimer = ({ id, expiresAt }: Approval): void => {
-    const due = new Date(Date.parse(expiresAt) + TIMER_MARGIN_MS);
+  // There is one timer for each approval: the next event of its life moves it.
+  const setTimer = (approval: Approval): void => {
+    const { id } = approval;
+    const due = new Date(nextDueMs(approval) + TIMER_MARGIN_MS);
     done(scheduleCommand(bus, expireApproval, { id }, { id }, { at: due }), id);
   };
   return {
@@ -54,6 +64,22 @@ export function createApprovalReporter(parts: {
       // An approval that is requested again under restored rules has the same id.
       const messageId = `${id}:requested:${approval.requestedAt}`;
       done(publishEvent(bus, approvalRequested, tokensOf(approval), fact, { messageId }), id);
+      setTimer(approval);
+    },
+    voted(approval, vote) {
+      const { id, requirements, needed, requestedAt } = approval;
+      const approved = requirements.reduce((sum, one) => sum + one.approved, 0);
+      const fact = { ...factsOf(approval, at()), vote, approved, needed };
+      const messageId = `${id}:voted:${requestedAt}:${vote.by}`;
+      done(publishEvent(bus, approvalVoted, tokensOf(approval), fact, { messageId }), id);
+    },
+    escalated(approval, escalatedAt) {
+      const { id, expiresAt, requirements } = approval;
+      const added = requirements.filter(({ escalatesAt }) => escalatesAt === escalatedAt);
+      const to = [...new Set(added.flatMap((one) => one.to))];
+      const fact = { ...factsOf(approval, at()), to, expiresAt };
+      const messageId = `${id}:escalated:${escalatedAt}`;
+      done(publishEvent(bus, approvalEscalated, tokensOf(approval), fact, { messageId }), id);
       setTimer(approval);
     },
     decided(approval) {

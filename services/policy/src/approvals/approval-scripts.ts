@@ -47,6 +47,29 @@ end
 return answer("done")
 `;
 
+/**
+ * Adds one person's vote to those that the caller has read: one of another replica in between changes nothing, and the caller counts
+ * again. ARGV: now, votes as read or "", votes, state, decision or "", end of the time to consume it or "".
+ */
+export const VOTE = `${BEGIN}
+if state ~= "pending" then return answer("none") end
+if (redis.call("HGET", key, "votes") or "") ~= ARGV[2] then return answer("changed") end
+redis.call("HSET", key, "votes", ARGV[3])
+if ARGV[4] == "approved" then
+  redis.call("HSET", key, "state", "approved", "decision", ARGV[5], "expiresAtMs", ARGV[6])
+  redis.call("PEXPIREAT", key, tonumber(ARGV[6]) + ${KEPT_AFTER_END_MS})
+end
+return answer("done")
+`;
+
+/** ARGV: now, escalations that were published before. */
+export const ESCALATE = `${BEGIN}
+if state ~= "pending" then return answer("none") end
+if (redis.call("HGET", key, "escalated") or "0") ~= ARGV[2] then return answer("none") end
+redis.call("HINCRBY", key, "escalated", 1)
+return answer("done")
+`;
+
 /** ARGV: now, decision. Also from "approved", because its rules are no longer in force. */
 export const VOID = `${BEGIN}
 if state ~= "pending" and state ~= "approved" then return answer("none") end

@@ -4,17 +4,21 @@ import {
   type ApprovalDecision,
   type ApprovalState,
 } from "@switchyard/contracts/approval-record";
+import { ApprovalVote } from "@switchyard/contracts/approval-votes";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
+import { z } from "zod";
 import {
   CONSUME,
   CREATE,
   DECIDE,
+  ESCALATE,
   EXPIRE,
   KEPT_AFTER_END_MS,
   SETTLE,
   VOID,
+  VOTE,
 } from "./approval-scripts.ts";
 
 /**
@@ -40,6 +44,26 @@ export interface ApprovalStore {
       readonly consumeByMs: number | null;
       readonly now: number;
     },
+  ): Promise<Transition | null>;
+  /** Adds a vote while the approval is `pending` and has the votes of `revision`; the last one that is needed approves it. */
+  vote(
+    id: string,
+    cast: {
+      readonly revision: string;
+      readonly votes: readonly ApprovalVote[];
+      readonly approved: readonly number[];
+      /** Set by the last one. */
+      readonly approval: {
+        readonly decision: ApprovalDecision;
+        readonly consumeByMs: number;
+      } | null;
+      readonly now: number;
+    },
+  ): Promise<Transition | null>;
+  /** Records that other people were added, unless another process has; `published` is the number of earlier times. */
+  escalate(
+    id: string,
+    at: { readonly published: number; readonly now: number },
   ): Promise<Transition | null>;
   /** Moves from `pending` or `approved` to cancelled and void, so that approval of the same call may be requested again. */
   void(
@@ -72,15 +96,25 @@ export interface StoredApproval {
   readonly comparable: string | null;
   /** True when it belonged to other rules, or its call was stopped: it is cancelled without a decision against the call. */
   readonly isVoid: boolean;
+  /** Changes with each vote. */
+  readonly revision: string;
+  /** The number of times at which other people were added. */
+  readonly escalations: number;
 }
 
-export type NewApproval = Omit<StoredApproval, "isVoid">;
+export type NewApproval = Pick<StoredApproval, "approval" | "presentation" | "comparable">;
 
-/** `done`: the requested transition happened. `expired`: its time was over, which this transition has just recorded. */
+/**
+ * `done`: the requested transition happened. `expired`: its time was over, which this transition has just recorded. `changed`: another
+ * person's vote was stored first.
+ */
 export interface Transition {
-  readonly change: "done" | "expired" | "none";
+  readonly change: "done" | "expired" | "changed" | "none";
   readonly approval: Approval;
 }
+
+/** The votes of an approval, and how many of them count for each requirement. */
+const Votes = z.object({ votes: z.array(ApprovalVote), approved: z.array(z.int()) });
 
 /** Estimates its key, its index entries, its decision and its end. */
 const APPROVAL_BYTES = 1_500;
@@ -122,6 +156,15 @@ export function createApprovalStore(
     decide(id, { state, decision, consumeByMs, now }) {
       return transition(id, DECIDE, [now, state, JSON.stringify(decision), consumeByMs ?? ""]);
     },
+    vote(id, { revision, votes, approved, approval, now }) {
+      const text = JSON.stringify({ votes, approved });
+      const end =
+        approval === null
+          ? ["pending", "", ""]
+          : ["approved", JSON.stringify(approval.decision), approval.consumeByMs];
+      return transition(id, VOTE, [now, revision, text, ...end]);
+    },
+    escalate: (id, { published, now }) => transition(id, ESCALATE, [now, String(published)]),
     void: (id, { decision, now }) => transition(id, VOID, [now, JSON.stringify(decision)]),
     expire: (id, now) => transition(id, EXPIRE, [now]),
     consume: (id, { attempt, now }) => transition(id, CONSUME, [now, attempt]),
@@ -138,13 +181,18 @@ export function atTime(approval: Approval, now: number): Approval {
   return canExpire && now >= Date.parse(expiresAt) ? { ...approval, state: "expired" } : approval;
 }
 
+/** The next time at which something happens by itself: other people are added, or its time is over. Milliseconds since the Unix epoch. */
+export function nextDueMs({ escalatesAt, expiresAt }: Approval): number {
+  return Date.parse(escalatesAt ?? expiresAt);
+}
+
 function keyOf(id: string): string {
   return `yard:approval:{${id}}`;
 }
 
 /** Mutable facts have fields of their own; the rest is written once. */
 function fieldsOfApproval({ approval, presentation, comparable }: NewApproval) {
-  const { state, expiresAt, ...rest } = approval;
+  const { state, expiresAt, votes: _, escalatesAt: __, ...rest } = approval;
   return {
     core: JSON.stringify(rest),
     presentation: JSON.stringify(presentation),
@@ -168,8 +216,13 @@ function orNull(fields: Record<string, string>): StoredApproval | null {
 
 function parsed(fields: Record<string, string>): StoredApproval {
   const { core = "", presentation = "", comparable = "", decision, consumedAtMs } = fields;
-  const approval = Approval.parse({
+  const { votes: revision = "", escalated = "0" } = fields;
+  const { votes, approved } =
+    revision === "" ? { votes: [], approved: [] } : Votes.parse(JSON.parse(revision));
+  const escalations = Number(escalated);
+  const written = Approval.parse({
     ...JSON.parse(core),
+    votes,
     state: fields["state"],
     expiresAt: isoTime(fields["expiresAtMs"]),
     decision: decision === undefined ? null : JSON.parse(decision),
@@ -177,12 +230,27 @@ function parsed(fields: Record<string, string>): StoredApproval {
     execution: fields["execution"] ?? null,
     resultDigest: fields["resultDigest"] ?? null,
   });
+  const requirements = written.requirements.map((one, at) => ({
+    ...one,
+    approved: approved[at] ?? 0,
+  }));
+  const escalatesAt =
+    written.state === "pending" ? (escalationsOf(written)[escalations] ?? null) : null;
+  const approval = { ...written, requirements, escalatesAt };
   return {
     approval,
     presentation: Presentation.parse(JSON.parse(presentation)),
     comparable: comparable === "" ? null : comparable,
     isVoid: fields["void"] !== undefined,
+    revision,
+    escalations,
   };
+}
+
+/** The times at which other people are added, in their order. */
+export function escalationsOf({ requirements }: Pick<Approval, "requirements">): string[] {
+  const times = requirements.flatMap(({ escalatesAt }) => escalatesAt ?? []);
+  return [...new Set(times)].toSorted();
 }
 
 function isoTime(ms: string | undefined): string {

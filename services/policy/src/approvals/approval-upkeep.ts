@@ -5,12 +5,28 @@ import { eachPending, voidApproval, type DecideDeps } from "./decide-approval.ts
 const DUE_PAGE = 200;
 const LISTED_GRANTS = 10_000;
 
-/** Writes down that an approval's time is over, if it is. */
+/** Records that an approval's time is over, if it is, or that other people may approve it from now on. */
 export async function expireOne(deps: DecideDeps, id: string): Promise<void> {
   const transition = await deps.store.expire(id, deps.now());
   if (transition === null) return deps.index.forget({ id, cursor: "" });
-  if (transition.change === "none") await deps.index.put(transition.approval);
-  else await follow(deps, transition);
+  if (transition.change !== "none") return follow(deps, transition);
+  await deps.index.put((await escalateDue(deps, id)) ?? transition.approval);
+}
+
+/** Publishes each escalation once, whichever replica gets the timer; the people may approve by the time alone. */
+async function escalateDue(deps: DecideDeps, id: string): Promise<Approval | null> {
+  for (;;) {
+    const stored = await deps.store.read(id);
+    const at = stored?.approval.escalatesAt ?? null;
+    if (stored === null || at === null || deps.now() < Date.parse(at))
+      return stored?.approval ?? null;
+    const { escalations: published } = stored;
+    const transition = await deps.store.escalate(id, { published, now: deps.now() });
+    if (transition === null) return null;
+    await follow(deps, transition);
+    if (transition.change === "done") deps.report.escalated(transition.approval, at);
+    if (transition.change === "expired") return transition.approval;
+  }
 }
 
 /** Expires all approvals whose timer was lost. */

@@ -4,6 +4,7 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { BundleError, parseBundle } from "@switchyard/rules/bundle/parse-bundle";
 import { mayApprove } from "@switchyard/rules/rights/may-approve";
+import { compilePeople } from "@switchyard/rules/rights/people";
 import { decidesAll, maySee, refusedBy, settingsFor, type OwnApprovals } from "./approver.ts";
 
 const tool = mcpToolRef("files", "write_file");
@@ -13,7 +14,9 @@ const ofRun = {
   tool,
 };
 const byHand = { principal: { user: "cli", agent: null, runId: null }, caller: "cli", tool };
+const plain = { people: () => compilePeople({}), namesPeople: () => false, now: () => 0 };
 const settings = (own: OwnApprovals, mayApproveOwn = true) => ({
+  ...plain,
   approvers: ["cli", "boss"],
   own,
   mayApprove: () => null,

@@ -3,12 +3,15 @@ import type {
   ApprovalDecision,
   SessionGrant,
 } from "@switchyard/contracts/approval-record";
+import type { ApprovalVote, GrantTerms } from "@switchyard/contracts/approval-votes";
+import type { People } from "@switchyard/rules/rights/people";
 import { follow } from "./admit-call.ts";
 import { grantIdOf } from "./approval-id.ts";
 import type { ApprovalIndex } from "./approval-index.ts";
 import type { ApprovalReporter } from "./approval-reporter.ts";
-import type { ApprovalStore, StoredApproval } from "./approval-store.ts";
+import { atTime, type ApprovalStore, type StoredApproval } from "./approval-store.ts";
 import { constraintOf } from "./argument-constraint.ts";
+import { castVote, commonTerms, isSameVote } from "./cast-vote.ts";
 import type { GrantStore } from "./grant-store.ts";
 
 export interface DecideDeps {
@@ -19,24 +22,19 @@ export interface DecideDeps {
   readonly now: () => number;
 }
 
-/** A person's decision. */
-export type Verdict = {
+/** A decision that ends the approval, or the approval by one person where others have to approve, too. */
+export interface Verdict {
+  readonly by: string;
+  readonly reason: string | null;
   /** True when it came through the gateway. */
   readonly isOverHttp?: boolean;
-} & (
-  | {
-      readonly state: "approved";
-      readonly by: string;
-      readonly reason: string | null;
-      readonly grant: GrantTerms | null;
-    }
-  | { readonly state: "denied" | "cancelled"; readonly by: string; readonly reason: string | null }
-);
+}
 
-export interface GrantTerms {
-  readonly ttlMs: number | null;
-  readonly maxUses: number | null;
-  readonly sameArguments: readonly string[];
+export interface Approving extends Verdict {
+  readonly terms: GrantTerms | null;
+  /** See `ApprovalVote`. */
+  readonly isApprover: boolean;
+  readonly people: People;
 }
 
 /** `isMine` is true when the state is the one that this verdict requested, set by it or by an identical earlier one. */
@@ -44,6 +42,12 @@ export interface Verdicts {
   readonly isMine: boolean;
   readonly approval: Approval;
   readonly grant: SessionGrant | null;
+}
+
+/** The vote adds nothing: `by` has approved as this person, or null when enough others have. */
+export interface IdleVote {
+  readonly idleBeside: string | null;
+  readonly approval: Approval;
 }
 
 /** A waiting caller may return late, but no call is made long after a person reviewed it. */
@@ -54,32 +58,100 @@ const GRANT_USES = 1_000;
 const COVER_AT_MOST = 2_000;
 const PAGE = 200;
 
-/** The first verdict counts. A later one gets the present state. */
-export async function decideApproval(
+/**
+ * Adds one person's approval. It is counted with the votes that are stored, in one compare-and-set: when another replica has stored
+ * one in between, it is counted again. Null when there is no such approval.
+ */
+export async function voteFor(
+  deps: DecideDeps,
+  first: StoredApproval,
+  approving: Approving,
+): Promise<Verdicts | IdleVote | null> {
+  const scope = approving.terms === null ? ("once" as const) : ("session" as const);
+  let stored: StoredApproval | null = first;
+  while (stored !== null) {
+    const now = deps.now();
+    const { by, reason, isApprover, terms, people } = approving;
+    const authenticated = provedBy(approving);
+    const at = new Date(now).toISOString();
+    const vote = { by, authenticated, isApprover, scope, terms, reason, at };
+    const { approval } = stored;
+    if (atTime(approval, now).state !== "pending") return endedBefore(deps, stored, vote);
+    const cast = castVote(approval, vote, people);
+    if (cast.outcome === "repeated") return { isMine: true, approval, grant: null };
+    if (cast.outcome === "idle") return { idleBeside: cast.by, approval };
+    const common = commonTerms(cast.votes);
+    const decision = { by, authenticated, scope: scopeOf(common), reason, at };
+    const consumeByMs = now + CONSUME_WITHIN_MS;
+    const transition = await deps.store.vote(approval.id, {
+      ...cast,
+      revision: stored.revision,
+      approval: cast.isComplete ? { decision, consumeByMs } : null,
+      now,
+    });
+    if (transition === null) return null;
+    if (transition.change === "changed" || transition.change === "none") {
+      stored = await deps.store.read(approval.id);
+      continue;
+    }
+    await follow(deps, transition);
+    if (transition.change === "expired")
+      return { isMine: false, approval: transition.approval, grant: null };
+    return afterVote(deps, { ...stored, approval: transition.approval }, common);
+  }
+  return null;
+}
+
+async function afterVote(
   deps: DecideDeps,
   stored: StoredApproval,
-  verdict: Verdict,
+  terms: GrantTerms | null,
+): Promise<Verdicts> {
+  const { approval } = stored;
+  const vote = approval.votes.at(-1);
+  // A call that one person decides has one record and one event: the decision.
+  if (approval.requirements.length > 0 && vote !== undefined) deps.report.voted(approval, vote);
+  if (approval.state !== "approved") return { isMine: true, approval, grant: null };
+  deps.report.decided(approval);
+  const grant = terms === null ? null : await issueGrant(deps, stored, terms);
+  return { isMine: true, approval, grant };
+}
+
+/** The vote came late, or again after the call was approved. */
+async function endedBefore(
+  deps: DecideDeps,
+  { approval: { id } }: StoredApproval,
+  vote: Pick<ApprovalVote, "by" | "scope" | "reason">,
 ): Promise<Verdicts | null> {
-  const now = deps.now();
-  const decision = decisionOf(verdict, now);
-  const consumeByMs = verdict.state === "approved" ? now + CONSUME_WITHIN_MS : null;
-  const { id } = stored.approval;
-  const transition = await deps.store.decide(id, {
-    state: verdict.state,
-    decision,
-    consumeByMs,
-    now,
-  });
+  const transition = await deps.store.expire(id, deps.now());
   if (transition === null) return null;
   await follow(deps, transition);
   const { approval } = transition;
-  if (transition.change !== "done")
-    return { isMine: isSame(approval, decision, verdict.state), approval, grant: null };
-  deps.report.decided(approval);
-  if (verdict.state !== "approved" || verdict.grant === null)
-    return { isMine: true, approval, grant: null };
-  const grant = await issueGrant(deps, { ...stored, approval }, verdict.grant);
-  return { isMine: true, approval, grant };
+  const isMine =
+    approval.state === "approved" && approval.votes.some((one) => isSameVote(one, vote));
+  return { isMine, approval, grant: null };
+}
+
+function scopeOf(terms: GrantTerms | null): "once" | "session" {
+  return terms === null ? "once" : "session";
+}
+
+/** Denies or cancels, which one person can do. The first decision counts. A later one gets the present state. */
+export async function endApproval(
+  deps: DecideDeps,
+  { approval: { id } }: Pick<StoredApproval, "approval">,
+  verdict: Verdict & { readonly state: "denied" | "cancelled" },
+): Promise<Verdicts | null> {
+  const now = deps.now();
+  const { state } = verdict;
+  const decision = decisionOf(verdict, now);
+  const transition = await deps.store.decide(id, { state, decision, consumeByMs: null, now });
+  if (transition === null) return null;
+  await follow(deps, transition);
+  const { approval, change } = transition;
+  if (change === "done") deps.report.decided(approval);
+  const isMine = change === "done" || isSame(approval, decision, state);
+  return { isMine, approval, grant: null };
 }
 
 /** Ends a pending approval for a reason that no person gave. */
@@ -88,7 +160,7 @@ export async function cancelByPolicy(
   stored: StoredApproval,
   reason: string,
 ): Promise<Verdicts | null> {
-  return decideApproval(deps, stored, { state: "cancelled", by: POLICY, reason });
+  return endApproval(deps, stored, { state: "cancelled", by: POLICY, reason });
 }
 
 /**
@@ -113,20 +185,19 @@ const POLICY = "policy";
 
 function decisionOf(verdict: Verdict, now: number): ApprovalDecision {
   const { by, reason } = verdict;
-  const ofPerson = verdict.isOverHttp === true ? "user-token" : "nats-user";
-  const authenticated = by === POLICY ? "policy-service" : ofPerson;
   const at = new Date(now).toISOString();
-  if (verdict.state !== "approved") return { by, authenticated, scope: null, reason, at };
-  return { by, authenticated, scope: verdict.grant === null ? "once" : "session", reason, at };
+  return { by, authenticated: provedBy(verdict), scope: null, reason, at };
 }
 
-function isSame(approval: Approval, wanted: ApprovalDecision, state: Verdict["state"]): boolean {
+function provedBy({ by, isOverHttp }: Verdict): ApprovalDecision["authenticated"] {
+  if (by === POLICY) return "policy-service";
+  return isOverHttp === true ? "user-token" : "nats-user";
+}
+
+function isSame(approval: Approval, wanted: ApprovalDecision, state: Approval["state"]): boolean {
   const { decision } = approval;
   return (
-    approval.state === state &&
-    decision?.by === wanted.by &&
-    decision.scope === wanted.scope &&
-    decision.reason === wanted.reason
+    approval.state === state && decision?.by === wanted.by && decision.reason === wanted.reason
   );
 }
 
@@ -151,6 +222,7 @@ async function issueGrant(
     grantedAt: new Date(now).toISOString(),
     expiresAt: new Date(now + Math.min(terms.ttlMs ?? longest, longest)).toISOString(),
     usesLeft: terms.maxUses ?? GRANT_USES,
+    requirements: approval.requirements,
   };
   const isConstrained = terms.sameArguments.length > 0;
   const constraint = isConstrained ? constraintOf(comparable, terms.sameArguments) : null;
@@ -171,13 +243,29 @@ async function coverOthers(
     // approval.
     if (other.approval.tier !== "session" || grantIdOf(other.approval) !== grant.id) return;
     if (!(await deps.grants.use(stored, deps.now()))) return;
-    await decideApproval(deps, other, {
-      state: "approved",
-      by: grant.grantedBy,
-      reason: `covered by ${grant.id}`,
-      grant: null,
-    });
+    await cover(deps, other, grant);
   });
+}
+
+/** The people who gave the grant have approved this call with it, however many it needs. */
+async function cover(
+  deps: DecideDeps,
+  { approval: { id } }: StoredApproval,
+  { id: grantId, grantedBy: by }: SessionGrant,
+): Promise<void> {
+  const now = deps.now();
+  const decision: ApprovalDecision = {
+    by,
+    authenticated: "nats-user",
+    scope: "once",
+    reason: `covered by ${grantId}`,
+    at: new Date(now).toISOString(),
+  };
+  const consumeByMs = now + CONSUME_WITHIN_MS;
+  const transition = await deps.store.decide(id, { state: "approved", decision, consumeByMs, now });
+  if (transition === null) return;
+  await follow(deps, transition);
+  if (transition.change === "done") deps.report.decided(transition.approval);
 }
 
 /** Iterates over the pending approvals, newest first. */

@@ -27,6 +27,7 @@ function grantOf(runId: string, given: Partial<SessionGrant> = {}): StoredGrant 
     pin: null,
     rule: "writes",
     policyDigest: canonicalDigest("policy"),
+    requirements: [],
   };
   const { caller: _, ...about } = scope;
   return {

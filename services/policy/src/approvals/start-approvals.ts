@@ -42,6 +42,7 @@ export interface ApprovalsOptions {
   readonly stops: Pick<StopList, "find" | "isCurrent">;
   readonly policyDigest: () => string;
   readonly uncount: ApprovalHandlerDeps["uncount"];
+  readonly termsOf: ApprovalHandlerDeps["termsOf"];
   readonly settings: ApproverSettings;
   /** Wraps the reporter in one that records. */
   readonly audited: (reporter: ApprovalReporter) => ApprovalReporter;
@@ -83,6 +84,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     identify: options.identify,
     stops: options.stops,
     uncount: options.uncount,
+    termsOf: options.termsOf,
     contextOf: contextReader(bus),
     waitMs: options.waitMs,
     policyDigest,

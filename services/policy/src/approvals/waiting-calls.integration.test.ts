@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
+import { readEvents } from "@switchyard/bus/events";
 import { serve } from "@switchyard/bus/serve";
 import { admitCall } from "@switchyard/contracts/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/approval-record";
@@ -10,7 +11,9 @@ import {
   cancelApproval,
   denyCall,
   getApproval,
+  listApprovals,
 } from "@switchyard/contracts/approvals";
+import { votesText } from "@switchyard/contracts/approval-votes";
 import { type CallContext, readCallContext } from "@switchyard/contracts/call-context";
 import { isError } from "@switchyard/contracts/errors";
 import { checkPolicy } from "@switchyard/contracts/policy";
@@ -25,9 +28,20 @@ const world = await startPolicyWorld({
   rules: `version: 1
 rules:
   - { id: writes, effect: allow, approval: always, what: { tools: [files.write_file] } }
+  - id: pays
+    effect: allow
+    approval: session
+    what: { tools: [bank.pay] }
+    approve: { from: ["group:leads"], count: 2, notRequester: true }
+  - id: moves
+    effect: allow
+    what: { tools: [bank.move] }
+    approve: { from: [ann], within: 1m, reason: required, escalate: { after: 1s, to: [ben] } }
   - { id: reads, effect: allow, approval: session, what: { tools: [files.read_file] } }
+groups:
+  - { id: leads, users: [ann, ben] }
 `,
-  teams: ["team-a"],
+  teams: ["team-a", "ann", "ben"],
 });
 const runnerBus = await world.connectAs("runner");
 const runner = await holdingRunner(runnerBus, world.redis.url);
@@ -38,6 +52,7 @@ const redis = await connectRedis({
 });
 after(() => redis.disconnect());
 const [broker, person] = [await world.connectAs("broker"), await world.connectAs("cli")];
+const [ann, ben] = [await world.connectAs("ann"), await world.connectAs("ben")];
 await world.startReplica({ YARD_APPROVALS_PENDING: "3" });
 const WRITE = mcpToolRef("files", "write_file");
 const READ = mcpToolRef("files", "read_file");
@@ -145,6 +160,90 @@ test("only a user who may see an approval is shown its call's context, and no ot
   assert.deepEqual(asked, [`run-shown ${callId}`]);
   await runs.drain();
   await call(person, cancelApproval, { id });
+});
+
+/** Requests admission for a call that needs people whom its rule names. */
+async function waitingFor(tool: string, runId: string, requester: string) {
+  const token = await tokenOf(runId, requester);
+  const again = () => admitCallOf({ token, callId: `${runId}:1`, tool: mcpToolRef("bank", tool) });
+  const admission = await again();
+  const id = admission.outcome === "waiting" ? admission.approvalId : assert.fail();
+  return { id, again };
+}
+
+async function eventsOf(id: string, last: string): Promise<string[]> {
+  const names: string[] = [];
+  const filters = [`yard.evt.approval.*.${id}.*`];
+  for await (const { subject } of readEvents(person, { filters, from: "beginning" })) {
+    names.push(subject.split(".").at(-1) ?? "");
+    if (names.at(-1) === last) break;
+  }
+  return names;
+}
+
+test("votes that two replicas get at the same time all count, each once, and the call passes once", async () => {
+  const second = await world.startReplica();
+  for (let round = 0; round < 4; round += 1) {
+    const { id, again } = await waitingFor("pay", `pay-${round}`, `payer-${round}`);
+    const votes = [ann, ben, ann, ben].map((bus) => call(bus, approveCall, { id }));
+    const states = (await Promise.all(votes)).map(({ approval }) => approval.state);
+    assert.ok(states.includes("approved"), states.join());
+    const { approval } = await call(ann, getApproval, { id });
+    assert.deepEqual(approval.votes.map(({ by }) => by).toSorted(), ["ann", "ben"]);
+    assert.deepEqual(
+      (await Promise.all([again(), again()])).map(({ outcome }) => outcome).toSorted(),
+      ["passed", "refused"],
+    );
+    const names = await eventsOf(id, "consumed");
+    assert.deepEqual(names.toSorted(), ["consumed", "decided", "requested", "voted", "voted"]);
+  }
+  second.stop();
+  await second.exited;
+});
+
+test("a vote that a killed replica stored counts at another one, and the call needs the second person", async () => {
+  const { id, again } = await waitingFor("pay", "pay-killed", "payer");
+  const replica = await world.startReplica();
+  const { approval } = await call(ann, approveCall, { id, scope: "session" });
+  replica.kill();
+  await replica.exited;
+  assert.deepEqual([approval.state, votesText(approval)], ["pending", "1 of 2"]);
+  assert.equal((await again()).outcome, "waiting");
+  await assert.rejects(call(ann, approveCall, { id }), { code: "already_voted" });
+  const repeated = await call(ann, approveCall, { id, scope: "session" });
+  assert.equal(repeated.approval.votes.length, 1);
+  const { grant, ...decided } = await call(ben, approveCall, { id });
+  assert.deepEqual([decided.approval.state, grant], ["approved", null], "ben said once");
+  assert.equal((await again()).outcome, "passed");
+});
+
+test("only people whom the rules name see and decide a call, not its requester, and one denial ends it", async () => {
+  const { id, again } = await waitingFor("pay", "pay-ann", "ann");
+  for (const bus of [person, await world.connectAs("team-a")])
+    await assert.rejects(call(bus, getApproval, { id }), { code: "unknown_approval" });
+  assert.equal((await call(person, listApprovals, {})).decidesAll, false);
+  await assert.rejects(call(ann, approveCall, { id }), (error) => {
+    assert.ok(isError(error, approveCall, "forbidden_approver"));
+    return error.data.setting === "notRequester";
+  });
+  await call(ben, approveCall, { id });
+  await call(ben, denyCall, { id, reason: "not today" });
+  const refused = await again();
+  assert.ok(refused.outcome === "refused" && refused.state === "denied");
+});
+
+test("after its time an escalation adds people, is published once, and a decision without a required reason decides nothing", async () => {
+  const { id } = await waitingFor("move", "move-1", "mover");
+  const { approval } = await call(ann, getApproval, { id });
+  assert.equal(Date.parse(approval.expiresAt) - Date.parse(approval.requestedAt), 60_000);
+  assert.ok(approval.escalatesAt !== null);
+  await assert.rejects(call(ben, getApproval, { id }), { code: "unknown_approval" });
+  assert.deepEqual(await eventsOf(id, "escalated"), ["requested", "escalated"]);
+  for (const contract of [approveCall, denyCall])
+    await assert.rejects(call(ben, contract, { id }), { code: "reason_required" });
+  const decided = await call(ben, approveCall, { id, reason: "ann is away" });
+  assert.deepEqual([decided.approval.state, decided.approval.escalatesAt], ["approved", null]);
+  assert.deepEqual(await eventsOf(id, "decided"), ["requested", "escalated", "voted", "decided"]);
 });
 
 // The last test: for a second afterwards the policy still refuses new work.

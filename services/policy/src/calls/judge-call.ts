@@ -91,13 +91,19 @@ function stoppedDecision(
 
 /** Applies the limits that were read to a decision. */
 function narrowed(decision: Decision, { limits, uncounted }: Consideration): Decision {
-  const { ttlMs: _, tier: __, ...rest } = decision;
+  const { ttlMs: _, tier: __, approveRules, ...rest } = decision;
   if (decision.effect === "deny") return decision;
   if (uncounted !== null) return { ...rest, effect: "deny", rule: null, reason: uncounted };
   const failing = limits.find(({ passes }) => !passes);
   if (failing === undefined) return decision;
   if (failing.kind === "flow")
-    return { ...rest, effect: "ask", tier: "always", reason: `${rest.reason}; ${failing.detail}` };
+    return {
+      ...rest,
+      effect: "ask",
+      tier: "always",
+      reason: `${rest.reason}; ${failing.detail}`,
+      ...(approveRules && { approveRules }),
+    };
   const reason = `budget ${failing.name} is used up: ${failing.detail}`;
   return { ...rest, effect: "deny", rule: null, reason };
 }

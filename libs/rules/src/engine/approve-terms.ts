@@ -1,0 +1,104 @@
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
+import type { ApprovalRequirement } from "@switchyard/contracts/approval-votes";
+import type { ApprovingRule, CompiledBundle } from "../bundle/compile-bundle.ts";
+import { groupNamed, type Approve } from "../schema/approve-schema.ts";
+import { durationText } from "../schema/budget-schema.ts";
+
+/** Everything that the rules which match a call require of its approval. All of it counts: the strictest combination. */
+export interface ApproveTerms {
+  readonly requirements: ApprovalRequirement[];
+  readonly needed: number;
+  readonly reasonFor: ("approvals" | "denials")[];
+  /** The shortest time to decide of the rules; null when none states one. */
+  readonly withinMs: number | null;
+}
+
+/** Combines `approve` of rules. Requirements that name the same people become one with the highest count. */
+export function approveTerms(
+  bundle: Pick<CompiledBundle, "groups">,
+  rules: readonly ApprovingRule[],
+  requestedAtMs: number,
+): ApproveTerms {
+  const requirements = new Map<string, ApprovalRequirement>();
+  for (const { id, approve } of rules) {
+    const key = canonicalJson([approve.from ?? null, approve.escalate ?? null]);
+    const known = requirements.get(key);
+    const one = requirementOf(bundle, { id, approve, requestedAtMs });
+    requirements.set(key, known === undefined ? one : stricter(known, one));
+  }
+  const all = [...requirements.values()];
+  const reasons = rules.map(({ approve }) => approve.reason);
+  const requires = (kind: "approvals" | "denials"): boolean =>
+    reasons.some((reason) => reason === "required" || reason === kind);
+  const times = rules.flatMap(({ approve }) => approve.within ?? []);
+  return {
+    requirements: all,
+    needed: Math.max(
+      1,
+      all.reduce((sum, { count }) => sum + count, 0),
+    ),
+    reasonFor: (["approvals", "denials"] as const).filter(requires),
+    withinMs: times.length === 0 ? null : Math.min(...times),
+  };
+}
+
+/** Such as `2 of group:security, not the requester, within 4h, after 1h also boss, with a reason`. */
+export function approveWords(approve: Approve): string {
+  const { from, count = 1, notRequester, within, escalate, reason } = approve;
+  const parts = [
+    `${count} of ${from === undefined ? "those who may approve" : from.join(" or ")}`,
+    notRequester === true ? "not the requester" : "",
+    within === undefined ? "" : `within ${durationText(within)}`,
+    escalate === undefined
+      ? ""
+      : `after ${durationText(escalate.after)} also ${escalate.to.join(" or ")}`,
+    reason === undefined ? "" : REASONS[reason],
+  ];
+  return parts.filter((part) => part !== "").join(", ");
+}
+
+const REASONS = {
+  required: "with a reason",
+  approvals: "approvals with a reason",
+  denials: "denials with a reason",
+} as const;
+
+/** Returns the globs over user names that a list of users and groups stands for. */
+export function usersNamed(
+  { groups }: Pick<CompiledBundle, "groups">,
+  names: readonly string[],
+): string[] {
+  return names.flatMap((name) => {
+    const group = groupNamed(name);
+    return group === null ? [name] : (groups.get(group) ?? []);
+  });
+}
+
+function requirementOf(
+  bundle: Pick<CompiledBundle, "groups">,
+  { id, approve, requestedAtMs }: { id: string; approve: Approve; requestedAtMs: number },
+): ApprovalRequirement {
+  const { from, count = 1, notRequester = false, escalate } = approve;
+  const to = escalate?.to ?? [];
+  return {
+    rules: [id],
+    from: from ?? null,
+    users: usersNamed(bundle, from ?? []),
+    count,
+    approved: 0,
+    notRequester,
+    escalatesAt:
+      escalate === undefined ? null : new Date(requestedAtMs + escalate.after).toISOString(),
+    to,
+    toUsers: usersNamed(bundle, to),
+  };
+}
+
+function stricter(one: ApprovalRequirement, other: ApprovalRequirement): ApprovalRequirement {
+  return {
+    ...one,
+    rules: [...one.rules, ...other.rules],
+    count: Math.max(one.count, other.count),
+    notRequester: one.notRequester || other.notRequester,
+  };
+}
