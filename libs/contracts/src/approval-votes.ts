@@ -70,24 +70,3 @@ export const approvalVoting = {
   /** The next time at which other people are added; null when no more are. */
   escalatesAt: Timestamp.nullable().default(null),
 };
-
-type Voting = {
-  readonly [Key in "requirements" | "votes" | "needed"]: z.infer<(typeof approvalVoting)[Key]>;
-};
-
-/** Such as `1 of 2`: how many of the needed approvals there are. */
-export function votesText({ requirements, votes, needed }: Voting): string {
-  const approved = requirements.reduce((sum, requirement) => sum + requirement.approved, 0);
-  return `${requirements.length === 0 ? Math.min(votes.length, needed) : approved} of ${needed}`;
-}
-
-/** One line for each requirement that is not met: `1 more of group:security, after 2026-12-01T10:00:00.000Z also boss`. */
-export function missingApprovals({ requirements }: Pick<Voting, "requirements">): string[] {
-  return requirements.flatMap(({ from, count, approved, notRequester, escalatesAt, to }) => {
-    if (approved >= count) return [];
-    const whom = from === null ? "those who may approve" : from.join(" or ");
-    const others = escalatesAt === null ? "" : `, from ${escalatesAt} on also ${to.join(" or ")}`;
-    const except = notRequester ? ", and not the requester" : "";
-    return [`${count - approved} more of ${whom}${others}${except}`];
-  });
-}

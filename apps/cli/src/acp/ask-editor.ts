@@ -6,6 +6,7 @@ import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approv
 import { ServiceError } from "@switchyard/contracts/errors";
 import { questionRequested, runWaiting } from "@switchyard/contracts/run-events";
 import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
+import { stillMissing } from "../commands/approval-lines.ts";
 import { payloadOf } from "../run-timeline.ts";
 
 export interface AskOptions {
@@ -56,6 +57,13 @@ async function decide({ approvalId: id, callId }: RunWait, options: AskOptions):
   const services = client(options.bus, contracts);
   const { approval, presentation } = await services.getApproval({ id });
   if (approval.state !== "pending") return;
+  if (approval.reasonFor.length > 0) {
+    // A permission request has no field for a reason.
+    options.say(
+      `${approval.tool.name} waits for a decision with a reason: yard approvals approve ${id} --reason "…"`,
+    );
+    return;
+  }
   const chosen = await choose(options, {
     toolCallId: callId,
     title: approval.tool.name,
@@ -75,9 +83,12 @@ async function decide({ approvalId: id, callId }: RunWait, options: AskOptions):
     ],
   });
   const shown = { id, binding: approval.binding };
-  if (chosen === "once" || chosen === "session")
-    await services.approveCall({ ...shown, scope: chosen });
-  else if (chosen === "deny") await services.denyCall({ ...shown, reason: "denied in the editor" });
+  if (chosen === "once" || chosen === "session") {
+    const decided = await services.approveCall({ ...shown, scope: chosen });
+    const missing = stillMissing(decided.approval);
+    if (missing !== null) options.say(missing);
+  } else if (chosen === "deny")
+    await services.denyCall({ ...shown, reason: "denied in the editor" });
 }
 
 /** A question with options is shown as a permission request; for free text the protocol has no form that all editors support. */

@@ -13,7 +13,12 @@ import {
 } from "@switchyard/contracts/run-events";
 import type { z } from "zod";
 import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
-import { approvalLines, explainCommand } from "../commands/approval-lines.ts";
+import {
+  approvalLines,
+  explainCommand,
+  reasonPrompt,
+  stillMissing,
+} from "../commands/approval-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import { payloadOf } from "../run-timeline.ts";
 import type { Terminal } from "../terminal.ts";
@@ -140,16 +145,16 @@ export class Decider {
       if (key === "?")
         for (const shown of [...full, ...keyLines(tier, explainCommand(approval))])
           this.#tell(shown);
-      else if (key === "y" || key === "s")
-        return void (await this.#services.approveCall({
-          id,
-          binding,
-          scope: key === "y" ? "once" : "session",
-        }));
-      else if (key === "n") {
-        const reason = await person.ask("  Reason for the agent (may be empty): ", signal);
-        const said = reason === null || reason.trim() === "" ? {} : { reason: reason.trim() };
-        return void (await this.#services.denyCall({ id, binding, ...said }));
+      else if (key === "y" || key === "s" || key === "n") {
+        const prompt = reasonPrompt(approval, key === "n" ? "denials" : "approvals");
+        const reason = prompt === null ? "" : ((await person.ask(prompt, signal)) ?? "").trim();
+        const decision = { id, binding, ...(reason !== "" && { reason }) };
+        if (key === "n") return void (await this.#services.denyCall(decision));
+        const scope = key === "y" ? "once" : "session";
+        const missing = stillMissing(
+          (await this.#services.approveCall({ ...decision, scope })).approval,
+        );
+        return missing === null ? undefined : this.#tell(`  ${missing}`);
       }
     }
   }

@@ -9,7 +9,7 @@ import { steerRun } from "@switchyard/contracts/run-commands";
 import { publishCommand } from "@switchyard/bus/publish";
 import { getSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
 import { CliError } from "../cli-error.ts";
-import { approvalLines } from "../commands/approval-lines.ts";
+import { approvalLines, stillMissing } from "../commands/approval-lines.ts";
 import { fieldLines } from "../field-lines.ts";
 import { getByPath } from "../get-by-path.ts";
 import { currentBranch } from "../git-repository.ts";
@@ -262,14 +262,15 @@ async function waitingApproval(chat: Conversation): Promise<string> {
 /** Without an id nothing is approved: the call that waits may be another one than the person has in mind. */
 async function approve(chat: Conversation, rest: string): Promise<void> {
   const approvals = client(chat.bus, { approveCall, getApproval });
-  const named = rest.trim();
+  const [named = "", ...words] = rest.trim().split(/\s+/);
   if (named === "") {
     const shown = await approvals.getApproval({ id: await waitingApproval(chat) });
     for (const line of approvalLines(shown, (_, text) => text)) chat.say(line);
     return chat.say(`let it happen with: /approve ${shown.approval.id}`);
   }
-  await approvals.approveCall({ id: named, scope: "once" });
-  chat.say("approved, this once");
+  const reason = words.length === 0 ? {} : { reason: words.join(" ") };
+  const { approval } = await approvals.approveCall({ id: named, scope: "once", ...reason });
+  chat.say(stillMissing(approval) ?? "approved, this once");
 }
 
 async function deny(chat: Conversation, rest: string): Promise<void> {

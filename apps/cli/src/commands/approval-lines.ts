@@ -1,4 +1,5 @@
 import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
+import { missingApprovals, votesText } from "@switchyard/contracts/approval-words";
 import type { CallContext } from "@switchyard/contracts/call-context";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
@@ -32,6 +33,7 @@ export function approvalLines(
         ["tier", tier],
         ["risk", risk],
         ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
+        ...votingFields(approval),
         ["until", state === "pending" || state === "approved" ? expiresAt : ""],
         ["decided", decision === null ? "" : decisionText(decision)],
         ["pin", pin ?? ""],
@@ -45,6 +47,40 @@ export function approvalLines(
     ...changeLines(presentation, paint),
     ...contextLines(context ?? null),
   ];
+}
+
+/** The people who have approved a call that several have to approve, and those who are missing. */
+function votingFields(approval: Approval): [name: string, value: string][] {
+  const { requirements, votes, reasonFor, state } = approval;
+  const votesAre = votes.map(({ by, standsFor, scope, reason }) => {
+    const whom = standsFor === null ? by : `${by} for ${standsFor}`;
+    return `${whom} (${scope})${reason === null ? "" : `: ${reason}`}`;
+  });
+  if (requirements.length === 0) return [];
+  const isPending = state === "pending";
+  return [
+    ["approved", [votesText(approval), ...votesAre].join(", ")],
+    ["missing", isPending ? missingApprovals(approval).join("; ") : ""],
+    ["reason", isPending && reasonFor.length > 0 ? `required for ${reasonFor.join(" and ")}` : ""],
+  ];
+}
+
+/** One sentence after an approval that needs more people; null when the call may happen. */
+export function stillMissing(approval: Approval): string | null {
+  if (approval.state !== "pending") return null;
+  return printableLine(
+    `approved, ${votesText(approval)}; the call still waits for ${missingApprovals(approval).join("; ")}`,
+    500,
+  );
+}
+
+/** The prompt for a reason; null where an approval needs none. */
+export function reasonPrompt(
+  { reasonFor }: Pick<Approval, "reasonFor">,
+  kind: "approvals" | "denials",
+): string | null {
+  if (reasonFor.includes(kind)) return "  Reason (the rules require one): ";
+  return kind === "denials" ? "  Reason for the agent (may be empty): " : null;
 }
 
 /** Prints the input of the run and its calls before this one. The texts come from a model and from tools: their claims are not checked. */
@@ -115,8 +151,12 @@ export function actorText({
   return `agent ${agent} in run ${runId ?? "?"}${played}, started by ${user}${dictated}`;
 }
 
-/** A consumed approval without a reported outcome may have been executed; the text states that. */
-export function stateText({ state, execution }: Pick<Approval, "state" | "execution">): string {
+type ShownState = Pick<Approval, "state" | "execution" | "requirements" | "votes" | "needed">;
+
+/** Such as `pending, 1 of 2`. A consumed approval without a reported outcome may have been executed; the text states that. */
+export function stateText(approval: ShownState): string {
+  const { state, execution, requirements } = approval;
+  if (state === "pending" && requirements.length > 0) return `${state}, ${votesText(approval)}`;
   if (state !== "consumed") return state;
   return execution === "executed" ? "executed" : "consumed, outcome unknown";
 }

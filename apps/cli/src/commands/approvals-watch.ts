@@ -2,7 +2,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import type { Approval } from "@switchyard/contracts/approval-record";
-import { approvalRequested } from "@switchyard/contracts/approval-events";
+import { approvalEscalated, approvalRequested } from "@switchyard/contracts/approval-events";
 import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
 import { filterOf } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -13,7 +13,13 @@ import type { ExitCode } from "../exit-codes.ts";
 import { openKeys, type Keys } from "../keys-pressed.ts";
 import { writeJsonLine, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped } from "../until-stopped.ts";
-import { approvalLine, approvalLines, explainCommand } from "./approval-lines.ts";
+import {
+  approvalLine,
+  approvalLines,
+  explainCommand,
+  reasonPrompt,
+  stillMissing,
+} from "./approval-lines.ts";
 
 const contracts = { approveCall, denyCall, getApproval, listApprovals };
 type Policy = ReturnType<typeof client<typeof contracts>>;
@@ -73,9 +79,8 @@ async function* waiting(
 ): AsyncGenerator<string> {
   const seen = new Set<string>();
   const opened = Promise.withResolvers<void>();
-  const filters = [
-    filterOf(approvalRequested, readsAllEvents(bus.user) ? {} : { owner: bus.user }),
-  ];
+  const whose = readsAllEvents(bus.user) ? {} : { owner: bus.user };
+  const filters = [filterOf(approvalRequested, whose), filterOf(approvalEscalated, whose)];
   const events = readEvents(bus, { filters, from: "now", signal, onOpen: opened.resolve });
   const first = follow === null ? null : events.next();
   if (first !== null) await Promise.race([opened.promise, first]);
@@ -96,10 +101,13 @@ async function* waiting(
   onNoMore();
   if (first === null) return;
   for (let next = await first; next.done !== true; next = await events.next()) {
+    // An escalation may be the first notification that the person may see the call.
+    const escalated = approvalEscalated.payload.safeParse(next.value.payload);
     const payload = approvalRequested.payload.safeParse(next.value.payload);
-    if (!payload.success || seen.has(payload.data.approvalId)) continue;
-    seen.add(payload.data.approvalId);
-    yield payload.data.approvalId;
+    const id = payload.data?.approvalId;
+    if (id === undefined || (seen.has(id) && !escalated.success)) continue;
+    seen.add(id);
+    yield id;
   }
 }
 
@@ -129,15 +137,18 @@ async function decide(
   await keys.quiet(SEEN_AFTER_MS, signal);
   const key = await chosenKey(terminal, found, { keys, signal });
   if (key === null || key === NEXT) return;
-  const reason =
-    key === "n" ? await keys.line("  Reason for the agent (may be empty): ", signal) : "";
+  const prompt = reasonPrompt(approval, key === "n" ? "denials" : "approvals");
+  const reason = prompt === null ? "" : await keys.line(prompt, signal);
   if (reason === null) return;
+  const why = reason === "" ? {} : { reason };
   await attempt(terminal, async () => {
+    const scope = key === "s" ? "session" : "once";
     const reply =
       key === "n"
-        ? await policy.denyCall({ id, binding, ...(reason === "" ? {} : { reason }) })
-        : await policy.approveCall({ id, binding, scope: key === "s" ? "session" : "once" });
-    terminal.out(`  ${approvalLine(reply.approval)}`);
+        ? await policy.denyCall({ id, binding, ...why })
+        : await policy.approveCall({ id, binding, scope, ...why });
+    const missing = key === "n" ? null : stillMissing(reply.approval);
+    terminal.out(`  ${missing ?? approvalLine(reply.approval)}`);
   });
 }
 

@@ -8,11 +8,12 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
+import { grantWords } from "@switchyard/contracts/approval-words";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { checkApprovalName, namedApproval } from "../named-approval.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
-import { count, timeText, type Times } from "../quantities.ts";
+import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import {
@@ -21,6 +22,7 @@ import {
   argumentsText,
   approvalLines,
   stateText,
+  stillMissing,
 } from "./approval-lines.ts";
 
 interface Options {
@@ -123,11 +125,11 @@ export async function approve(
   );
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
+  const missing = stillMissing(reply.approval);
+  if (missing !== null) terminal.note(missing);
   if (reply.grant === null) return;
-  const { id: grantId, expiresAt, usesLeft } = reply.grant;
-  terminal.note(
-    `calls of its kind pass until ${expiresAt}, ${count(usesLeft, "time")} at most: ${grantId}`,
-  );
+  const { id: grantId, expiresAt } = reply.grant;
+  terminal.note(`calls of its kind pass ${grantWords(reply.grant, expiresAt)}: ${grantId}`);
 }
 
 export async function deny(

@@ -5,7 +5,9 @@ import { act } from "../core/resource.ts";
 import { useSeen } from "../core/seen.ts";
 import { client, may } from "../core/session.ts";
 import { hasShortcuts, useShortcuts } from "../core/shortcuts.ts";
+import { toast } from "../core/toasts.ts";
 import { ask } from "../ui/dialog.tsx";
+import { approvedText } from "./approval-votes.tsx";
 
 /** A waiting call with the version that is shown: a decision applies to exactly this one. */
 interface ShownCall {
@@ -24,6 +26,8 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
   const [isBusy, setBusy] = useState(false);
   const isSeen = useSeen(`${approval.id} ${approval.binding} ${presentation.args}`);
   const isReady = isSeen && !isBusy;
+  const needsReason = approval.reasonFor.includes("approvals");
+  const isApprovable = isReady && (!needsReason || reason.trim() !== "");
   const isAllowed = may("POST /approvals/{id}/approve");
   const decide = async (how: () => Promise<boolean>): Promise<boolean> => {
     setBusy(true);
@@ -38,14 +42,19 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
     if (await decided) onDecidedByKey();
   };
   useShortcuts(
-    isReady && isAllowed ? { a: () => void byKey(once()), d: () => void byKey(denied()) } : {},
+    isReady && isAllowed
+      ? { ...(isApprovable && { a: () => void byKey(once()) }), d: () => void byKey(denied()) }
+      : {},
   );
   if (!isAllowed) return <p class="note wait">A person with the role approver decides about it.</p>;
   return (
     <>
       <label class="field">
-        <span>Why you approve it (optional, for the record)</span>
+        <span>
+          Why you approve it ({needsReason ? "required by the rules" : "optional, for the record"})
+        </span>
         <input
+          required={needsReason}
           value={reason}
           maxLength={500}
           onInput={(event) => setReason(event.currentTarget.value)}
@@ -56,7 +65,7 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
           type="button"
           class="button primary"
           data-testid="approve"
-          disabled={!isReady}
+          disabled={!isApprovable}
           onClick={() => void once()}
         >
           Approve once {hasShortcuts.value && <kbd>a</kbd>}
@@ -66,7 +75,7 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
             type="button"
             class="button"
             data-testid="approve-session"
-            disabled={!isReady}
+            disabled={!isApprovable}
             onClick={() => void decide(() => approve(shown, "session", reason))}
           >
             {approval.grantTtlMs === null
@@ -94,22 +103,25 @@ async function approve(
   scope: "once" | "session",
   reason: string,
 ): Promise<boolean> {
-  const { id, binding, tool, risk } = shown.approval;
+  const { id, binding, risk } = shown.approval;
   if (risk === "high" && !(await isConfirmed(shown))) return false;
   const body = { binding, scope, ...(reason.trim() !== "" && { reason: reason.trim() }) };
-  return act(`Approved: ${tool.name}`, () =>
-    client.request("POST /approvals/{id}/approve", { path: { id }, body }),
-  );
+  return act("", async () => {
+    const reply = await client.request("POST /approvals/{id}/approve", { path: { id }, body });
+    toast({ text: approvedText(reply), tone: "good" });
+  });
 }
 
 /** True when it was denied. */
-async function deny({ approval: { id, binding, tool } }: ShownCall): Promise<boolean> {
+async function deny({ approval: { id, binding, tool, reasonFor } }: ShownCall): Promise<boolean> {
   const reason = await ask({
     title: `Deny ${tool.name}?`,
     text: "The agent receives the reason and continues without the call.",
     action: "Deny the call",
     isDangerous: true,
-    input: { label: "Reason (the agent reads it)" },
+    input: {
+      label: `Reason (${reasonFor.includes("denials") ? "required by the rules, and " : ""}the agent reads it)`,
+    },
   });
   if (reason === null) return false;
   const body = { binding, ...(reason.trim() !== "" && { reason: reason.trim() }) };

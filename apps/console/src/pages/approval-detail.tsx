@@ -9,6 +9,7 @@ import { Time } from "../ui/time.tsx";
 import { Verdict } from "../run/run-approvals.tsx";
 import { Fact } from "../run/run-facts.tsx";
 import { Decide, whoOf } from "./approval-decision.tsx";
+import { Votes } from "./approval-votes.tsx";
 
 /** One call with everything that a person needs to decide about it. */
 export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedByKey: () => void }) {
@@ -55,8 +56,9 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
           {approval.principal.runId !== null && (
             <Context context={context ?? null} onRetry={detail.reload} />
           )}
+          <Votes approval={approval} />
           {approval.state === "pending" ? (
-            <Decide {...{ approval, presentation, onDecidedByKey }} />
+            <Decide key={approval.votes.length} {...{ approval, presentation, onDecidedByKey }} />
           ) : (
             <p>
               <Verdict approval={approval} />

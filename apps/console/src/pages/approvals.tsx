@@ -15,6 +15,7 @@ import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import { whoOf } from "./approval-decision.tsx";
 import { ApprovalDetail, countdown } from "./approval-detail.tsx";
+import { votesLabel } from "./approval-votes.tsx";
 import { OpenQuestions } from "./open-questions.tsx";
 
 /** Sorted by risk, then by waiting time. */
@@ -182,7 +183,7 @@ function ListedCall(props: { approval: Approval; isOpened: boolean; isNew: boole
       </span>
       <strong>{tool.name}</strong>
       <span class="quiet">
-        {whoOf(approval)} · {countdown(approval)}
+        {[whoOf(approval), countdown(approval), votesLabel(approval)].filter(Boolean).join(" · ")}
       </span>
     </button>
   );

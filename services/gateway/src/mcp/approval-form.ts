@@ -1,4 +1,5 @@
 import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
+import { missingApprovals, votesText } from "@switchyard/contracts/approval-words";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { inputRequired, inputResponse, type InputRequests } from "@modelcontextprotocol/server";
 import { howToApprove } from "../agent-runs/run-wait.ts";
@@ -20,8 +21,13 @@ export async function approvalForm(
 ): Promise<{ readonly form: FormRequest; readonly binding: string }> {
   const { approval, presentation } = await requester.ask(getApproval, { id: approvalId });
   const cut = presentation.isCut ? " (not all of them are shown)" : "";
+  const { requirements } = approval;
+  const people =
+    requirements.length === 0
+      ? ""
+      : ` It is approved by ${votesText(approval)}; missing: ${missingApprovals(approval).join("; ")}.`;
   const form = inputRequired.elicit({
-    message: `${approval.tool.name} wants to be called with ${presentation.args}${cut}. ${approval.why}`,
+    message: `${approval.tool.name} wants to be called with ${presentation.args}${cut}. ${approval.why}${people}`,
     requestedSchema: {
       type: "object",
       properties: {
@@ -33,7 +39,7 @@ export async function approvalForm(
         },
         reason: { type: "string", title: "Reason", maxLength: 500 },
       },
-      required: ["decision"],
+      required: ["decision", ...(approval.reasonFor.length === 2 ? ["reason"] : [])],
     },
   });
   return { form, binding: approval.binding };
@@ -57,9 +63,13 @@ export async function decide(
   const reason = typeof said === "string" && said.trim() !== "" ? { reason: said } : {};
   const shown = { id: approvalId, ...(binding !== undefined && { binding }) };
   try {
-    if (decision === "approve") await requester.ask(approveCall, { ...shown, ...reason });
-    else await requester.ask(denyCall, { ...shown, ...reason });
-    return null;
+    if (decision === "deny") {
+      await requester.ask(denyCall, { ...shown, ...reason });
+      return null;
+    }
+    const { approval } = await requester.ask(approveCall, { ...shown, ...reason });
+    if (approval.state !== "pending") return null;
+    return `approved, ${votesText(approval)}; the call still waits for ${missingApprovals(approval).join("; ")}: ${howToApprove(approvalId)}`;
   } catch (error) {
     // Another person was first: the call itself returns the outcome.
     if (error instanceof ServiceError && error.code === "already_ended") return null;
@@ -69,4 +79,10 @@ export async function decide(
   }
 }
 
-const REFUSED = new Set(["forbidden_approver", "forbidden", "unknown_approval"]);
+const REFUSED = new Set([
+  "forbidden_approver",
+  "forbidden",
+  "unknown_approval",
+  "already_voted",
+  "reason_required",
+]);

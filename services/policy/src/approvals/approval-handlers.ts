@@ -11,7 +11,7 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
-import { missingApprovals } from "@switchyard/contracts/approval-votes";
+import { missingApprovals } from "@switchyard/contracts/approval-words";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { fullRunId } from "@switchyard/contracts/ids";

@@ -6,7 +6,7 @@ import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { parseBundle } from "@switchyard/rules/bundle/parse-bundle";
 import { termsOfCall } from "@switchyard/rules/engine/evaluate";
-import { votesText } from "@switchyard/contracts/approval-votes";
+import { votesText } from "@switchyard/contracts/approval-words";
 import { refusedBy } from "./approver.ts";
 import { castVote, commonTerms } from "./cast-vote.ts";
 

@@ -13,7 +13,7 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
-import { votesText } from "@switchyard/contracts/approval-votes";
+import { votesText } from "@switchyard/contracts/approval-words";
 import { type CallContext, readCallContext } from "@switchyard/contracts/call-context";
 import { isError } from "@switchyard/contracts/errors";
 import { checkPolicy } from "@switchyard/contracts/policy";
