@@ -29,6 +29,7 @@ export async function rules(
       { title: "WHAT", value: ({ what }) => what, ...most },
       { title: "WHEN", value: ({ when }) => when.join("; "), ...most },
       { title: "APPROVAL", value: ({ tier }) => tier ?? "" },
+      { title: "APPROVED BY", value: ({ approve }) => approve ?? "", ...most },
     ],
     found.rules,
   );

@@ -50,7 +50,7 @@ export function Rules() {
   );
 }
 
-function RuleCard({ id, effect, tier, who, what, when, note }: PolicyRule) {
+function RuleCard({ id, effect, tier, approve, who, what, when, note }: PolicyRule) {
   return (
     <li class="card" data-testid="rule" data-status={said("rule", effect)}>
       <div class="card-head">
@@ -66,6 +66,7 @@ function RuleCard({ id, effect, tier, who, what, when, note }: PolicyRule) {
             {tier === undefined ? "as the tool itself says" : TIERS[tier]}
           </Fact>
         )}
+        {approve !== undefined && <Fact name="Approved by">{approve}</Fact>}
       </dl>
       {note !== null && <p class="quiet">{note}</p>}
     </li>
