@@ -13,6 +13,7 @@ import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { anonymousUser } from "@switchyard/contracts/topology";
 import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { samplePng, sampleWav } from "../lib/sample-files.ts";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const RULES = `version: 1
@@ -25,6 +26,7 @@ layers:
   - { id: helpers, for: { subAgents: true }, deny: [counting.append] }
 rules:
   - { id: careful, effect: allow, approval: always, who: { agents: [careful] }, what: { tools: [counting.append] } }
+  - { id: small-pictures, effect: allow, who: { agents: [looker] }, what: { tools: [input_file] }, when: [{ arg: /mediaType, op: glob, value: image/* }, { arg: /sizeBytes, op: lte, value: 1000 }] }
   - { id: all, effect: allow, approval: auto, what: { tools: [agent, counting.append, counting.big, counting.hang, execute_command] } }
 `;
 const step = (tool: string, args: string): string =>
@@ -127,6 +129,32 @@ test("a run of an agent that its caller may not start is rejected, and the text 
   const { code, stderr } = await yard(["run", "vault", "open"], env);
   assert.equal(code, 1, stderr);
   assert.match(stderr, /the command was refused: user cli may not start agent vault/);
+});
+
+test("a file is refused by the type and size that its bytes have, whatever its name says, and the audit has the decision", async () => {
+  const png = join(directory, "dot.png");
+  const fake = join(directory, "silence.png");
+  await writeFile(png, samplePng);
+  await writeFile(fake, sampleWav);
+  const ran = await yard(["run", "looker", "x", "--file", png], env);
+  assert.equal(ran.code, 0, ran.stderr);
+  const refused = await yard(["run", "looker", "x", "--file", png, "--file", fake], env);
+  assert.notEqual(refused.code, 0);
+  assert.match(
+    refused.stderr,
+    /silence\.png \(audio\/wav, \d+ bytes\): .*rule small-pictures allows it with others/,
+  );
+  assert.doesNotMatch(refused.stderr, /dot\.png \(/);
+  // Records are stored in batches.
+  await until(
+    async () => (await yard(["audit", "export"], env)).stdout,
+    (text) => /input_file of audio\/wav with \d+ bytes/.test(text),
+  );
+  assert.equal((await yard(["audit", "verify"], env)).code, 0);
+  const asked = ["policy", "explain", "input_file", '{"mediaType":"image/gif","sizeBytes":1001}'];
+  const explained = await yard([...asked, "--agent", "looker"], env);
+  assert.match(explained.stdout, /small-pictures/, explained.stderr);
+  assert.match(explained.stdout, /\/sizeBytes lte 1000/);
 });
 
 test("the layer of the model's provider narrows a run, and a denied and an unknown tool look the same [F39][X16]", async () => {

@@ -86,6 +86,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   skill_not_invocable: EXIT.denied,
   skill_off: EXIT.denied,
   origin_refused: EXIT.denied,
+  file_not_allowed: EXIT.denied,
   no_key: EXIT.dependencyDown,
   stops_unknown: EXIT.dependencyDown,
   forbidden: EXIT.denied,

@@ -1,4 +1,5 @@
 import { client } from "@switchyard/bus/call";
+import { fileAccessOf } from "@switchyard/contracts/file-access";
 import type { Bus } from "@switchyard/bus/bus";
 import { listAgents } from "@switchyard/contracts/agents";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
@@ -114,6 +115,8 @@ async function checkNames(
 }
 
 function checkTool(tool: string, known: KnownTools): void {
+  // Rules decide about files under names that no tool has.
+  if (fileAccessOf({ server: null, tool }) !== null) return;
   const why = unknownTool(tool, known);
   if (why === null) return;
   throw new CliError("unknown_tool", printableLine(why), {

@@ -1,4 +1,6 @@
+import { fileAccessOf } from "@switchyard/contracts/file-access";
 import type { Principal } from "@switchyard/contracts/policy";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Bundle } from "../schema/bundle.ts";
 import { isAbout } from "../layers/audience.ts";
 import type { Budget } from "../schema/budget-schema.ts";
@@ -9,9 +11,15 @@ export function compileBudgets({ budgets = [] }: Pick<Bundle, "budgets">): reado
   return budgets.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Returns the budgets that a call of the principal counts against. Per-run budgets do not apply to calls without a run. */
-export function budgetsOf(budgets: readonly Budget[], principal: Principal): readonly Budget[] {
-  if (budgets.length === 0) return budgets;
+/**
+ * Returns the budgets that a call of the principal counts against. Per-run budgets do not apply to calls without a run, and no budget to a
+ * file, which is no call.
+ */
+export function budgetsOf(
+  budgets: readonly Budget[],
+  { principal, tool }: { readonly principal: Principal; readonly tool: ToolRef },
+): readonly Budget[] {
+  if (budgets.length === 0 || fileAccessOf(tool) !== null) return [];
   return budgets.filter((budget) => isAbout(budget.for, principal) && ownerOf(budget, principal));
 }
 

@@ -1,4 +1,5 @@
 import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { FILE_ACCESSES, fileAccessOf, type FileAccess } from "@switchyard/contracts/file-access";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import { compileBudgets, type CompiledBudget } from "../budgets/compile-budgets.ts";
@@ -34,6 +35,8 @@ export interface CompiledBundle {
   /** The members of the groups of approvers, globs over user names. */
   readonly groups: ReadonlyMap<string, readonly string[]>;
   readonly people: People;
+  /** The file accesses that a rule names; the bundle does not decide about the others. */
+  readonly fileAccesses: ReadonlySet<FileAccess>;
   /** Null means the tool's own default, see `default-tier.ts`. */
   readonly defaultTier: ApprovalTier | null;
 }
@@ -125,16 +128,29 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     approving: rules.filter((rule): rule is ApprovingRule => rule.approve !== null),
     groups: new Map(bundle.groups?.map(({ id, users }) => [id, users])),
     people: compilePeople(bundle),
+    fileAccesses: namedFileAccesses(rules),
     defaultTier: bundle.defaults?.approval ?? null,
   };
 }
 
-/** Returns which approval a call of the tool needs when the rule allows it; null stands for a feature that is not a tool. */
+/** A pattern with wildcards names no file access: a rule about `*` or `*_file` was written about tools. */
+function namedFileAccesses(rules: readonly CompiledRule[]): ReadonlySet<FileAccess> {
+  const patterns = rules.flatMap((rule) => rule.patterns);
+  const isNamed = (access: FileAccess): boolean =>
+    patterns.some((pattern) => pattern?.kind === "bare" && pattern.name === access);
+  return new Set(FILE_ACCESSES.filter(isNamed));
+}
+
+/**
+ * Returns which approval a call of the tool needs when the rule allows it; null stands for a feature that is not a tool. Only a rule's
+ * own `approval` is about a file access: the bundle's default is about calls of tools.
+ */
 export function tierOf(
   bundle: CompiledBundle,
   rule: CompiledRule,
   tool: ToolRef | null,
 ): ApprovalTier {
+  if (tool !== null && fileAccessOf(tool) !== null) return rule.tier ?? "auto";
   return rule.tier ?? bundle.defaultTier ?? (tool === null ? "auto" : defaultTier(tool));
 }
 

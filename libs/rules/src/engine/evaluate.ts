@@ -1,4 +1,5 @@
 import { compareTiers, stricterTier, type ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { fileAccessOf } from "@switchyard/contracts/file-access";
 import type { Decision, Principal } from "@switchyard/contracts/policy";
 import { canonicalToolName, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
@@ -16,6 +17,7 @@ import {
 } from "../bundle/compile-bundle.ts";
 import { firstRefusal, nameOf, type NarrowedCall } from "../layers/narrowing.ts";
 import { approveTerms, approveWords, type ApproveTerms } from "./approve-terms.ts";
+import { isUndecidedFile, shownAccess, undecidedFile } from "./file-decision.ts";
 import { matchConditions, type Match } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
 
@@ -30,6 +32,8 @@ import { selectsPrincipal } from "./select-principal.ts";
  *
  * An approval that the agent's definition requires counts beside 4 when it is stricter. Of every matching allow rule `approve`
  * counts: see `approve-terms.ts`.
+ *
+ * A file access that no rule names is allowed before all of this. One that a rule names has no step 3, and needs no approval of the agent.
  *
  * The order of rules in the file plays no part. Of several rules that would decide the same, the one whose id sorts first is
  * named.
@@ -49,6 +53,7 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
   if (!isConsistent(call.tool)) {
     return deny(null, `the tool reference ${call.tool.name} contradicts its server and tool name`);
   }
+  if (isUndecidedFile(bundle, call.tool)) return undecidedFile(bundle, call.tool);
   const target = targetOf(bundle, call.tool, call.server?.labels);
 
   const denying = firstMatch(bundle.deny, call, target);
@@ -61,7 +66,8 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
   if (allowing === null) return deny(null, unmatchedReason(bundle, call, target));
   const { match, ttlMs } = allowing;
   const { id } = match.rule;
-  const tier = stricterTier(allowing.tier, call.principal.approval);
+  const isFile = fileAccessOf(call.tool) !== null;
+  const tier = isFile ? allowing.tier : stricterTier(allowing.tier, call.principal.approval);
   const own = tier === allowing.tier ? "" : `; ${nameOf(call.principal)} wants more (its approval)`;
   const reason = `${reasonOf(match, call)}${own}`;
   if (tier === "auto") return { effect: "allow", rule: id, reason, policyDigest, tier };
@@ -105,6 +111,7 @@ const APPROVAL_TEXT = {
 export function mayEverAllow(bundle: CompiledBundle, question: Omit<Call, "args">): boolean {
   const { principal, tool, layers, server } = question;
   if (!isConsistent(tool)) return false;
+  if (isUndecidedFile(bundle, tool)) return true;
   if (firstRefusal(bundle.narrowings, { principal, tool, layers, server }) !== null) return false;
   const target = targetOf(bundle, tool, server?.labels);
   if (firstSelecting(bundle.allow, principal, target) === null) return false;
@@ -246,15 +253,16 @@ function reasonOf({ rule, incomparable }: Match, call: Call): string {
     incomparable === null
       ? ""
       : ` (${incomparable} is not what the rule can compare with, which counts as a match)`;
-  return `rule ${rule.id} ${verb} ${call.tool.name}${note}${why}`;
+  return `rule ${rule.id} ${verb} ${shownAccess(call)}${note}${why}`;
 }
 
 function unmatchedReason(bundle: CompiledBundle, call: Call, target: Target): string {
-  const { tool, principal } = call;
+  const { principal } = call;
+  const name = shownAccess(call);
   const nearest = firstSelecting(bundle.allow, principal, target);
   if (nearest !== null)
-    return `no rule allows ${tool.name} with these arguments for ${nameOf(principal)}; rule ${nearest.id} allows it with others`;
-  const unmatched = `no rule allows ${tool.name} for ${nameOf(principal)}`;
+    return `no rule allows ${name} with these arguments for ${nameOf(principal)}; rule ${nearest.id} allows it with others`;
+  const unmatched = `no rule allows ${name} for ${nameOf(principal)}`;
   const { context } = principal;
   if (context?.replayed !== true) return unmatched;
   const { replayed: _, ...first } = context;

@@ -12,7 +12,7 @@ import { ignoreArguments } from "../layers/tool-layers.ts";
  */
 export function isKeepable(bundle: CompiledBundle, call: Call, decision: Decision): boolean {
   if (decision.effect === "ask") return false;
-  if (budgetsOf(bundle.budgets, call.principal).length > 0) return false;
+  if (budgetsOf(bundle.budgets, call).length > 0) return false;
   if (hasFlowLabel(labelsOf(bundle.labels, call.tool, call.server?.labels))) return false;
   if (call.layers !== null && !ignoreArguments(call.layers, call.tool)) return false;
   return ignoresArguments(bundle, call);

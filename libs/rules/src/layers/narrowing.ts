@@ -1,5 +1,6 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { Principal, ServerFacts } from "@switchyard/contracts/policy";
+import { fileAccessOf } from "@switchyard/contracts/file-access";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
@@ -60,11 +61,15 @@ export function compileNarrowings(bundle: Bundle): readonly Narrowing[] {
   ];
 }
 
-/** Returns the first narrowing that excludes the tool, or null when all let it pass. */
+/**
+ * Returns the first narrowing that excludes the tool, or null when all let it pass. Narrowings are about the tools that an agent calls, and
+ * about no file access.
+ */
 export function firstRefusal(
   narrowings: readonly Narrowing[],
   call: NarrowedCall,
 ): ConsideredLimit | null {
+  if (fileAccessOf(call.tool) !== null) return null;
   for (const { judge } of narrowings) {
     const judged = judge(call);
     if (judged !== null && !judged.passes) return { ...judged, detail: judged.detail() };
@@ -77,6 +82,7 @@ export function allNarrowings(
   narrowings: readonly Narrowing[],
   call: NarrowedCall,
 ): ConsideredLimit[] {
+  if (fileAccessOf(call.tool) !== null) return [];
   return narrowings
     .flatMap(({ judge }) => {
       const judged = judge(call);

@@ -1,5 +1,6 @@
 /* oxlint-disable unicorn/no-useless-spread -- related names stay together on one line */
 import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import { FILE_ACCESSES } from "@switchyard/contracts/file-access";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";
@@ -12,6 +13,7 @@ const KNOWN_TOOLS: readonly string[] = [
   ...["read", "write", "edit", "apply_patch", "exec", "process", "web_search", "image"],
   ...["skill", "find_tools", "agents_list", "session_status", "nodes", "canvas", "browser"],
   ...["sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "whatsapp_login"],
+  ...FILE_ACCESSES,
   ...["message", "cron", "gateway", "message_send", "cron_list", "gateway_status", "memory_search"],
 ];
 /** Tool families whose members differ between installations. */

@@ -5,6 +5,7 @@ import { z } from "zod";
 import { Budget, Duration } from "./budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "./layer-schema.ts";
 import { Condition } from "./condition-schema.ts";
+import { checkFileConditions } from "./file-conditions.ts";
 import { Origins, Starter } from "./starter-schema.ts";
 import { Approve, Deputy, Escalate, Group, Person } from "./approve-schema.ts";
 import { Approver, CallsOf } from "./approver-schema.ts";
@@ -42,6 +43,7 @@ export const Rule = z
     },
     { error: objectError("must be a mapping with id and effect") },
   )
+  .superRefine(checkFileConditions)
   .refine(({ effect, approval: tier }) => effect === "allow" || tier === undefined, {
     path: ["approval"],
     error: "goes only with effect: allow; a denied call cannot be approved",

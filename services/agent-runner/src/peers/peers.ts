@@ -7,7 +7,8 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { callTool, listTools } from "@switchyard/contracts/mcp";
 import { cancelCall } from "@switchyard/contracts/mcp-calls";
 import { ensureServer } from "@switchyard/contracts/mcp-ownership";
-import { filterPolicy } from "@switchyard/contracts/policy";
+import type { FileFacts } from "@switchyard/contracts/file-access";
+import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
 import { grantRun } from "@switchyard/contracts/policy-grants";
 import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
 import { getSkill, renderSkill } from "@switchyard/contracts/skills";
@@ -41,6 +42,11 @@ export interface Peers extends Client<typeof questions>, Client<typeof toolCalls
     question: { token: string; names: readonly string[] },
     options: Asking,
   ): Promise<string[]>;
+  /** Returns the policy's decision about a file that the run of the token is given with its input. */
+  decideInputFile(
+    question: { readonly token: string; readonly file: FileFacts },
+    options: Asking,
+  ): Promise<Decision>;
 }
 
 /** `instance` is the secret of this process, which only the policy receives. The interceptors apply to the idempotent calls. */
@@ -49,7 +55,7 @@ export function createPeers(
   instance: string,
   interceptors: readonly ClientInterceptor[] = [],
 ): Peers {
-  const policy = client(bus, { filterPolicy });
+  const policy = client(bus, { checkPolicy, filterPolicy });
   const withInstance = around(grantRun, (call, next) =>
     next({ ...call, request: { ...call.request, instance } }),
   );
@@ -60,6 +66,12 @@ export function createPeers(
       const tools = names.map(builtinToolRef);
       const question = { onBehalfOf: bus.user, token, tools };
       return (await policy.filterPolicy(question, options)).allowed;
+    },
+    async decideInputFile({ token, file: { name, mediaType, sizeBytes } }, options) {
+      const tool = builtinToolRef("input_file");
+      const args = { name, mediaType, sizeBytes };
+      const question = { onBehalfOf: bus.user, token, tool, args };
+      return (await policy.checkPolicy(question, options)).decision;
     },
   };
 }

@@ -34,6 +34,7 @@ import {
 } from "./rendered-skills.ts";
 import { recallForRun } from "./recall-for-run.ts";
 import { limitsOf, type RunDefaults } from "./run-limits.ts";
+import { requireAllowedFiles } from "./allowed-files.ts";
 import { requireFiles } from "./required-files.ts";
 import { rejectionOf, TooManyLayers } from "./start-rejection.ts";
 
@@ -118,8 +119,9 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ),
   ]);
 
-  const { token } = grant;
-  const recalled = await recallForRun(agent, { ...options, token, runId: command.runId });
+  const granted = { ...options, token: grant.token };
+  await requireAllowedFiles(command, granted);
+  const recalled = await recallForRun(agent, { ...granted, runId: command.runId });
   const plan = firstPlan(agent.plan, invoked, preloaded);
   // Opened only as a check, so that the sender learns of an unusable model at once. A skill that dispatches to a tool calls no model.
   if (invoked?.dispatch === undefined)
@@ -163,11 +165,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...originOf(command, agent),
     ...(invoked?.dispatch === undefined ? {} : { dispatch: invoked.dispatch }),
   };
-  return {
-    outcome: "ready",
-    started,
-    token: { token: grant.token, expiresAt: grant.expiresAt },
-  };
+  return { outcome: "ready", started, token: grant };
 }
 
 /** The rules in the prompt for reading messages of other writers. */

@@ -6,6 +6,7 @@ import { renderSkill } from "@switchyard/contracts/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { isOutage } from "../peers/peers.ts";
+import { FilesRefused } from "./allowed-files.ts";
 import { UnknownFiles } from "./required-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";
 
@@ -26,6 +27,8 @@ export function rejectionOf(command: RunCommand, error: unknown): Rejection | nu
     return { code: error.code, message: error.message, problems: [] };
   if (error instanceof UnknownFiles)
     return { code: "unknown_file", message: error.message, problems: error.problems };
+  if (error instanceof FilesRefused)
+    return { code: "file_not_allowed", message: error.message, problems: error.problems };
   if (error instanceof TooManyLayers)
     return { code: "too_many_layers", message: error.message, problems: [] };
   if (error instanceof SkillForModels)

@@ -33,7 +33,7 @@ export async function narrowCall(
   { call, decision }: { readonly call: Call; readonly decision: Decision },
 ): Promise<Narrowed> {
   if (decision.effect === "deny") return { decision, reservation: null };
-  const budgets = budgetsOf(bundle.budgets, call.principal);
+  const budgets = budgetsOf(bundle.budgets, call);
   const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
   const isFlow = call.principal.runId !== null && hasFlowLabel(labels);
   if (budgets.length === 0 && !isFlow) return { decision, reservation: null };
@@ -72,7 +72,7 @@ export async function uncountCall(
   bundle: CompiledBundle,
   call: Pick<Call, "principal" | "tool" | "args">,
 ): Promise<void> {
-  const counts = budgetsOf(bundle.budgets, call.principal).flatMap((budget) =>
+  const counts = budgetsOf(bundle.budgets, call).flatMap((budget) =>
     countOf(budget, call),
   );
   if (counts.length === 0) return;
@@ -143,7 +143,7 @@ async function consideredLimits(
   bundle: CompiledBundle,
   call: Call,
 ): Promise<ConsideredLimit[]> {
-  const budgets = budgetsOf(bundle.budgets, call.principal);
+  const budgets = budgetsOf(bundle.budgets, call);
   const counts = budgets.flatMap((budget) => countOf(budget, call));
   const usage = counts.length === 0 ? [] : await store.usage(counts, fingerprintOf(call));
   const limits = budgets.map((budget): ConsideredLimit => {
