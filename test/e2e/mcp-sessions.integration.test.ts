@@ -15,6 +15,7 @@ import { deleteSession } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
 import { connectAsCli } from "../lib/yard-dev.ts";
+import { samplePng } from "../lib/sample-files.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
 
 const { dev, seed, project, workspace, bridge, connectV2 } = await startStdioWorld();
@@ -316,6 +317,10 @@ test("files of a task are in the workspace of what is started, as far as the pol
   const file = { name: "a.txt", content: "x" };
   for (const [files, problem, task] of [
     [[file, { name: "a.sh", content: "x" }], /attachments were not given: The policy denies/],
+    [
+      [file, { name: "b.txt", content: samplePng.toString("base64"), encoding: "base64" }],
+      /denies the file b\.txt \(image\/png, 70 bytes\): rule no-attached-pictures denies/,
+    ],
     [[file, { ...file, name: "A.TXT" }], /two of them have one name/],
     [[{ ...file, encoding: "base64" }], /the content of a\.txt is not valid base64/],
     [[{ ...file, content: "x".repeat(1_048_577) }], /have 1048577 bytes, and may have 1048576/],

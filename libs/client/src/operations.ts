@@ -264,6 +264,8 @@ export type Attachment = {
   name?: string;
   /** Media type, such as `image/png`. */
   mimeType?: string;
+  /** SHA-256 that the bytes must have, in hexadecimal digits; other bytes are refused. */
+  sha256?: string;
 };
 
 export type AuditWriterId = string;
@@ -3833,6 +3835,17 @@ export interface Operations {
       degraded: string[];
       /** True when the result is the stored one of an earlier request with the same id. */
       replayed: boolean;
+      /** With `dryRun`: the attachments as they were loaded, in the order of the request. */
+      loadedFiles?: {
+        /** Name of the file. */
+        name: string;
+        /** Type that the bytes show; `application/octet-stream` for bytes of no known type. */
+        mediaType: string;
+        /** Size of the file, in bytes. */
+        sizeBytes: number;
+        /** SHA-256 of the bytes, in hexadecimal digits. */
+        sha256: string;
+      }[];
     };
   };
 

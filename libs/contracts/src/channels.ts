@@ -23,6 +23,8 @@ import { storeUnavailable } from "./store-errors.ts";
 /** A message that a send has made, or several when it was cut into pieces. */
 export const SendId = z.string().regex(/^snd-[0-9a-f]{32}$/, "must look like snd-…");
 
+const Sha256 = z.string().regex(/^[0-9a-f]{64}$/, "must be 64 hexadecimal digits");
+
 /** An attachment by reference: the service loads it itself, from a public address or a directory that it may read [N5]. */
 export const Attachment = z.strictObject({
   /** `https://…`, or the path of a file inside of the allowed directories. */
@@ -32,6 +34,8 @@ export const Attachment = z.strictObject({
     .string()
     .regex(/^[\w.+-]{1,64}\/[\w.+-]{1,64}$/, "must look like image/png")
     .optional(),
+  /** The digest of the bytes that may be sent, in hexadecimal digits; other bytes are `bad_attachment`. */
+  sha256: Sha256.optional(),
 });
 
 /** Longer texts are cut into pieces that the account accepts. */
@@ -115,6 +119,15 @@ const Sent = {
   degraded: z.array(z.string()),
 };
 
+/** A loaded attachment. */
+const LoadedAttachment = z.object({
+  name: z.string(),
+  /** As the bytes show it; `application/octet-stream` for bytes of no known type. */
+  mediaType: z.string(),
+  sizeBytes: z.int().nonnegative(),
+  sha256: Sha256,
+});
+
 export const sendChannelMessage = rpc({
   subject: "yard.rpc.{caller}.channels.send",
   summary: "Sends a message to a person, group or channel, as a reply or in a thread.",
@@ -130,6 +143,8 @@ export const sendChannelMessage = rpc({
     ...Sent,
     /** True when an earlier request with the same key sent it. */
     replayed: z.boolean(),
+    /** With `dryRun`: the attachments as they were loaded, in the order of the request. */
+    loadedFiles: z.array(LoadedAttachment).optional(),
   }),
   errors: sendErrors,
   timeoutMs: 35_000,

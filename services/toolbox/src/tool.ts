@@ -1,3 +1,4 @@
+import type { FileFacts } from "@switchyard/contracts/file-access";
 import type { RunChat } from "@switchyard/contracts/run-context";
 import type { RunSender } from "@switchyard/contracts/run-sender";
 import type { BuiltinName } from "@switchyard/contracts/toolbox";
@@ -33,6 +34,8 @@ export interface ToolContext {
   readonly memory: MemoryScope | null;
   /** Returns why the policy denies the caller a call of another tool; null when it allows it, or when it requires approval. */
   readonly denialOf: (tool: BuiltinName, args: Record<string, unknown>) => Promise<string | null>;
+  /** Returns why the policy denies the caller the attachment of a file; null when it allows it. */
+  readonly attachmentDenial: (file: FileFacts) => Promise<string | null>;
   /** Returns the workspace for a run of the caller that is about to begin a new session; null where that has no name yet. */
   readonly workspaceOfNewRun: (runId: string) => Promise<Workspace | null>;
   /** The caller's remaining time for the tool, in milliseconds. */

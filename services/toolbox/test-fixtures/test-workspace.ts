@@ -37,6 +37,7 @@ export async function testWorkspace(
     callId: undefined,
     memory: { agent: "tester", owner: "cli" },
     denialOf: async () => null,
+    attachmentDenial: async () => null,
     workspaceOfNewRun: async () => workspace,
     timeLeftMs: 600_000,
     signal: new AbortController().signal,

@@ -8,7 +8,7 @@ import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { fileTypeOf } from "./file-type.ts";
+import { fileTypeOf } from "@switchyard/service/files/file-type";
 
 /** The metadata stored beside the bytes of a file. */
 const StoredFile = z.object({ owner: CallerName, file: FilePart, endsAt: z.string() });

@@ -47,6 +47,23 @@ test("a file of an allowed directory is sent with its name, type and digest [F19
   assert.match(file?.sha256 ?? "", /^[0-9a-f]{64}$/);
 });
 
+test("bytes that are not those of the digest in the request are not sent", async () => {
+  const source = join(root, "changing.txt");
+  const limits = {
+    guard: createEgressGuard({ permitted: parsePrivateHosts(""), setting: HOSTS_SETTING }),
+    roots: [root],
+  };
+  await writeFile(source, "checked");
+  const [{ sha256 } = { sha256: "" }] = await loadAttachments([{ source }], {
+    ...limits,
+    maxBytes: 9,
+  });
+  const again = () => loadAttachments([{ source, sha256 }], { ...limits, maxBytes: 9 });
+  assert.equal((await again()).length, 1);
+  await writeFile(source, "changed");
+  await assert.rejects(again, /it changed after it was checked/);
+});
+
 test("no other file of the machine is sent, and no error reveals which files exist [F19]", async () => {
   const elsewhere = [
     join(directory, "secret.txt"),

@@ -60,13 +60,16 @@ async function load(attachment: Attachment, limits: AttachmentLimits): Promise<O
   const { source } = attachment;
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(source);
   const found = isUrl ? await fromUrl(source, limits) : await fromFile(source, limits);
+  const sha256 = createHash("sha256").update(found.bytes).digest("hex");
+  if (attachment.sha256 !== undefined && attachment.sha256 !== sha256)
+    throw new AttachmentError(source, "it changed after it was checked; send the message again");
   const name = attachment.name ?? found.name;
   const byName = TYPES[extname(name).toLowerCase()];
   return {
     name: name.replaceAll(/[/\\\p{Cc}]/gu, "_") || "file",
     mimeType: attachment.mimeType ?? found.mimeType ?? byName ?? "application/octet-stream",
     bytes: found.bytes,
-    sha256: createHash("sha256").update(found.bytes).digest("hex"),
+    sha256,
   };
 }
 

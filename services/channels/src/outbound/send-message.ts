@@ -5,8 +5,10 @@ import type { sendChannelMessage } from "@switchyard/contracts/channels";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { Account } from "../accounts/account-book.ts";
+import { shownTypeOf } from "@switchyard/service/files/file-type";
 import { findAccount, isForeignChat } from "../accounts/find-account.ts";
 import type { AccountBook } from "../accounts/account-book.ts";
+import type { OutgoingAttachment } from "../adapters/adapter.ts";
 import { AttachmentError, loadAttachments, type AttachmentLimits } from "./attachments.ts";
 import { messagePieces } from "./message-pieces.ts";
 import type { Outbox } from "./outbox.ts";
@@ -49,7 +51,7 @@ export async function sendMessage(
   const address: Address = { ...request.to, accountId: account.settings.accountId };
   for (const action of actionsOf(request)) requireAction(account, action, fail);
   const degraded = degradedBy(account, request, fail);
-  await checkAttachments(account, request, { ...parts, fail });
+  const attached = await checkAttachments(account, request, { ...parts, fail });
   const where = { handledBy: account.settings.channel, degraded };
   if (request.dryRun)
     return {
@@ -60,6 +62,12 @@ export async function sendMessage(
       sentAt: null,
       dryRun: true,
       replayed: false,
+      loadedFiles: attached.map(({ name, mimeType, bytes, sha256 }) => ({
+        name,
+        mediaType: shownTypeOf(bytes, mimeType),
+        sizeBytes: bytes.length,
+        sha256,
+      })),
       ...where,
     };
   const untilMs = Math.min(deadline - REPLY_MS, parts.now() + PATIENCE_MS);
@@ -181,11 +189,11 @@ async function checkAttachments(
   { settings, adapter }: Account,
   { attachments }: SendRequest,
   { limits, fail }: { readonly limits: AttachmentLimits; readonly fail: Failures },
-): Promise<void> {
-  if (attachments.length === 0) return;
+): Promise<OutgoingAttachment[]> {
+  if (attachments.length === 0) return [];
   const ownLimit = adapter.capabilities.media?.maxBytes ?? 0;
   try {
-    await loadAttachments(attachments, {
+    return await loadAttachments(attachments, {
       ...limits,
       maxBytes: Math.min(limits.maxBytes, ownLimit),
     });
@@ -214,7 +222,9 @@ function intentOf(
   const { text, attachments, replyToMessageId, effectId, silent, idempotencyKey } = request;
   const { tool = null, runId = null, sessionKey = null } = request;
   const { caller, address, degraded, pieces, holder, nowMs, patientUntil } = known;
-  const asked = { address, text, attachments, replyToMessageId, effectId, silent };
+  // A repeated request is the same message, although its sender checked the attachments again.
+  const named = attachments.map((attachment) => ({ ...attachment, sha256: undefined }));
+  const asked = { address, text, attachments: named, replyToMessageId, effectId, silent };
   const hasEffect = effectId !== undefined && !degraded.includes("effect");
   // Only messages of agents and jobs need a note; a message sent by hand names neither tool nor run.
   const isNoted = tool === null && runId === null;

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
@@ -14,6 +16,7 @@ import {
   sendChannelMessage,
 } from "@switchyard/contracts/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
@@ -48,7 +51,8 @@ const world = await channelsWorld({
     },
   },
 });
-const service = await world.start();
+const directory = await testDirectory();
+const service = await world.start({ YARD_CHANNELS_ROOTS: directory });
 const [teamA, teamB] = await Promise.all([world.bus("team-a"), world.bus("team-b")]);
 const to = (id: string, accountId = "main", threadId?: string) => ({
   channel: "loopback",
@@ -108,6 +112,25 @@ test("a message that the provider refuses for good ends at once, and the next on
   const { code } = await refused(send(message));
   assert.equal(code, "provider_error");
   await send(message); // the account accepts messages from its second one on, so the first was not retried
+});
+
+test("a dry run reports the attachments by their bytes, and a repeated request may have their digest", async () => {
+  const source = join(directory, "silence.png");
+  await writeFile(source, "RIFF\0\0\0\0WAVEfmt ");
+  const request = { to: to("files"), attachments: [{ source }] };
+  const { loadedFiles } = await send({ ...request, dryRun: true });
+  const [file] = loadedFiles ?? [];
+  assert.deepEqual(
+    [file?.name, file?.mediaType, file?.sizeBytes],
+    ["silence.png", "audio/wav", 16],
+  );
+  const attachments = [{ source, sha256: file?.sha256 }];
+  const first = await send({ ...request, idempotencyKey: "file" });
+  const again = await send({ ...request, attachments, idempotencyKey: "file" });
+  assert.deepEqual([again.sendId, again.replayed], [first.sendId, true]);
+  await writeFile(source, "changed");
+  const { code } = await refused(send({ ...request, attachments }));
+  assert.equal(code, "bad_attachment");
 });
 
 test("a long text becomes pieces in their order, with all their ids [N2][N4]", async () => {

@@ -1,4 +1,5 @@
 import { failuresOf } from "@switchyard/contracts/errors";
+import { fileText, type FileFacts } from "@switchyard/contracts/file-access";
 import type { Principal } from "@switchyard/contracts/policy";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import {
@@ -69,6 +70,7 @@ export async function runTool(deps: RunToolDeps, run: ToolRun): Promise<CallOutc
     const otherwise = {
       denialOf: async (name: BuiltinName, asked: Record<string, unknown>) =>
         denialOf(deps, { ref: builtinToolRef(name), args: asked }, run.call.requester),
+      attachmentDenial: async (file: FileFacts) => attachmentDenial(deps, file, run.call.requester),
       workspaceOfNewRun: (newRun: string) => workspaces.ofNewRun({ user: caller, runId: newRun }),
     };
     const limits = { timeLeftMs, signal };
@@ -93,6 +95,20 @@ async function denialOf(
   const { decision } = await gate.check(question, asking);
   if (decision.effect !== "deny") return null;
   return `The policy denies ${question.ref.name}: ${decision.reason}`;
+}
+
+/** An attachment that needs an approval is denied: a person can approve calls alone. */
+async function attachmentDenial(
+  { gate }: RunToolDeps,
+  { name, mediaType, sizeBytes }: FileFacts,
+  requester: Requester,
+): Promise<string | null> {
+  const { onReserved: _, ...asking } = requester;
+  const question = { ref: builtinToolRef("attach_file"), args: { name, mediaType, sizeBytes } };
+  const { effect, reason } = (await gate.check(question, asking)).decision;
+  if (effect === "allow") return null;
+  const why = effect === "deny" ? reason : `${reason}, and a file can get no approval`;
+  return `The policy denies the file ${fileText({ name, mediaType, sizeBytes })}: ${why}`;
 }
 
 function outcomeOf(result: ToolResult | ToolError, durationMs: number): CallOutcome {

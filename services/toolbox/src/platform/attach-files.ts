@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { lstat } from "node:fs/promises";
+import { shownTypeOf } from "@switchyard/service/files/file-type";
 import { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
@@ -58,11 +59,11 @@ export interface AttachedFiles {
 
 /**
  * Writes the files of a task into a workspace: into a new directory, or into the one that is named, where they replace nothing.
- * The policy decides about each of them as about a call of `write_file`; a denial is a ToolError, and then nothing is written.
+ * The policy decides about each of them as about a call of `write_file`, and as about an attached file; a denial is a ToolError, and then nothing is written.
  * Whether a person has to agree was decided about the call that brings the files, which shows them.
  */
 export async function attachFiles(
-  { denialOf }: Pick<ToolContext, "denialOf">,
+  { denialOf, attachmentDenial }: Pick<ToolContext, "denialOf" | "attachmentDenial">,
   workspace: Workspace,
   given: {
     readonly task: string;
@@ -77,8 +78,10 @@ export async function attachFiles(
     );
   const relDir = mountPath ?? `${DIRECTORY}/${randomBytes(8).toString("hex")}`;
   const files = attachments.map((attachment) => {
-    const { name, content } = attachment;
-    return { name, content, path: `${relDir}/${name}`, bytes: bytesOf(attachment) };
+    const { name, content, mimeType } = attachment;
+    const bytes = bytesOf(attachment);
+    const mediaType = shownTypeOf(bytes, mimeType);
+    return { name, content, path: `${relDir}/${name}`, bytes, mediaType };
   });
   const names = new Set(files.map(({ name }) => name.toLowerCase()));
   if (names.size < files.length) throw new ToolError("attachments: two of them have one name.");
@@ -87,8 +90,10 @@ export async function attachFiles(
     throw new ToolError(
       `attachments have ${totalBytes} bytes, and may have ${MOST_BYTES} together; put larger files into the workspace.`,
     );
-  for (const { path, content } of files) {
-    const denial = await denialOf("write_file", { path, content });
+  for (const { name, path, content, mediaType, bytes } of files) {
+    const denial =
+      (await denialOf("write_file", { path, content })) ??
+      (await attachmentDenial({ name, mediaType, sizeBytes: bytes.length }));
     if (denial !== null) throw new ToolError(`attachments were not given: ${denial}`);
   }
   await refuseWhenFull(workspace, totalBytes);

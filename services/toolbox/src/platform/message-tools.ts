@@ -1,5 +1,5 @@
 import type { AddressInput } from "@switchyard/contracts/channel-address";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { type Attachment, sendChannelMessage } from "@switchyard/contracts/channels";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
@@ -193,17 +193,21 @@ async function sendNow(parts: MessageParts, context: ToolContext, sending: Sendi
   const { to: found, mark } = await reachOf(parts, context, { named: rest, target, action });
   const to: AddressInput = threadId === undefined ? found : { ...found, threadId };
   const text = `${mark}${said}`;
-  const reply = await asCaller(context, sendChannelMessage, {
+  const message = {
     to,
     text,
-    attachments: media === undefined ? [] : [{ source: media }],
-    dryRun,
     silent,
     tool,
     ...(replyToId !== undefined && { replyToMessageId: replyToId }),
     ...(effectId !== undefined && { effectId }),
     ...aboutCaller(context, callerSession),
-  }).catch(channelError(action));
+  };
+  const sendWith = (attachments: AttachmentRef[], isDry: boolean) =>
+    asCaller(context, sendChannelMessage, { ...message, attachments, dryRun: isDry }).catch(
+      channelError(action),
+    );
+  const attachments = media === undefined ? [] : await allowedAttachments(media);
+  const reply = await sendWith(attachments, dryRun);
   const { address, sendId, messageIds, sentAt, degraded } = reply;
   const { channel, accountId, threadId: inThread } = address;
   const payload = { sendId, messageIds, accountId, sentAt, degraded };
@@ -216,4 +220,18 @@ async function sendNow(parts: MessageParts, context: ToolContext, sending: Sendi
     payload: { ...payload, ...(inThread !== undefined && { threadId: inThread }) },
     dryRun,
   });
+
+  /** Has the file loaded for its type and size, which the policy decides about; then only the same bytes are sent. */
+  async function allowedAttachments(source: string): Promise<AttachmentRef[]> {
+    const [file] = (await sendWith([{ source }], true)).loadedFiles ?? [];
+    if (file === undefined)
+      throw new ToolError(
+        "The channels service is of an earlier version and reports no type of the file; try again when it is replaced.",
+      );
+    const denial = await context.attachmentDenial(file);
+    if (denial !== null) throw new ToolError(denial);
+    return [{ source, sha256: file.sha256 }];
+  }
 }
+
+type AttachmentRef = z.input<typeof Attachment>;

@@ -107,6 +107,14 @@ export const messageTexts = {
   attachments: "Attached files.",
   "Attachment.source": "`https://…`, or the path of a file in an allowed directory.",
   "Attachment.name": "Name of the file for people.",
+  "Attachment.sha256":
+    "SHA-256 that the bytes must have, in hexadecimal digits; other bytes are refused.",
+  loadedFiles: "With `dryRun`: the attachments as they were loaded, in the order of the request.",
+  "loadedFiles.name": "Name of the file.",
+  "loadedFiles.mediaType":
+    "Type that the bytes show; `application/octet-stream` for bytes of no known type.",
+  "loadedFiles.sizeBytes": "Size of the file, in bytes.",
+  "loadedFiles.sha256": "SHA-256 of the bytes, in hexadecimal digits.",
   "attachments.name": "Name of the file; missing when the provider gives none.",
   effectId: "One of the account's `effects`.",
   effectFallback: "The fallback when the account has no such effect: refuse, or send without it.",

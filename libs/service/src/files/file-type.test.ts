@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileTypeOf, MAX_PIXELS } from "./file-type.ts";
+import { fileTypeOf, MAX_PIXELS, shownTypeOf } from "./file-type.ts";
 
 const bytes = (...parts: (string | readonly number[])[]): Buffer =>
   Buffer.concat(parts.map((part) => Buffer.from(part as string, "latin1")));
@@ -81,4 +81,11 @@ test("the header of a JPEG is read in linear time, and never beyond its end", ()
     ...Array.from({ length: 1_000 }, () => bytes("\xff\xe0", [0, 0])),
   ]);
   assert.match(typeOf(segments), /^refused/);
+});
+
+test("a file that is only named has the type of its bytes, also where no model could read it", () => {
+  assert.equal(shownTypeOf(png(0xffffffff, 0xffffffff), "text/plain"), "image/png");
+  assert.equal(shownTypeOf(bytes("a,b"), "text/csv"), "text/csv");
+  assert.equal(shownTypeOf(bytes("<svg/>"), "image/png"), "text/plain");
+  assert.equal(shownTypeOf(bytes("PK\x03\x04"), "text/plain"), "application/octet-stream");
 });

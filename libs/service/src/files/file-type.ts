@@ -25,6 +25,21 @@ export function fileTypeOf(bytes: Uint8Array, declared: string | undefined): Fil
   return { problem: `it has ${pixels} pixels, and an image may have ${MAX_PIXELS}` };
 }
 
+/**
+ * The type of a file that need not be an accepted one: as the bytes show it, `application/octet-stream` for bytes of no known type. Whether a
+ * model could read it does not matter.
+ */
+export function shownTypeOf(bytes: Uint8Array, declared: string | undefined): string {
+  const shown = binaryTypeOf(bytes);
+  if (shown !== null) return shown;
+  // Bytes of a text are a text, also when another type was declared.
+  for (const type of [declared, undefined]) {
+    const found = textTypeOf(bytes, type);
+    if ("mediaType" in found) return found.mediaType;
+  }
+  return "application/octet-stream";
+}
+
 /** Decides by the first bytes alone, so that a file is of one type only. https://mimesniff.spec.whatwg.org/ */
 function binaryTypeOf(bytes: Uint8Array): string | null {
   const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 16));
