@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import type { Approval } from "@switchyard/contracts/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { MAX_POLICY_VERSIONS } from "@switchyard/contracts/policy-bundles";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
+import { createApprovalIndex } from "./approvals/approval-index.ts";
+import { createBudgetStore, MOST_DIFFERENT } from "./budgets/budget-store.ts";
 import { createUserKeyStore, MAX_USER_KEYS } from "./users/user-key-store.ts";
 import { createUserSessionStore } from "./users/user-session-store.ts";
 import { createVersionStore } from "./versions/version-store.ts";
@@ -70,4 +73,51 @@ test("the newest versions of the policy are stored up to the limit", async () =>
   const stored = (await versions.list()).map(({ version }) => version);
   assert.equal(stored.length, MAX_POLICY_VERSIONS);
   assert.deepEqual([stored[0], stored.at(-1)], [MAX_POLICY_VERSIONS + 2, 3]);
+});
+
+test("the index of approvals has 50,000 entries, the oldest ones leave, and a pending one stays listed", async () => {
+  const index = createApprovalIndex(redis);
+  const put = (n: number, state: "pending" | "denied") =>
+    index.put({
+      id: `apr-${n}`,
+      principal: { user: "ann" },
+      requestedAt: at(n),
+      expiresAt: at(n + 60),
+      state,
+    } as unknown as Approval); // the index reads these facts alone
+  await put(0, "pending");
+  const entry = 'string.format("%015d:apr-x%d", tonumber(ARGV[1]) + n, n)';
+  await redis.eval(
+    `for n = 1, 50000 do redis.call("ZADD", KEYS[1], 0, ${entry}) end`,
+    1,
+    "yard:{approvals}:all",
+    Date.parse(at(1)),
+  );
+  await put(100, "denied");
+  assert.equal(await redis.zcard("yard:{approvals}:all"), 50_000);
+  const [newest] = await index.page("all", { limit: 1, cursor: null });
+  assert.equal(newest?.id, "apr-100");
+  const pending = await index.page("pending", { limit: 5, cursor: null });
+  assert.deepEqual(
+    pending.map(({ id }) => id),
+    ["apr-0"],
+  );
+});
+
+test("a limit of repetitions remembers 100,000 different calls, and refuses another one above", async () => {
+  const budgets = createBudgetStore(redis);
+  const count = { name: "calm:ann", windowMs: 60_000, calls: null, repeats: 5, concurrency: null };
+  const take = (fingerprint: string) => budgets.take([count], { reservation: "r", fingerprint });
+  assert.equal(await take("first"), null);
+  const key = (await redis.keys("yard:policy:{budget:*")).find((one) => one.includes("repeat"));
+  assert.ok(key !== undefined);
+  await redis.eval(
+    'for n = 2, ARGV[1] do redis.call("HSET", KEYS[1], n, 1) end',
+    1,
+    key,
+    MOST_DIFFERENT,
+  );
+  assert.equal((await take("another"))?.limit, "different");
+  assert.equal(await take("first"), null, "a known call is counted on");
+  assert.equal(await redis.hlen(key), MOST_DIFFERENT);
 });

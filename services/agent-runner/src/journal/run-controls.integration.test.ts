@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { requestCancel } from "@switchyard/contracts/runs";
 import { after, test } from "node:test";
 import { testRedis } from "@switchyard/local-servers/test-servers";
 import { createLog } from "@switchyard/service/log";
@@ -6,9 +7,11 @@ import { connectRedis } from "@switchyard/service/redis";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { applyEntry, startOf } from "../core/replay.ts";
-import { keysOf, stateKey } from "./run-keys.ts";
+import { openDeadLetters } from "../commands/dead-letters.ts";
+import { cancelsKey, keysOf, stateKey } from "./run-keys.ts";
 import { openRunStore } from "./run-store.ts";
 import { openRunControls } from "./run-controls.ts";
+import { openUnwritten } from "./unwritten.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 const server = await testRedis();
@@ -96,4 +99,58 @@ test("the position of a run's published events in the stream never decreases", a
   await store.markPublished(hold, 3);
   const next = await store.claim(claim);
   assert.equal(next.outcome === "claimed" && next.published, 5);
+});
+
+test("a cancel that waits for its run is one short text for each caller, and expires", async () => {
+  for (const reason of ["first", "second"])
+    await controls.cancel({ runId: "not-begun", by: "cli", at: AT, reason, command: null });
+  const key = cancelsKey("not-begun");
+  assert.equal(await redis.hlen(key), 1);
+  const seconds = await redis.ttl(key);
+  assert.ok(seconds > 0 && seconds <= 86_400, String(seconds));
+  const { request } = requestCancel;
+  const fits = (length: number) =>
+    request.safeParse({ runId: "cli~a", reason: "x".repeat(length) }).success;
+  assert.deepEqual([fits(512), fits(513)], [true, false]);
+});
+
+test("10,000 events are stored until the stream has them, and the latest ones stay", async () => {
+  const unwritten = openUnwritten(redis);
+  const key = "yard:runs:events";
+  const fill = 'for n = 1, 10000 do redis.call("ZADD", KEYS[1], n, "old-" .. n) end';
+  await redis.eval(fill, 1, key);
+  const event = { subject: "s", payload: {}, messageId: "m", correlationId: "c" };
+  await unwritten.addEvent(event, 20_000);
+  assert.equal(await redis.zcard(key), 10_000);
+  assert.equal(await redis.zscore(key, "old-1"), null);
+  assert.deepEqual(JSON.parse((await redis.zrevrange(key, 0, 0))[0] ?? ""), event);
+});
+
+test("1,000 dead commands are stored, the oldest leave with their texts, and no text above 64 KiB is stored", async () => {
+  const letters = openDeadLetters(redis);
+  const now = Date.now();
+  const letter = (n: number) => ({
+    runId: `cli~dead-${n}`,
+    subject: "yard.cmd.cli.run.start",
+    caller: "cli",
+    streamSequence: n,
+    sentAt: new Date(now - 1_000 + n).toISOString(),
+    failure: { code: "internal", message: "x" },
+  });
+  const text = (size: number) => {
+    const command = { agent: "a", payload: { input: "x".repeat(size) } };
+    return { digest: "d", command } as unknown as Parameters<typeof letters.add>[1]; // stored as it is
+  };
+  await letters.add(letter(0), text(10));
+  await letters.add(letter(1), text(64 * 1024));
+  const older = Array.from({ length: 999 }, (_, index) => letter(index + 2));
+  await redis.zadd(
+    "yard:runs:letters",
+    ...older.flatMap((one) => [Date.parse(one.sentAt), JSON.stringify(one)]),
+  );
+  await letters.add(letter(2_000), text(10));
+  const listed = await letters.list();
+  assert.equal(listed.length, 1_000);
+  assert.deepEqual([listed[0]?.runId, listed[0]?.canRedrive], ["cli~dead-2000", true]);
+  assert.equal(await redis.hlen("yard:runs:letters:texts"), 1, "neither the oldest nor the large");
 });

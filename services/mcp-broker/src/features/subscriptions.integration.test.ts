@@ -22,6 +22,23 @@ test("a subscription to a server that every broker serves outlives the broker th
   const uri = "demo://counter";
   await call(world.cli, subscribeResource, { uri }, { tokens: { server: "shared" } });
   await until(server.watching, (count) => count === 2);
+  // The bound of yard:{mcp:*}:subscriptions in test/attacks/tenants/redis-bounds.ts.
+  const key = "yard:{mcp:shared}:subscriptions";
+  const watched = { caller: "cli", expiresAt: Date.now() + 600_000 };
+  const others = Array.from({ length: 199 }, (_, n) => ({ ...watched, uri: `demo://other/${n}` }));
+  await world.redis.hset(
+    key,
+    Object.fromEntries(others.map((each) => [`cli ${each.uri}`, JSON.stringify(each)])),
+  );
+  const more = call(
+    world.cli,
+    subscribeResource,
+    { uri: "demo://one-too-many" },
+    { tokens: { server: "shared" } },
+  );
+  await assert.rejects(more, { code: "too_many_subscriptions" });
+  assert.equal(await world.redis.hlen(key), 200);
+  await world.redis.hdel(key, ...others.map((each) => `cli ${each.uri}`));
   await one.stop();
   await until(server.watching, (count) => count === 1);
   server.updated(uri);

@@ -72,9 +72,7 @@ export async function uncountCall(
   bundle: CompiledBundle,
   call: Pick<Call, "principal" | "tool" | "args">,
 ): Promise<void> {
-  const counts = budgetsOf(bundle.budgets, call).flatMap((budget) =>
-    countOf(budget, call),
-  );
+  const counts = budgetsOf(bundle.budgets, call).flatMap((budget) => countOf(budget, call));
   if (counts.length === 0) return;
   try {
     await store.uncount(counts, fingerprintOf(call));

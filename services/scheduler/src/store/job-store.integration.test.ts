@@ -66,3 +66,21 @@ test("the oldest logs of removed jobs are deleted when an owner has too many, an
   assert.equal(await redis.exists(`yard:{schedules}:log:${older}`), 0);
   assert.equal(await redis.zcard(removed), 10_000);
 });
+
+test("a job has its latest 200 entries and the marks of its latest 10,000 messages", async () => {
+  const id = await written("often");
+  const write = async (mark: string) => {
+    const stored = (await store.load(id)) ?? assert.fail("it is not there");
+    const { record } = stored;
+    const { entries } = skip(record, { due: NOW, missed: 0, now: NOW, reason: "x" });
+    return store.write(id, stored, { record, entries, events: [] }, { now: NOW, mark });
+  };
+  const marks = `yard:{schedules}:messages:${id}`;
+  const fill = 'for n = 1, 10000 do redis.call("ZADD", KEYS[1], n, "old-" .. n) end';
+  await redis.eval(fill, 1, marks);
+  for (let n = 0; n < 202; n += 1) await write(`mark-${n}`);
+  assert.equal(await redis.zcard(marks), 10_000);
+  assert.equal(await write("mark-201"), "repeated");
+  const [entries, log_] = ["entries", "log"].map((kind) => `yard:{schedules}:${kind}:${id}`);
+  assert.deepEqual([await redis.hlen(entries ?? ""), await redis.zcard(log_ ?? "")], [200, 200]);
+});

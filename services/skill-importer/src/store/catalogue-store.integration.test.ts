@@ -203,3 +203,19 @@ test("counts the versions that a client sent for that client until they are dele
   await redis.del(`yard:skill:{s}:${DIGEST}`);
   assert.equal(await counting.holding("x", thing), null);
 });
+
+test("a name has 50 versions, and the oldest superseded ones are deleted with their texts", async () => {
+  await redis.flushdb();
+  const digestOf = (n: number) => `sha256:${String(n).padStart(64, "0")}`;
+  for (let n = 0; n < 53; n += 1) {
+    const one = storedSkill("many", `body ${n}`, digestOf(n));
+    const at = new Date(Date.UTC(2026, 0, 1, 0, 0, n)).toISOString();
+    await versions.save(definitionOf(one), { ...PROVENANCE, at });
+    const superseded = { kind: "superseded", what: "skill", name: "many" } as const;
+    const { digest } = one.skill;
+    await versions.retire({ ...superseded, version: digest, digest, wasUsable: true });
+  }
+  assert.equal(await redis.hlen("yard:skill:{many}:versions"), 50);
+  const left = [0, 2, 3, 52].map((n) => redis.exists(`yard:skill:{many}:${digestOf(n)}`));
+  assert.deepEqual(await Promise.all(left), [0, 0, 1, 1]);
+});
