@@ -5,7 +5,7 @@ import type { OpenQuestions } from "./open-questions.ts";
 
 const principals = ["ann", "bob"].map((user) => ({ user, agent: null, runId: null }));
 
-/** The users that may be asked while so many questions are open. */
+/** The users that may get a question while so many are open. */
 function asked(open: { readonly server?: number; readonly user?: number; readonly both?: number }) {
   const count: OpenQuestions["count"] = ({ server, user } = {}) => {
     if (user === "bob") return 0;
