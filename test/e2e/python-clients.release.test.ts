@@ -6,14 +6,15 @@ import { pythonPackages } from "../lib/python-packages.ts";
 
 const fileOf = (name: string): string =>
   fileURLToPath(new URL(`python-clients/${name}`, import.meta.url));
-const [newest, older, litellm, llamaIndex, generator] = await Promise.all([
+const [newest, older, litellm, llamaIndex, generator, schemathesis] = await Promise.all([
   pythonPackages(fileOf("requirements.txt")),
   pythonPackages(fileOf("requirements-older.txt")),
   pythonPackages(fileOf("requirements-litellm.txt")),
   pythonPackages(fileOf("requirements-llama-index.txt")),
   pythonPackages(fileOf("requirements-openapi.txt")),
+  pythonPackages(fileOf("requirements-schemathesis.txt")),
 ]);
-const isNone = [newest, older, litellm, llamaIndex, generator].every(
+const isNone = [newest, older, litellm, llamaIndex, generator, schemathesis].every(
   (packages) => "skip" in packages,
 );
 const world = isNone ? null : await startProtocolsWorld();
@@ -27,6 +28,7 @@ const clients = [
   ["LiteLLM", litellm, "litellm_client.py"],
   ["LlamaIndex", llamaIndex, "llama_index_client.py"],
   ["a client made of openapi.json", generator, "generated_client.py"],
+  ["Schemathesis", schemathesis, "schemathesis_client.py"],
   ["A2A", newest, "a2a_client.py"],
   ["AG-UI", newest, "ag_ui_client.py"],
 ] as const;

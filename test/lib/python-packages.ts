@@ -20,7 +20,7 @@ export interface PythonPackages {
 
 const run = promisify(execFile);
 const INSTALL_MS = 400_000;
-const SCRIPT_MS = 120_000;
+const SCRIPT_MS = 240_000;
 const CACHE = join(homedir(), ".cache", "switchyard-python");
 const SKIP = "Python's packages could not be installed";
 
