@@ -1348,6 +1348,8 @@ export type RecordedDecisionInput = {
   layers?: string[][] | null;
   /** Arguments of the call, by name. */
   args?: { [name: string]: unknown };
+  /** When it happened. */
+  at?: Timestamp;
 };
 
 export type RecordedRequest = {
@@ -1455,7 +1457,7 @@ export type ReplayedDecision =
       /** Selects the form of this object; its other fields depend on it. */
       kind: "unknown";
       /** The facts that the audit lacks for a result: `arguments` or `layers`. */
-      needs: "arguments" | "layers";
+      needs: "arguments" | "layers" | "time" | "history";
     };
 
 export type ResourceContent = {

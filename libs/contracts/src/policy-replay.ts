@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { ApprovalTier } from "./approval-tier.ts";
 import { rpc } from "./define.ts";
-import { Digest } from "./ids.ts";
+import { Digest, Timestamp } from "./ids.ts";
 import { AccessKind, Decision, Principal, ServerFacts } from "./policy.ts";
 import { PolicyFiles, PolicyProblem } from "./policy-texts.ts";
 import { ToolRef } from "./tool-names.ts";
@@ -16,6 +16,8 @@ export const RecordedDecision = z.strictObject({
   layers: z.array(z.array(z.string())).nullable().optional(),
   /** Left out: only their digest is known. */
   args: z.record(z.string(), z.unknown()).optional(),
+  /** The time of the decision, for rules about hours and days. */
+  at: Timestamp.optional(),
 });
 export type RecordedDecision = z.infer<typeof RecordedDecision>;
 
@@ -30,8 +32,14 @@ export const ReplayedDecision = z.discriminatedUnion("kind", [
     rule: z.string().nullable(),
     reason: z.string(),
   }),
-  /** `arguments`: a rule tests values that the audit does not have. `layers`: the audit lacks the token's patterns. */
-  z.object({ kind: z.literal("unknown"), needs: z.enum(["arguments", "layers"]) }),
+  /**
+   * `arguments`: a rule tests values that the audit does not have. `layers`: the audit lacks the token's patterns. `time`: a rule is about
+   * hours or days, and the request has no time. `history`: a rule is about earlier calls, which are not replayed.
+   */
+  z.object({
+    kind: z.literal("unknown"),
+    needs: z.enum(["arguments", "layers", "time", "history"]),
+  }),
 ]);
 export type ReplayedDecision = z.infer<typeof ReplayedDecision>;
 

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { preparsePolicySet, statefulIsAuthorized } from "@cedar-policy/cedar-wasm/nodejs";
-import type { Condition } from "../src/schema/condition-schema.ts";
+import type { ArgumentCondition, Condition } from "../src/schema/condition-schema.ts";
 import type { Rule } from "../src/schema/bundle.ts";
 import type { Call } from "../src/engine/evaluate.ts";
 
@@ -87,6 +87,7 @@ function whatOf({ what }: Rule): string[] {
 /** An argument that cannot be judged counts as matching for a deny rule and not for an allow rule. */
 function conditionOf({ effect }: Pick<Rule, "effect">) {
   return (condition: Condition): string => {
+    if (!("arg" in condition)) throw new TypeError("only conditions on arguments are compared");
     const [name = "", inner] = condition.arg.slice(1).split("/");
     const holder = inner === undefined ? "context.args" : `context.args.${name}.v`;
     const member = inner ?? name;
@@ -110,23 +111,34 @@ function conditionOf({ effect }: Pick<Rule, "effect">) {
   };
 }
 
-type Comparing = Exclude<Condition, { op: "absent" }>;
+type Comparing = Exclude<ArgumentCondition, { op: "absent" }>;
 
 function comparisonOf(condition: Comparing, at: string): { comparable: string; holds: string } {
   const isText = `${at}.t == "string"`;
   switch (condition.op) {
     case "eq":
-      return equalsAny([condition.value], at);
+      return equalsAny([condition.value ?? null], at);
     case "in":
       return equalsAny(condition.value, at);
     case "prefix":
       return { comparable: isText, holds: `${at}.v like "${escaped(condition.value)}*"` };
     case "glob":
       return { comparable: isText, holds: likes(`${at}.v`, condition.value) };
+    case "matches":
+      return {
+        comparable: isText,
+        holds: `${at}.matching.contains(${JSON.stringify(condition.value)})`,
+      };
+    case "lt":
     case "lte":
-      return { comparable: `${at}.t == "number"`, holds: `${at}.v <= ${scaled(condition.value)}` };
-    case "gte":
-      return { comparable: `${at}.t == "number"`, holds: `${at}.v >= ${scaled(condition.value)}` };
+    case "gt":
+    case "gte": {
+      const limit = scaled(condition.value ?? Number.NaN);
+      return {
+        comparable: `${at}.t == "number"`,
+        holds: `${at}.v ${SIGNS[condition.op]} ${limit}`,
+      };
+    }
     case "maxLength":
       return { comparable: `${at} has length`, holds: `${at}.length <= ${condition.value}` };
     case "pathWithin": {
@@ -143,6 +155,11 @@ function comparisonOf(condition: Comparing, at: string): { comparable: string; h
       return condition satisfies never;
   }
 }
+
+const SIGNS = { lt: "<", lte: "<=", gt: ">", gte: ">=" } as const;
+
+/** Patterns that JavaScript reads as RE2 does, so that each text can list those that match it. */
+export const PATTERNS = ["a+b?", "[a-z]", "a.*", "(ab|a/b)", "\\S*1"] as const;
 
 function equalsAny(values: readonly unknown[], at: string) {
   const types = [...new Set(values.map(typeOf))].map((type) => `${at}.t == "${type}"`);
@@ -182,6 +199,7 @@ function recordOf(value: unknown): { [name: string]: Fact } {
       t,
       v: value,
       length: Array.from(value).length,
+      matching: PATTERNS.filter((pattern) => new RegExp(`^(?:${pattern})$`, "u").test(value)),
       ...pathFacts(value),
       ...hostFacts(value),
     };

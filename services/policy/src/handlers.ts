@@ -92,7 +92,7 @@ export function createHandlers(parts: {
       if (isKnown !== true && !(await isKnown)) throw fail.stops_unknown(STOPS_UNKNOWN, null);
       const startedAt = performance.now();
       const bundle = parts.bundle();
-      const call = { principal, layers, tool, args, server };
+      const call = { principal, layers, tool, args, server, facts: { nowMs: parts.now() } };
       const judged = await judgeCall({ ...parts, bundle }, { kind, call });
       const { decision, reservation } = judged;
       parts.metrics.decided(decision.effect, (performance.now() - startedAt) / 1000);

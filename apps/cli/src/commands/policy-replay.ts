@@ -90,11 +90,12 @@ async function* pages(records: AsyncIterable<ChainedRecord>): AsyncGenerator<Dec
 }
 
 function questionOf(recorded: DecisionFact): RecordedDecision {
-  const { principal, access, tool, server, layers, args, isArgsChanged } = recorded;
+  const { principal, access, tool, server, layers, args, isArgsChanged, at } = recorded;
   return {
     principal,
     access,
     tool,
+    at,
     ...(server === undefined ? {} : { server }),
     ...(layers === undefined ? {} : { layers }),
     ...(args === undefined || isArgsChanged === true ? {} : { args }),
@@ -107,7 +108,12 @@ function compare(total: Replayed, recorded: DecisionFact, result: ReplayedDecisi
   // A stop was decided before the rules were evaluated, so their result is unknown.
   const needs = byRules === null ? "rules" : result.kind === "unknown" ? result.needs : null;
   if (needs !== null || result.kind === "unknown") {
-    const why = needs === "rules" ? "a stop decided, not the rules" : `the audit has no ${needs}`;
+    const why =
+      needs === "rules"
+        ? "a stop decided, not the rules"
+        : needs === "history"
+          ? "a rule is about earlier calls"
+          : `the audit has no ${needs}`;
     const key = `${tool.name} ${why}`;
     const known = total.unknown.get(key) ?? { tool: tool.name, needs: why, count: 0 };
     known.count += 1;

@@ -100,11 +100,12 @@ async function compare(files: readonly PolicyTextFile[]): Promise<Compared> {
 }
 
 function questionOf(recorded: RecordedFact): RecordedDecision {
-  const { principal, access, tool, server, layers, args, isArgsChanged } = recorded;
+  const { principal, access, tool, server, layers, args, isArgsChanged, at } = recorded;
   return {
     principal,
     access,
     tool,
+    at,
     ...(server !== undefined && { server }),
     ...(layers !== undefined && { layers }),
     ...(args !== undefined && isArgsChanged !== true && { args }),

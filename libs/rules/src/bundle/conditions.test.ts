@@ -8,7 +8,7 @@ type Case = readonly [value: unknown, expected: Verdict];
 /** Judges a call whose argument `x` has this value; `undefined` leaves it out. */
 function judge(condition: object, value: unknown): Verdict {
   const compiled = compileCondition(Condition.parse({ arg: "/x", ...condition }));
-  return compiled.judge(value === undefined ? {} : { x: value });
+  return compiled.judge({ args: value === undefined ? {} : { x: value } });
 }
 
 function table(condition: object, cases: readonly Case[]): void {
@@ -125,8 +125,8 @@ test("an argument of the wrong shape for the rule's pointer cannot be compared",
     const { judge: judgeNested } = compileCondition(
       Condition.parse({ arg: "/options/force", ...condition }),
     );
-    assert.equal(judgeNested({ options: "force" }), "incomparable");
-    assert.equal(judgeNested({ options: null }), "incomparable");
+    assert.equal(judgeNested({ args: { options: "force" } }), "incomparable");
+    assert.equal(judgeNested({ args: { options: null } }), "incomparable");
   }
 });
 
@@ -141,9 +141,127 @@ test("texts are compared in Unicode's composed form", () => {
 
 test("a text of more than 16,384 characters cannot be compared", () => {
   const long = "a".repeat(16_385);
-  for (const op of ["eq", "prefix", "glob"]) {
+  for (const op of ["eq", "prefix", "glob", "matches"]) {
     assert.equal(judge({ op, value: "a" }, long), "incomparable", op);
   }
+});
+
+test("lt and gt leave out their limit", () => {
+  table({ op: "lt", value: 5 }, [
+    [4.9, "holds"],
+    [5, "fails"],
+    ["4", "incomparable"],
+    [undefined, "missing"],
+  ]);
+  table({ op: "gt", value: 5 }, [
+    [5.1, "holds"],
+    [5, "fails"],
+    [null, "incomparable"],
+  ]);
+});
+
+test("not turns a clear answer around, and never one about an argument that is missing or cannot be compared", () => {
+  const not = (inner: object, value: unknown) =>
+    compileCondition(Condition.parse({ not: { arg: "/x", ...inner } })).judge({
+      args: value === undefined ? {} : { x: value },
+    });
+  for (const inner of [
+    { op: "eq", value: "a" },
+    { op: "glob", value: "a*" },
+    { op: "matches", value: "a.*" },
+    { op: "hostIn", value: ["a.b"] },
+    { op: "pathWithin", value: "/a" },
+    { op: "lte", value: 1 },
+  ]) {
+    assert.equal(not(inner, undefined), "missing", inner.op);
+    assert.equal(not(inner, ["a"]), "incomparable", inner.op);
+  }
+  assert.equal(not({ op: "eq", value: "a" }, "a"), "fails");
+  assert.equal(not({ op: "eq", value: "a" }, "b"), "holds");
+  assert.equal(not({ op: "pathWithin", value: "/a" }, "~/x"), "incomparable");
+  assert.equal(not({ op: "absent" }, 1), "holds");
+  assert.equal(not({ op: "absent" }, undefined), "fails");
+});
+
+test("matches is about the whole text, and a pattern that is catastrophic elsewhere takes linear time", () => {
+  table({ op: "matches", value: "[A-Z]{2}[0-9]+|x" }, [
+    ["DE89", "holds"],
+    ["x", "holds"],
+    ["DE89 ", "fails"],
+    ["yx", "fails"],
+    ["x\n", "fails"],
+    [5, "incomparable"],
+  ]);
+  const startedAt = performance.now();
+  for (const value of ["(a*)*b", "(a|aa)+c", "(x+x+)+y", "(.*)*=(.*)*", "([a-z]+)+[0-9]"])
+    for (const letter of ["a", "x"])
+      assert.equal(judge({ op: "matches", value }, letter.repeat(16_384)), "fails", value);
+  assert.ok(performance.now() - startedAt < 5_000);
+});
+
+test("a pattern that cannot be matched in linear time, or is too large, is refused", () => {
+  for (const value of ["(a)\\1", "(?=a)b", "(?<!a)b", "a(", "a".repeat(513), "(a{0,200}){0,200}"])
+    assert.equal(Condition.safeParse({ arg: "/x", op: "matches", value }).success, false, value);
+});
+
+test("two arguments are compared when both can be", () => {
+  const two = (op: string, x: unknown, y: unknown) =>
+    compileCondition(Condition.parse({ arg: "/x", op, than: "/y/z" })).judge({
+      args: { ...(x !== undefined && { x }), ...(y !== undefined && { y: { z: y } }) },
+    });
+  assert.deepEqual(
+    [two("lte", 1, 2), two("lte", 2, 2), two("lte", 3, 2)],
+    ["holds", "holds", "fails"],
+  );
+  assert.deepEqual(
+    [two("lt", 2, 2), two("gt", 3, 2), two("gte", 1, 2)],
+    ["fails", "holds", "fails"],
+  );
+  assert.deepEqual([two("eq", "caf\u00e9", "cafe\u0301"), two("eq", "a", "b")], ["holds", "fails"]);
+  for (const [x, y] of [
+    [1, "2"],
+    ["1", 2],
+    [null, null],
+    [[1], [1]],
+  ])
+    assert.equal(two("lte", x, y), "incomparable", JSON.stringify([x, y]));
+  assert.equal(two("eq", 1, "1"), "incomparable");
+  assert.equal(two("eq", [1], [1]), "incomparable");
+  assert.equal(two("lte", 1, undefined), "missing");
+  assert.equal(two("lte", undefined, 1), "missing");
+  const blocked = compileCondition(Condition.parse({ arg: "/x", op: "lte", than: "/y/z" }));
+  assert.equal(blocked.judge({ args: { x: 1, y: 5 } }), "incomparable");
+});
+
+test("hours, weekdays and dates are those of the zone, also when its clocks change", () => {
+  const at = (condition: object, time: string | null): Verdict =>
+    compileCondition(Condition.parse({ at: { zone: "Europe/Berlin", ...condition } })).judge({
+      args: {},
+      facts: time === null ? {} : { nowMs: Date.parse(time) },
+    });
+  const office = { hours: "08:00-18:00", days: ["mon-fri"] };
+  assert.equal(at(office, "2026-11-27T07:00:00Z"), "holds", "Friday, 08:00");
+  assert.equal(at(office, "2026-11-27T06:59:59Z"), "fails");
+  assert.equal(at(office, "2026-11-27T17:00:00Z"), "fails", "18:00 is over");
+  assert.equal(at(office, "2026-11-28T10:00:00Z"), "fails", "Saturday");
+  // Summer time ended on 25 October 2026 and began on 29 March.
+  assert.equal(at({ hours: "08:00-18:00" }, "2026-10-23T06:30:00Z"), "holds");
+  assert.equal(at({ hours: "08:00-18:00" }, "2026-10-26T06:30:00Z"), "fails");
+  const night = { hours: "22:00-06:00" };
+  assert.deepEqual(
+    ["20:59", "21:00", "23:30", "04:59", "05:00"].map((time) =>
+      at(night, `2026-01-10T${time}:00Z`),
+    ),
+    ["fails", "holds", "holds", "holds", "fails"],
+  );
+  assert.equal(at({ days: ["sat-mon"] }, "2026-11-29T22:59:00Z"), "holds", "Sunday");
+  assert.equal(at({ days: ["sun"] }, "2026-11-29T23:00:00Z"), "fails", "Monday in Berlin");
+  const holidays = { dates: ["2026-12-24..2027-01-01", "2026-05-01"] };
+  assert.equal(at(holidays, "2026-12-23T23:00:00Z"), "holds");
+  assert.equal(at(holidays, "2027-01-01T22:59:00Z"), "holds");
+  assert.equal(at(holidays, "2027-01-01T23:00:00Z"), "fails");
+  assert.equal(at({ hours: "08:00-24:00" }, "2026-11-27T22:59:00Z"), "holds");
+  assert.equal(at(office, null), "incomparable", "without a clock no rule may guess the time");
 });
 
 test("the worst glob on the longest text is judged in well under a second", () => {

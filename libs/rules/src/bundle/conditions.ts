@@ -1,8 +1,11 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
-import type { Condition } from "../schema/condition-schema.ts";
+import type { ArgumentCondition, Condition } from "../schema/condition-schema.ts";
+import type { At } from "../schema/time-schema.ts";
 import { hostIn } from "../values/host-in.ts";
+import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { pathWithin } from "../values/path-within.ts";
+import { compileTimes } from "./compile-times.ts";
 
 /**
  * The result of checking one condition against the arguments of a call.
@@ -14,60 +17,172 @@ import { pathWithin } from "../values/path-within.ts";
 export type Verdict = "holds" | "fails" | "missing" | "incomparable";
 
 export interface CompiledCondition {
+  /** The subject as shown to people: the pointer of an argument, or `time`. */
   readonly arg: string;
   readonly required: boolean;
-  /** The expected value as shown to people: `lte 10`. */
+  /** The expected value as shown to people: `lte 10`, `not lte 10`. */
   readonly wanted: string;
-  /** Finds the argument that the condition checks. */
-  readonly locate: (args: Readonly<Record<string, unknown>>) => Located;
-  readonly judge: (args: Readonly<Record<string, unknown>>) => Verdict;
+  /** The value that the call has, as shown to people. */
+  readonly got: (call: Judgeable) => string;
+  readonly judge: (call: Judgeable) => Verdict;
 }
+
+/** The parts of a call that conditions are about. */
+export interface Judgeable {
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly facts?: CallFacts | undefined;
+}
+
+/** The facts about a call beside its arguments. A condition about a fact that is left out is incomparable. */
+export interface CallFacts {
+  /** The time of the decision, in milliseconds since the Unix epoch. */
+  readonly nowMs?: number;
+}
+
+/** The subject of conditions on the time of a call; the pointers of arguments begin with a slash. */
+export const TIME = "time";
 
 /** Longer texts are incomparable, which bounds the cost of one condition to the longest glob times this. */
 const MAX_TEXT_LENGTH = 16_384;
 
-/** Prepares a condition of a valid bundle: the pointer is parsed once. */
+/** Prepares a condition of a valid bundle: pointers, patterns and times are parsed once. */
 export function compileCondition(condition: Condition): CompiledCondition {
-  const tokens = parsePointer(condition.arg) ?? [];
-  const required = condition.op !== "absent" && condition.required === true;
-  const compare = condition.op === "absent" ? null : comparisonOf(condition);
-  const judge = (args: Readonly<Record<string, unknown>>): Verdict => {
-    const located = locate(args, tokens);
-    if (located.kind === "blocked") return "incomparable";
-    if (compare === null) return located.kind === "missing" ? "holds" : "fails";
-    return located.kind === "missing" ? "missing" : compare(located.value);
-  };
-  return {
-    arg: condition.arg,
-    required,
+  if ("at" in condition) return compileAt(condition.at);
+  if ("not" in condition) return negated(compileCondition(condition.not));
+  return compileArgument(condition);
+}
+
+function compileArgument(condition: ArgumentCondition): CompiledCondition {
+  const { arg } = condition;
+  const find = finder(arg);
+  const common = {
+    arg,
+    required: condition.op !== "absent" && condition.required === true,
     wanted: wantedBy(condition),
-    locate: (args) => locate(args, tokens),
-    judge,
+    got: ({ args }: Judgeable) => shown(find(args)),
+  };
+  if (condition.op === "absent")
+    return {
+      ...common,
+      judge({ args }) {
+        const { kind } = find(args);
+        return kind === "blocked" ? "incomparable" : verdict(kind === "missing");
+      },
+    };
+  if ("than" in condition && condition.than !== undefined) {
+    const { op, than } = condition;
+    const findOther = finder(than);
+    return {
+      ...common,
+      got: ({ args }) => `${shown(find(args))}, and ${than} is ${shown(findOther(args))}`,
+      judge: ({ args }) => compareTwo(op, find(args), findOther(args)),
+    };
+  }
+  const compare = comparisonOf(condition);
+  return {
+    ...common,
+    judge({ args }) {
+      const located = find(args);
+      if (located.kind === "blocked") return "incomparable";
+      return located.kind === "missing" ? "missing" : compare(located.value);
+    },
   };
 }
 
-function wantedBy(condition: Condition): string {
+function finder(pointer: string): (args: Readonly<Record<string, unknown>>) => Located {
+  const tokens = parsePointer(pointer) ?? [];
+  return (args) => locate(args, tokens);
+}
+
+function shown(located: Located): string {
+  if (located.kind === "found") return JSON.stringify(located.value) ?? String(located.value);
+  return located.kind === "missing" ? "missing" : "below something that is not an object";
+}
+
+/** Turns a clear answer around. An argument that is missing or cannot be compared stays so: `not` must not help the caller. */
+function negated({ judge, wanted, ...inner }: CompiledCondition): CompiledCondition {
+  return {
+    ...inner,
+    wanted: `not ${wanted}`,
+    judge(call) {
+      const found = judge(call);
+      if (found === "holds") return "fails";
+      return found === "fails" ? "holds" : found;
+    },
+  };
+}
+
+function compileAt(at: At): CompiledCondition {
+  const { isWithin: fits, wanted, shownAt } = compileTimes(at);
+  return {
+    arg: TIME,
+    required: false,
+    wanted: `within ${wanted}`,
+    got: ({ facts }) => (facts?.nowMs === undefined ? "not known" : shownAt(facts.nowMs)),
+    judge: ({ facts }) =>
+      facts?.nowMs === undefined ? "incomparable" : verdict(fits(facts.nowMs)),
+  };
+}
+
+function wantedBy(condition: ArgumentCondition): string {
   if (condition.op === "absent") return "absent";
+  if ("than" in condition && condition.than !== undefined)
+    return `${condition.op} ${condition.than}`;
   return `${condition.op} ${JSON.stringify(condition.value)}`;
 }
 
-type Comparing = Exclude<Condition, { op: "absent" }>;
+type Comparing = Exclude<ArgumentCondition, { op: "absent" }>;
 type Scalar = string | number | boolean | null;
+type NumberOperator = "lt" | "lte" | "gt" | "gte";
+
+/** Compares numbers; `eq` compares two scalars of one type. */
+function compareTwo(op: NumberOperator | "eq", one: Located, other: Located): Verdict {
+  if (one.kind === "blocked" || other.kind === "blocked") return "incomparable";
+  if (one.kind === "missing" || other.kind === "missing") return "missing";
+  if (op !== "eq") {
+    const { value: limit } = other;
+    return typeof limit === "number" ? ordered(op, limit)(one.value) : "incomparable";
+  }
+  const { value } = other;
+  const isScalar = value === null || ["string", "number", "boolean"].includes(typeof value);
+  const expected = typeof value === "string" ? normalized(value) : value;
+  if (!isScalar || expected === undefined) return "incomparable";
+  return oneOf([expected as Scalar])(one.value); // checked above
+}
+
+function ordered(op: NumberOperator, limit: number): (actual: unknown) => Verdict {
+  switch (op) {
+    case "lt":
+      return number((actual) => actual < limit);
+    case "lte":
+      return number((actual) => actual <= limit);
+    case "gt":
+      return number((actual) => actual > limit);
+    case "gte":
+      return number((actual) => actual >= limit);
+    default:
+      return op satisfies never;
+  }
+}
 
 function comparisonOf(condition: Comparing): (actual: unknown) => Verdict {
   switch (condition.op) {
     case "eq":
-      return oneOf([condition.value]);
+      return oneOf([condition.value ?? null]);
     case "in":
       return oneOf(condition.value);
     case "prefix":
       return text((actual) => actual.startsWith(condition.value));
     case "glob":
       return text((actual) => matchesGlob(condition.value, actual));
+    case "matches":
+      return matching(condition.value);
+    case "lt":
     case "lte":
-      return number((actual) => actual <= condition.value);
+    case "gt":
     case "gte":
-      return number((actual) => actual >= condition.value);
+      // The schema requires one of `value` and `than`; a NaN compares with nothing.
+      return ordered(condition.op, condition.value ?? Number.NaN);
     case "maxLength":
       return (actual) => hasAtMost(condition.value, actual);
     case "pathWithin":
@@ -77,6 +192,12 @@ function comparisonOf(condition: Comparing): (actual: unknown) => Verdict {
     default:
       return condition satisfies never;
   }
+}
+
+function matching(pattern: string): (actual: unknown) => Verdict {
+  const matches = compileLinearPattern(pattern);
+  if (typeof matches === "string") throw new TypeError(matches); // excluded by the schema
+  return text(matches);
 }
 
 function oneOf(values: readonly Scalar[]): (actual: unknown) => Verdict {

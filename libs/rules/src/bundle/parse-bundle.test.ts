@@ -124,9 +124,9 @@ test("a condition with an unknown operator, a wrong value or no pointer is refus
   const condition = (text: string) =>
     refusal(`${HEAD}  - id: a\n    effect: deny\n    when:\n      - { ${text} }\n`);
   assert.deepEqual(condition("arg: /x, op: regex, value: a"), [
-    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, prefix, glob, lte, gte, maxLength, pathWithin, hostIn, absent",
+    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, prefix, glob, matches, lt, lte, gt, gte, maxLength, pathWithin, hostIn, absent",
   ]);
-  assert.match(condition("arg: /x, op: lt, value: 1")[0] ?? "", /did you mean "lte"\?$/);
+  assert.match(condition("arg: /x, op: lteq, value: 1")[0] ?? "", /did you mean "lte"\?$/);
   assert.deepEqual(condition("arg: /x, value: a"), [
     "policy.yaml:6:9: rules[0].when[0].op is missing",
   ]);
@@ -134,7 +134,7 @@ test("a condition with an unknown operator, a wrong value or no pointer is refus
     "policy.yaml:6:29: rules[0].when[0].value must be a number",
   ]);
   assert.deepEqual(condition("arg: /x, op: eq"), [
-    "policy.yaml:6:9: rules[0].when[0].value is missing",
+    "policy.yaml:6:9: rules[0].when[0].value is missing; give it a value, or with than another argument",
   ]);
   assert.match(condition("arg: path, op: eq, value: 1")[0] ?? "", /6:11: .*JSON pointer such as/);
   assert.match(condition("arg: /x, op: lte, value: .nan")[0] ?? "", /must be a number/);
@@ -145,6 +145,37 @@ test("a condition with an unknown operator, a wrong value or no pointer is refus
     /does not go with this operator/,
   );
   assert.match(condition("arg: /x, op: absent, required: true")[0] ?? "", /does not go with/);
+});
+
+test("each mistake in a condition without an operator of its own is reported at its position", () => {
+  const condition = (text: string) =>
+    refusal(`${HEAD}  - id: a\n    effect: deny\n    when:\n      - { ${text} }\n`)[0] ?? "";
+  assert.match(
+    condition("arg: /x, op: lte, value: 1, than: /y"),
+    /6:39: .*does not go beside value/,
+  );
+  assert.match(condition("arg: /x, op: lte, than: /x"), /is the argument itself/);
+  assert.match(
+    condition("arg: /x, op: glob, value: a, than: /y"),
+    /does not go with this operator/,
+  );
+  assert.match(condition("arg: /x, op: matches, value: (?=a)"), /look-around/);
+  assert.match(
+    condition("not: { arg: /x, op: lteq, value: 1 }"),
+    /rules\[0\]\.when\[0\]\.not\.op must be .*did you mean "lte"\?/,
+  );
+  assert.match(
+    condition("nto: { arg: /x, op: lte, value: 1 }"),
+    /op is missing|did you mean "not"/,
+  );
+  assert.match(condition("at: { zone: Europe/Berln, hours: 08:00-18:00 }"), /6:17: .*time zone/);
+  assert.match(condition("at: { zone: UTC }"), /selects every time/);
+  assert.match(condition("at: { hours: 08:00-18:00 }"), /at\.zone is missing/);
+  assert.match(condition("at: { zone: UTC, hour: 08:00-18:00 }"), /did you mean "hours"\?/);
+  for (const hours of ["8-18", "08:00-25:00", "08:00-08:00"])
+    assert.match(condition(`at: { zone: UTC, hours: "${hours}" }`), /at\.hours /, hours);
+  assert.match(condition("at: { zone: UTC, days: [monday] }"), /mon-fri/);
+  assert.match(condition("at: { zone: UTC, dates: [2026-02-30] }"), /must be a date/);
 });
 
 test("YAML that hides a rule's meaning is refused: aliases, anchors, tags, directives, second documents", () => {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
-import { askCedar, loadCedar, type OracleAnswer } from "../../test/cedar-oracle.ts";
+import { askCedar, loadCedar, PATTERNS, type OracleAnswer } from "../../test/cedar-oracle.ts";
 import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
-import { OPERATORS, type Condition } from "../schema/condition-schema.ts";
+import { OPERATORS, type ArgumentCondition } from "../schema/condition-schema.ts";
 import { Rule } from "../schema/bundle.ts";
 import { decide, type Call } from "./evaluate.ts";
 
@@ -45,9 +45,9 @@ const scalar = fc.oneof(text, number, fc.boolean(), fc.constant(null));
 const glob = one("a*", "*b", "a?", "*", "?", "a/*", "*é*", "a");
 const textArg = one("/x", "/x", "/x", "/o/x");
 
-const condition: fc.Arbitrary<Condition> = fc
+const condition: fc.Arbitrary<ArgumentCondition> = fc
   .record({ op: one(...OPERATORS), arg: textArg, required: one(undefined, undefined, true) })
-  .chain(({ op, arg, required }): fc.Arbitrary<Condition> => {
+  .chain(({ op, arg, required }): fc.Arbitrary<ArgumentCondition> => {
     const base = { arg, ...(required && { required }) };
     switch (op) {
       case "eq":
@@ -60,7 +60,11 @@ const condition: fc.Arbitrary<Condition> = fc
         return one("a", "a/", "é").map((value) => ({ ...base, op, value }));
       case "glob":
         return glob.map((value) => ({ ...base, op, value }));
+      case "matches":
+        return one(...PATTERNS).map((value) => ({ ...base, op, value }));
+      case "lt":
       case "lte":
+      case "gt":
       case "gte":
         return number.map((value) => ({ ...base, op, value }));
       case "maxLength":
@@ -161,7 +165,8 @@ function compare(decider: Decider, decisions: number, seed: number) {
           ...Object.fromEntries(Object.entries(rest).filter(([, part]) => part !== undefined)),
         }),
       );
-      for (const { op } of rules.flatMap(({ when = [] }) => when)) operators.add(op);
+      for (const tried of rules.flatMap(({ when = [] }) => when))
+        if ("op" in tried) operators.add(tried.op);
       const bundle = compileBundle({ version: 1, rules });
       loadCedar(rules);
       for (const asked of calls) {

@@ -127,7 +127,7 @@ function isPlain({ kind, tool }: FeatureCall): boolean {
 }
 
 function holds(rule: CompiledRule, call: FeatureCall): boolean {
-  return matchConditions(rule, call.args) !== null;
+  return matchConditions(rule, call) !== null;
 }
 
 /** Returns why a narrowing outside the rules denies the feature. Layers of the bundle are about tools, and so apply to resources and prompts. */

@@ -18,6 +18,7 @@ import {
 import { firstRefusal, nameOf, type NarrowedCall } from "../layers/narrowing.ts";
 import { approveTerms, approveWords, type ApproveTerms } from "./approve-terms.ts";
 import { isUndecidedFile, shownAccess, undecidedFile } from "./file-decision.ts";
+import type { CompiledCondition, Judgeable } from "../bundle/conditions.ts";
 import { matchConditions, type Match } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
 
@@ -39,7 +40,8 @@ import { selectsPrincipal } from "./select-principal.ts";
  * named.
  */
 export interface Call extends NarrowedCall {
-  readonly args: Readonly<Record<string, unknown>>;
+  readonly args: Judgeable["args"];
+  readonly facts?: Judgeable["facts"];
 }
 
 export function decide(bundle: CompiledBundle, call: Call): Decision {
@@ -125,12 +127,9 @@ export function mayEverAllow(bundle: CompiledBundle, question: Omit<Call, "args"
  */
 export function ignoresArguments(
   bundle: CompiledBundle,
-  { principal, tool, server }: Pick<Call, "principal" | "tool" | "server">,
+  call: Pick<Call, "principal" | "tool" | "server">,
 ): boolean {
-  const target = targetOf(bundle, tool, server?.labels);
-  return [bundle.deny, bundle.allow].every(
-    (index) => firstSelecting(index, principal, target, isConditional) === null,
-  );
+  return !hasCondition(bundle, call, () => true);
 }
 
 /**
@@ -152,8 +151,18 @@ export function termsOfCall(
   return approveTerms(bundle, rules, now);
 }
 
-function isConditional({ conditions }: CompiledRule): boolean {
-  return conditions.length > 0;
+/** True when a rule about this principal and tool has such a condition. */
+export function hasCondition(
+  bundle: CompiledBundle,
+  { principal, tool, server }: Pick<Call, "principal" | "tool" | "server">,
+  isSuch: (condition: CompiledCondition) => boolean,
+): boolean {
+  const target = targetOf(bundle, tool, server?.labels);
+  return [bundle.deny, bundle.allow].some(
+    (index) =>
+      firstSelecting(index, principal, target, ({ conditions }) => conditions.some(isSuch)) !==
+      null,
+  );
 }
 
 function isUnconditional(rule: CompiledRule): boolean {
@@ -167,7 +176,7 @@ function firstMatch(index: RuleIndex, call: Call, target: Target): Match | null 
       if (first !== null && entry.rule.id >= first.rule.id) break;
       const isSelected =
         selectsTool(entry, target) && selectsCall(entry.rule, call.principal, target);
-      const match = isSelected ? matchConditions(entry.rule, call.args) : null;
+      const match = isSelected ? matchConditions(entry.rule, call) : null;
       if (match !== null) {
         first = match;
         break;
@@ -206,7 +215,7 @@ function stricter(
   // The conditions of a rule that could not change the result are not evaluated.
   if (gain < 0 || (gain === 0 && !isEarlier && !isShorter)) return best;
   if (!selectsTool(entry, target) || !selectsCall(rule, call.principal, target)) return best;
-  const match = matchConditions(rule, call.args);
+  const match = matchConditions(rule, call);
   if (match === null) return best;
   if (best === null || gain > 0) return { match, tier, ttlMs: rule.ttlMs };
   return {

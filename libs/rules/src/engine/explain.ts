@@ -81,15 +81,9 @@ function mismatches(rule: CompiledRule, call: Call, target: Target): RuleMismatc
     failed.push({ part, expected: listed(wanted(rule)), got: short(got(call.principal)) });
   }
   for (const [index, condition] of rule.conditions.entries()) {
-    if (countsAs(rule.effect, condition, call.args) !== "fails") continue;
+    if (countsAs(rule.effect, condition, call) !== "fails") continue;
     const expected = short(`${condition.arg} ${condition.wanted}`);
-    const located = condition.locate(call.args);
-    const got =
-      located.kind === "found"
-        ? short(JSON.stringify(located.value) ?? String(located.value))
-        : located.kind === "missing"
-          ? "missing"
-          : "below something that is not an object";
+    const got = short(condition.got(call));
     failed.push({ part: `when[${index}]`, expected, got });
   }
   return failed;

@@ -31,10 +31,13 @@ function isAboutCommands({ what }: Rule): boolean {
 
 type Condition = NonNullable<Rule["when"]>[number];
 
-function looksAtForm({ arg, op }: Condition): boolean {
-  return arg === "/command" && (op === "prefix" || op === "glob");
+const FORMS: ReadonlySet<string> = new Set(["prefix", "glob", "matches"]);
+
+function looksAtForm(condition: Condition): boolean {
+  return "arg" in condition && condition.arg === "/command" && FORMS.has(condition.op);
 }
 
-function isAboutShell({ arg }: Condition): boolean {
-  return arg === "/shell";
+function isAboutShell(condition: Condition): boolean {
+  if ("not" in condition) return isAboutShell(condition.not);
+  return "arg" in condition && condition.arg === "/shell";
 }

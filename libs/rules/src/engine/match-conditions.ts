@@ -1,7 +1,5 @@
 import type { CompiledRule } from "../bundle/compile-bundle.ts";
-import type { CompiledCondition } from "../bundle/conditions.ts";
-
-type Arguments = Readonly<Record<string, unknown>>;
+import type { CompiledCondition, Judgeable } from "../bundle/conditions.ts";
 
 export interface Match {
   readonly rule: CompiledRule;
@@ -10,10 +8,10 @@ export interface Match {
 }
 
 /** All conditions must hold. */
-export function matchConditions(rule: CompiledRule, args: Arguments): Match | null {
+export function matchConditions(rule: CompiledRule, call: Judgeable): Match | null {
   let incomparable: string | null = null;
   for (const condition of rule.conditions) {
-    const counted = countsAs(rule.effect, condition, args);
+    const counted = countsAs(rule.effect, condition, call);
     if (counted === "fails") return null;
     if (counted === "unsure") incomparable ??= condition.arg;
   }
@@ -27,9 +25,9 @@ export function matchConditions(rule: CompiledRule, args: Arguments): Match | nu
 export function countsAs(
   effect: CompiledRule["effect"],
   condition: CompiledCondition,
-  args: Arguments,
+  call: Judgeable,
 ): "holds" | "unsure" | "fails" {
-  const verdict = condition.judge(args);
+  const verdict = condition.judge(call);
   if (verdict === "holds") return "holds";
   const isUnsure = verdict === "incomparable" || (verdict === "missing" && condition.required);
   return effect === "deny" && isUnsure ? "unsure" : "fails";

@@ -70,6 +70,34 @@ test("a failing test reports the decision and the rule that made it", () => {
   );
 });
 
+test("a test of a rule about the time states the time", () => {
+  const office = compileBundle(
+    parseBundle({
+      file: "p.yaml",
+      text: `version: 1
+rules:
+  - { id: office, effect: allow, approval: auto, what: { tools: [bank.pay] }, when: [{ at: { zone: Europe/Berlin, hours: "08:00-18:00" } }] }
+`,
+    }),
+  );
+  const { results } = runPolicyTests(
+    `tests:
+  - { name: day, given: { tool: bank.pay, at: "2026-11-27T08:00:00+01:00" }, expect: allow, by: office }
+  - { name: night, given: { tool: bank.pay, at: "2026-11-27T19:00:00+01:00" }, expect: deny }
+  - { name: no time, given: { tool: bank.pay }, expect: deny }
+`,
+    office,
+  );
+  assert.deepEqual(
+    results?.map(({ passed }) => passed),
+    [true, true, true],
+  );
+  assert.match(
+    problemsOf('tests: [{ name: a, given: { tool: x, at: "10:00" }, expect: deny }]\n').join(),
+    /given\.at must be a time with its offset/,
+  );
+});
+
 test("every mistake is reported with its position", () => {
   assert.deepEqual(
     problemsOf(`tests:

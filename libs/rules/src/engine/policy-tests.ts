@@ -30,10 +30,16 @@ const Given = z.strictObject(
       error: "must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
     }),
     args: z.record(z.string(), z.unknown(), { error: "must be a mapping" }).optional(),
+    at: z.iso
+      .datetime({
+        offset: true,
+        error: "must be a time with its offset, such as 2026-11-27T10:00:00+01:00",
+      })
+      .optional(),
   },
   {
     error: objectError(
-      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, labels and args where they matter",
+      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, labels, args and at where they matter",
     ),
   },
 );
@@ -112,7 +118,7 @@ function approveText(rules: readonly string[] | undefined): string | null {
 function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
   const tool = writtenToolRef(given.tool);
   if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // excluded by the schema
-  const { user = SOME_USER, agent = null, roles, labels, args = {} } = given;
+  const { user = SOME_USER, agent = null, roles, labels, args = {}, at } = given;
   const { channel, group, model, depth, owner, replayed } = given;
   const context = { channel, group, model, depth, owner, replayed };
   const principal = {
@@ -123,7 +129,8 @@ function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
     ...(Object.values(context).some((fact) => fact !== undefined) && { context }),
   };
   const server = labels && { labels };
-  return decide(bundle, { principal, tool, args, layers: null, server });
+  const facts = at === undefined ? {} : { nowMs: Date.parse(at) };
+  return decide(bundle, { principal, tool, args, layers: null, server, facts });
 }
 
 function answerOf({ effect, tier }: Decision): string {

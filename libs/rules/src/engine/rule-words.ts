@@ -25,7 +25,7 @@ function inWords(rule: CompiledRule, defaultTier: CompiledBundle["defaultTier"])
     who: cut(whoOf(rule)),
     what: cut(whatOf(rule)),
     when: conditions.map(({ arg, wanted, required }) =>
-      cut(`${arg} ${wordsFor(wanted)}${required ? ", and it is given" : ""}`),
+      cut(`${wordsFor(arg, wanted)}${required ? ", and it is given" : ""}`),
     ),
     note,
   };
@@ -60,10 +60,11 @@ function whatOf({ tools, features, anyLabel, notLabels, isAboutEverything }: Com
   return `${named.join(", ")}${labels.join("")}`;
 }
 
-/** Renders `lte 10` in words. */
-function wordsFor(wanted: string): string {
-  const [, op = "", value = ""] = /^(\w+) ?(.*)$/s.exec(wanted) ?? [];
-  return `${OPERATORS[op] ?? op} ${value}`.trimEnd();
+/** Renders `/amount` and `lte 10`, or `not lte 10`, in words. */
+function wordsFor(arg: string, wanted: string): string {
+  const [, not, op = "", value = ""] = /^(not )?(\w+) ?(.*)$/s.exec(wanted) ?? [];
+  const text = `${arg} ${OPERATORS[op] ?? op} ${value}`.trimEnd();
+  return not === undefined ? text : `it is not so that ${text}`;
 }
 
 const OPERATORS: Readonly<Record<string, string>> = {
@@ -71,12 +72,16 @@ const OPERATORS: Readonly<Record<string, string>> = {
   in: "is one of",
   prefix: "begins with",
   glob: "looks like",
+  matches: "matches",
+  lt: "is less than",
   lte: "is at most",
+  gt: "is more than",
   gte: "is at least",
   maxLength: "is no longer than",
   pathWithin: "lies within",
   hostIn: "is on a host of",
   absent: "is not given",
+  within: "is within",
 };
 
 function either(globs: readonly string[]): string {

@@ -4,7 +4,7 @@ import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { z } from "zod";
 import { Budget, Duration } from "./budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "./layer-schema.ts";
-import { Condition } from "./condition-schema.ts";
+import { Condition, conditionKeys } from "./condition-schema.ts";
 import { checkFileConditions } from "./file-conditions.ts";
 import { Origins, Starter } from "./starter-schema.ts";
 import { Approve, Deputy, Escalate, Group, Person } from "./approve-schema.ts";
@@ -150,7 +150,7 @@ export function bundleDigest(bundle: Bundle): string {
 
 /** Returns the keys that a mapping at this path of a policy file may have. */
 export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
-  const [section, entry, part, condition] = path;
+  const [section, entry, part, condition, ...below] = path;
   if (section === undefined) return Object.keys(BundleFile.shape);
   const ofSection: Readonly<Record<PropertyKey, z.ZodObject>> = {
     defaults: Defaults,
@@ -176,7 +176,5 @@ export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
   if (part === "for") return Object.keys(For.shape);
   if (part === "who") return Object.keys(Who.shape);
   if (part === "what") return Object.keys(condition === "labels" ? { any: 0, not: 0 } : What.shape);
-  return condition === undefined || entry === undefined
-    ? []
-    : Object.keys(Condition.options[0].shape);
+  return condition === undefined || entry === undefined ? [] : conditionKeys(below);
 }

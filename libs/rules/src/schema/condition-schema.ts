@@ -1,8 +1,10 @@
 import { parsePointer } from "@switchyard/contracts/json-pointer";
 import { z } from "zod";
 import { isHostPattern } from "../values/host-in.ts";
+import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { isComparablePath } from "../values/path-within.ts";
 import { objectError, Text } from "./selector-schema.ts";
+import { At } from "./time-schema.ts";
 
 const FiniteNumber = z
   .number({ error: "must be a number" })
@@ -34,16 +36,45 @@ const HostPattern = z.string({ error: "must be a text" }).refine(isHostPattern, 
     "must be a host name in lower case or an IP address, or *.example.org for all hosts below it",
 });
 
-/** The condition of a rule on one argument. The vocabulary is closed. */
-export const Condition = z.discriminatedUnion(
+const Pattern = Text.superRefine((pattern, context) => {
+  const compiled = compileLinearPattern(pattern);
+  if (typeof compiled === "string") context.addIssue({ code: "custom", message: compiled });
+});
+
+/** Compares with a value of the rule, or with another argument of the call. */
+const comparing = <Op extends string, Value extends z.ZodType>(op: Op, value: Value) =>
+  z
+    .strictObject({
+      arg: Arg,
+      op: z.literal(op),
+      value: value.optional(),
+      than: Arg.optional(),
+      required,
+    })
+    .superRefine((condition, context) => {
+      const { than, arg } = condition;
+      const hasValue = condition.value !== undefined;
+      const problem = (path: string, message: string) =>
+        context.addIssue({ code: "custom", path: [path], message });
+      if (!hasValue && than === undefined)
+        problem("value", "is missing; give it a value, or with than another argument");
+      if (hasValue && than !== undefined) problem("than", "does not go beside value");
+      if (than === arg) problem("than", "is the argument itself");
+    });
+
+/** The condition of a rule on arguments. The vocabulary is closed. */
+export const ArgumentCondition = z.discriminatedUnion(
   "op",
   [
-    z.strictObject({ arg: Arg, op: z.literal("eq"), value: Scalar, required }),
+    comparing("eq", Scalar),
     z.strictObject({ arg: Arg, op: z.literal("in"), value: neverEmpty(Scalar), required }),
     z.strictObject({ arg: Arg, op: z.literal("prefix"), value: Text.min(1).max(4_096), required }),
     z.strictObject({ arg: Arg, op: z.literal("glob"), value: Text.min(1).max(256), required }),
-    z.strictObject({ arg: Arg, op: z.literal("lte"), value: FiniteNumber, required }),
-    z.strictObject({ arg: Arg, op: z.literal("gte"), value: FiniteNumber, required }),
+    z.strictObject({ arg: Arg, op: z.literal("matches"), value: Pattern, required }),
+    comparing("lt", FiniteNumber),
+    comparing("lte", FiniteNumber),
+    comparing("gt", FiniteNumber),
+    comparing("gte", FiniteNumber),
     z.strictObject({ arg: Arg, op: z.literal("maxLength"), value: Length, required }),
     z.strictObject({ arg: Arg, op: z.literal("pathWithin"), value: Directory, required }),
     z.strictObject({ arg: Arg, op: z.literal("hostIn"), value: neverEmpty(HostPattern), required }),
@@ -51,6 +82,42 @@ export const Condition = z.discriminatedUnion(
   ],
   { error: objectError("must be a mapping with arg, op and value") },
 );
+export type ArgumentCondition = z.infer<typeof ArgumentCondition>;
+
+export const OPERATORS = ArgumentCondition.options.map((option) => option.shape.op.value);
+
+const AtCondition = z.strictObject({ at: At });
+const Negatable = oneOfKeys({ at: AtCondition }, ArgumentCondition);
+const NotCondition = z.strictObject({ not: Negatable });
+
+/** One condition of a rule: about arguments, or about the time of the call. */
+export const Condition = oneOfKeys({ at: AtCondition, not: NotCondition }, ArgumentCondition);
 export type Condition = z.infer<typeof Condition>;
 
-export const OPERATORS = Condition.options.map((option) => option.shape.op.value);
+/** Returns the keys that a mapping below a condition may have. */
+export function conditionKeys(path: readonly PropertyKey[]): readonly string[] {
+  const [part] = path;
+  if (part === "at") return Object.keys(At.shape);
+  if (part === "not") return conditionKeys(path.slice(1)).filter((key) => key !== "not");
+  return ["arg", "op", "value", "than", "required", "not", "at"];
+}
+
+/** Accepts the shape whose key is present, so that the errors are those of the intended shape alone. */
+function oneOfKeys<Shapes extends Record<string, z.ZodType>, Other extends z.ZodType>(
+  shapes: Shapes,
+  other: Other,
+) {
+  type Output = z.infer<Shapes[keyof Shapes]> | z.infer<Other>;
+  return z.unknown().transform((input, context): Output => {
+    const isMapping = typeof input === "object" && input !== null;
+    const key = isMapping
+      ? Object.keys(shapes).find((one) => Object.hasOwn(input, one))
+      : undefined;
+    const shape = key === undefined ? other : shapes[key];
+    const parsed = (shape ?? other).safeParse(input, { reportInput: true });
+    if (parsed.success) return parsed.data as Output; // of one of these shapes
+    // The finished issues have the shape of raw ones, with their messages.
+    context.issues.push(...(parsed.error.issues as z.core.$ZodRawIssue[]));
+    return z.NEVER;
+  });
+}

@@ -11,6 +11,7 @@ defaults: { approval: auto }
 rules:
   - { id: reads, effect: allow, what: { tools: [files.read] } }
   - { id: docs, effect: allow, what: { tools: [files.write] }, when: [{ arg: /path, op: prefix, value: docs }] }
+  - { id: office, effect: allow, what: { tools: [files.list] }, when: [{ at: { zone: UTC, hours: "08:00-18:00" } }] }
   - { id: asked, effect: allow, what: { tools: [files.remove] }, approval: always }
 `;
 const bundle = compileBundle(parseBundleFiles([{ file: "rules.yaml", text: rules }]));
@@ -31,6 +32,18 @@ test("a decision that does not depend on the arguments is replayed from the fact
   const none = replay(bundle, recorded("rename"));
   assert.ok(none.kind === "decided");
   assert.deepEqual([none.effect, none.rule], ["deny", null]);
+});
+
+test("a decision that depends on the hour is replayed with the time of the record, without arguments", () => {
+  assert.deepEqual(replay(bundle, recorded("list")), { kind: "unknown", needs: "time" });
+  for (const [at, effect] of [
+    ["2026-11-27T08:00:00.000Z", "allow"],
+    ["2026-11-27T07:59:59.000Z", "deny"],
+  ] as const) {
+    const replayed = replay(bundle, recorded("list", { at }));
+    assert.ok(replayed.kind === "decided");
+    assert.equal(replayed.effect, effect, at);
+  }
 });
 
 test("a decision that depends on arguments is replayed only with their values", () => {

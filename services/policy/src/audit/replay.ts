@@ -1,7 +1,8 @@
 import type { RecordedDecision, ReplayedDecision } from "@switchyard/contracts/policy-replay";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
-import { decide, ignoresArguments, type Call } from "@switchyard/rules/engine/evaluate";
+import { decide, hasCondition, type Call } from "@switchyard/rules/engine/evaluate";
+import { TIME } from "@switchyard/rules/bundle/conditions";
 import { compileToolLayers } from "@switchyard/rules/layers/tool-layers";
 
 /**
@@ -17,10 +18,14 @@ export function replay(bundle: CompiledBundle, recorded: RecordedDecision): Repl
     args: args ?? {},
     layers: recorded.layers === undefined ? null : compileToolLayers(layers),
     server,
+    facts: recorded.at === undefined ? {} : { nowMs: Date.parse(recorded.at) },
   };
   // Any condition may be about the arguments of a request that is not a tool call.
-  const isKnown = args !== undefined || (access === "tool" && ignoresArguments(bundle, call));
-  if (!isKnown) return { kind: "unknown", needs: "arguments" };
+  const needsArguments =
+    access !== "tool" || hasCondition(bundle, call, ({ arg }) => arg.startsWith("/"));
+  if (args === undefined && needsArguments) return { kind: "unknown", needs: "arguments" };
+  if (recorded.at === undefined && hasCondition(bundle, call, ({ arg }) => arg === TIME))
+    return { kind: "unknown", needs: "time" };
   const decision =
     access === "tool" ? decide(bundle, call) : decideFeature(bundle, { ...call, kind: access });
   const { effect, tier, rule, reason } = decision;

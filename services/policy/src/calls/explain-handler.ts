@@ -10,6 +10,7 @@ export function createExplain(
   parts: Omit<Circumstances, "bundle"> & {
     readonly bundle: () => CompiledBundle;
     readonly facts: Pick<ServerFactsMemory, "of">;
+    readonly now: () => number;
   },
 ): Handler<typeof explainPolicy> {
   return async ({ user, agent, runId, roles, context, approval, ...question }) => {
@@ -23,7 +24,8 @@ export function createExplain(
       ...(context && { context }),
     };
     const layers = toolLayers === undefined ? null : compileToolLayers(toolLayers);
-    const call = { principal, tool, args, layers, server: server ?? parts.facts.of(tool) };
+    const facts = { nowMs: parts.now() };
+    const call = { principal, tool, args, layers, server: server ?? parts.facts.of(tool), facts };
     const explanation = await explainCall({ ...parts, bundle: parts.bundle() }, call);
     return { ...explanation, principal, tool };
   };
