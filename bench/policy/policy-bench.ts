@@ -7,6 +7,7 @@ import { checkPolicy } from "@switchyard/contracts/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decide } from "@switchyard/rules/engine/evaluate";
+import { planWindows } from "@switchyard/rules/engine/plan-windows";
 import { parseBundleFiles } from "@switchyard/rules/bundle/parse-bundle";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
@@ -23,7 +24,8 @@ import { tokenFigure } from "./token-figures.ts";
 export async function benchPolicy(bench: Bench): Promise<Report> {
   const engine = [10, 1_000, 10_000].map((rules) => engineFigure(rules, bench.windowMs));
   const token = await tokenFigure(bench.windowMs);
-  return { name: "policy", figures: [...engine, token, ...(await roundTrip(bench))] };
+  const windows = [false, true].map((isTemporal) => windowFigure(isTemporal, bench.windowMs));
+  return { name: "policy", figures: [...engine, ...windows, token, ...(await roundTrip(bench))] };
 }
 
 const DECISIONS_A_SAMPLE = 200;
@@ -49,6 +51,36 @@ function engineFigure(rules: number, windowMs: number): Figure {
   return atMost === undefined
     ? { name, value, unit: "µs" }
     : { name, value, unit: "µs", goal: `≤ ${atMost} µs`, met: value <= atMost };
+}
+
+/** The median time that the search for conditions on earlier calls adds to a decision by 1,000 rules, which have none or a hundred. */
+function windowFigure(isTemporal: boolean, windowMs: number): Figure {
+  const temporal = Array.from(
+    { length: isTemporal ? 100 : 0 },
+    (_, n) =>
+      `  - { id: window-${n}, effect: deny, what: { tools: ["server-${n}.read_*"] }, when: [{ window: { count: true, per: user, within: 1h, gt: 100 } }] }\n`,
+  );
+  const files = filesOf(1_000);
+  const extra = { file: "windows.yaml", text: `version: 1\nrules:\n${temporal.join("")}` };
+  const bundle = compileBundle(parseBundleFiles(isTemporal ? [...files, extra] : files));
+  const call = {
+    principal: { user: "team-a", agent: "researcher", runId: "r1" },
+    layers: null,
+    tool: mcpToolRef("server-7", "read_item"),
+    args: { path: "docs/index.md", limit: 7 },
+  };
+  const samples: number[] = [];
+  for (const until = performance.now() + windowMs; performance.now() < until;) {
+    const started = performance.now();
+    for (let n = 0; n < DECISIONS_A_SAMPLE; n += 1) planWindows(bundle, call);
+    samples.push(((performance.now() - started) * 1000) / DECISIONS_A_SAMPLE);
+  }
+  samples.sort((one, other) => one - other);
+  const value = samples[Math.floor(samples.length / 2)] ?? Number.NaN;
+  const name = `search for windows p50, 1,000 rules and ${temporal.length} with windows`;
+  return isTemporal
+    ? { name, value, unit: "µs" }
+    : { name, value, unit: "µs", goal: "≤ 10 µs", met: value <= 10 };
 }
 
 /** In microseconds, by the number of rules. */

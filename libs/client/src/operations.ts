@@ -442,7 +442,16 @@ export type Conformance = {
 
 export type ConsideredLimit = {
   /** The kind of limit on the call. */
-  kind: "stop" | "server" | "token" | "layer" | "owner" | "sub-agent" | "flow" | "budget";
+  kind:
+    | "stop"
+    | "server"
+    | "token"
+    | "layer"
+    | "owner"
+    | "sub-agent"
+    | "flow"
+    | "budget"
+    | "window";
   /** Name of the limit. */
   name: string;
   /** False when it denies the call or requires a person. */

@@ -7,7 +7,11 @@ import { AgentName, CallerName, RunId, ServerId, Timestamp } from "./ids.ts";
 export const releaseCall = rpc({
   subject: "yard.rpc.{caller}.policy.release",
   summary: "Ends a call's count in a limit of calls at a time.",
-  request: z.strictObject({ reservation: z.string().min(1).max(200) }),
+  request: z.strictObject({
+    reservation: z.string().min(1).max(200),
+    /** False for a call that was certainly not made: it leaves the windows of rules, too. */
+    isMade: z.boolean().default(true),
+  }),
   reply: z.object({ released: z.boolean() }),
   errors: { store_unavailable: storeUnavailable },
   timeoutMs: 2_000,

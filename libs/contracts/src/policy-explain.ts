@@ -31,7 +31,17 @@ export type ConsideredRule = z.infer<typeof ConsideredRule>;
 
 /** A limit beside the rules that narrows what a principal may call, and its result for this call. */
 export const ConsideredLimit = z.object({
-  kind: z.enum(["stop", "server", "token", "layer", "owner", "sub-agent", "flow", "budget"]),
+  kind: z.enum([
+    "stop",
+    "server",
+    "token",
+    "layer",
+    "owner",
+    "sub-agent",
+    "flow",
+    "budget",
+    "window",
+  ]),
   name: z.string(),
   /** False when it denies the call, or makes it ask. */
   passes: z.boolean(),

@@ -113,8 +113,8 @@ export const checkPolicy = rpc({
     /** Present when any arguments would get this decision, as long as the revision is in force. */
     cacheable: Cacheable.optional(),
     /**
-     * Present when the call counts against a limit of calls at a time: the provider releases it with `policy.release` when the call is
-     * over, and it expires after a while.
+     * Present when the call counts against a limit of calls at a time or in a window of a rule: the provider releases it with `policy.release`
+     * when the call is over, and states when it was not made. It expires after a while.
      */
     reservation: z.string().max(200).optional(),
     /** The record of this decision in the audit; absent when decisions are not recorded. */

@@ -219,6 +219,6 @@ function releaseOf(budgets: Pick<BudgetStore, "release">): Handler<typeof releas
       { cause: name },
     ),
   );
-  return ({ reservation }) =>
-    orUnavailable(async () => ({ released: await budgets.release(reservation) }));
+  return ({ reservation, isMade }) =>
+    orUnavailable(async () => ({ released: await budgets.release(reservation, isMade) }));
 }

@@ -46,6 +46,10 @@ origins: { users: [cli] }
 rules:
   - { id: all, effect: allow, approval: auto }
   - { id: documents, effect: allow, what: { resources: ["*.*"] }, approval: auto }
+  - id: transfers
+    effect: deny
+    what: { tools: [web.transfer] }
+    when: [{ window: { sum: /amount, per: user, within: 1h, gt: 5000 } }]
 `;
 const LIMITS = `version: 1
 budgets:
@@ -213,6 +217,20 @@ test("a run may call as often as its budget allows, and no provider caches such 
   });
   assert.equal(explained.decision.effect, "deny");
   assert.deepEqual(explained.limits?.find(({ kind }) => kind === "budget")?.passes, false);
+});
+
+test("of three concurrent transfers of 2,000 under 5,000 an hour two replicas let two pass, and one that was not made leaves the window", async () => {
+  const transfer = (amount: number) => check(undefined, tool("transfer"), { amount });
+  const judged = await Promise.all([2_000, 2_000, 2_000].map(transfer));
+  const passed = judged.filter(({ decision }) => decision.effect === "allow");
+  assert.equal(passed.length, 2);
+  assert.ok(judged.every(({ cacheable }) => cacheable === undefined));
+  const denied = await transfer(2_000);
+  assert.deepEqual([denied.decision.rule, denied.reservation], ["transfers", undefined]);
+  const [{ reservation = "" } = assert.fail()] = passed;
+  assert.deepEqual(await broker.releaseCall({ reservation, isMade: false }), { released: true });
+  assert.equal((await transfer(3_001)).decision.effect, "deny");
+  assert.equal((await transfer(3_000)).decision.effect, "allow");
 });
 
 test("no more concurrent calls pass than the limit, and a released slot is free again", async () => {

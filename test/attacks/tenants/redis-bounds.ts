@@ -138,6 +138,11 @@ export const redisBounds: readonly RedisBound[] = [
     freedBy: "Redis, after the rule's window",
   },
   {
+    keys: ["yard:policy:{windows}:*"],
+    bound: "100 windows in a policy, 10,000 calls in each for one owner",
+    freedBy: "the next call in the window; Redis, after the window",
+  },
+  {
     keys: ["yard:policy:{flow:*}", "yard:policy:{reservation:*}"],
     bound: "names of labels or rules for each run or call",
     freedBy: "Redis, after the run's time or minutes after the call",

@@ -26,6 +26,8 @@ export interface CompiledBundle {
   readonly narrowings: readonly Narrowing[];
   readonly labels: readonly LabelRule[];
   readonly budgets: readonly CompiledBudget[];
+  /** The rules with conditions on earlier calls. */
+  readonly temporal: readonly CompiledRule[];
   /** The NATS users that may start each agent, and those whose statements about a run's origin are trusted. */
   readonly starts: StartRules;
   readonly rights: Bundle["rights"];
@@ -122,6 +124,9 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     narrowings: compileNarrowings(bundle),
     labels: compileLabels(bundle),
     budgets: compileBudgets(bundle),
+    temporal: rules.filter(({ conditions }) =>
+      conditions.some(({ window }) => window !== undefined),
+    ),
     starts: { starters: bundle.starters, origins: bundle.origins },
     rights: bundle.rights,
     approvers: bundle.approvers,
@@ -245,7 +250,7 @@ function compileRule(rule: Rule, ttlMs: number): CompiledRule {
     patterns: patterns ?? [null],
     features: featurePatternsOf(what),
     isAboutEverything: rule.effect === "deny" && what === undefined,
-    conditions: (rule.when ?? []).map(compileCondition),
+    conditions: (rule.when ?? []).map((condition) => compileCondition(condition, rule)),
   };
 }
 

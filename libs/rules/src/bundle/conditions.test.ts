@@ -3,12 +3,15 @@ import { test } from "node:test";
 import { Condition } from "../schema/condition-schema.ts";
 import { compileCondition, type Verdict } from "./conditions.ts";
 
+const compiled = (condition: Condition) =>
+  compileCondition(condition, { id: "r", effect: "allow" });
+
 type Case = readonly [value: unknown, expected: Verdict];
 
 /** Judges a call whose argument `x` has this value; `undefined` leaves it out. */
 function judge(condition: object, value: unknown): Verdict {
-  const compiled = compileCondition(Condition.parse({ arg: "/x", ...condition }));
-  return compiled.judge({ args: value === undefined ? {} : { x: value } });
+  const { judge: judgeArgs } = compiled(Condition.parse({ arg: "/x", ...condition }));
+  return judgeArgs({ args: value === undefined ? {} : { x: value } });
 }
 
 function table(condition: object, cases: readonly Case[]): void {
@@ -122,7 +125,7 @@ test("absent holds for an argument that is not there, and null is there", () => 
 
 test("an argument of the wrong shape for the rule's pointer cannot be compared", () => {
   for (const condition of [{ op: "eq", value: true }, { op: "absent" }]) {
-    const { judge: judgeNested } = compileCondition(
+    const { judge: judgeNested } = compiled(
       Condition.parse({ arg: "/options/force", ...condition }),
     );
     assert.equal(judgeNested({ args: { options: "force" } }), "incomparable");
@@ -162,7 +165,7 @@ test("lt and gt leave out their limit", () => {
 
 test("not turns a clear answer around, and never one about an argument that is missing or cannot be compared", () => {
   const not = (inner: object, value: unknown) =>
-    compileCondition(Condition.parse({ not: { arg: "/x", ...inner } })).judge({
+    compiled(Condition.parse({ not: { arg: "/x", ...inner } })).judge({
       args: value === undefined ? {} : { x: value },
     });
   for (const inner of [
@@ -206,7 +209,7 @@ test("a pattern that cannot be matched in linear time, or is too large, is refus
 
 test("two arguments are compared when both can be", () => {
   const two = (op: string, x: unknown, y: unknown) =>
-    compileCondition(Condition.parse({ arg: "/x", op, than: "/y/z" })).judge({
+    compiled(Condition.parse({ arg: "/x", op, than: "/y/z" })).judge({
       args: { ...(x !== undefined && { x }), ...(y !== undefined && { y: { z: y } }) },
     });
   assert.deepEqual(
@@ -229,13 +232,13 @@ test("two arguments are compared when both can be", () => {
   assert.equal(two("eq", [1], [1]), "incomparable");
   assert.equal(two("lte", 1, undefined), "missing");
   assert.equal(two("lte", undefined, 1), "missing");
-  const blocked = compileCondition(Condition.parse({ arg: "/x", op: "lte", than: "/y/z" }));
+  const blocked = compiled(Condition.parse({ arg: "/x", op: "lte", than: "/y/z" }));
   assert.equal(blocked.judge({ args: { x: 1, y: 5 } }), "incomparable");
 });
 
 test("hours, weekdays and dates are those of the zone, also when its clocks change", () => {
   const at = (condition: object, time: string | null): Verdict =>
-    compileCondition(Condition.parse({ at: { zone: "Europe/Berlin", ...condition } })).judge({
+    compiled(Condition.parse({ at: { zone: "Europe/Berlin", ...condition } })).judge({
       args: {},
       facts: time === null ? {} : { nowMs: Date.parse(time) },
     });

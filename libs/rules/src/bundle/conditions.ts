@@ -1,6 +1,8 @@
+import { compileEarlier, compileWindow, type CompiledWindow } from "../budgets/compile-window.ts";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
 import type { ArgumentCondition, Condition } from "../schema/condition-schema.ts";
+import type { Rule } from "../schema/bundle.ts";
 import type { At } from "../schema/time-schema.ts";
 import { hostIn } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
@@ -25,6 +27,8 @@ export interface CompiledCondition {
   /** The value that the call has, as shown to people. */
   readonly got: (call: Judgeable) => string;
   readonly judge: (call: Judgeable) => Verdict;
+  /** Set for a condition on earlier calls. */
+  readonly window?: CompiledWindow;
 }
 
 /** The parts of a call that conditions are about. */
@@ -37,6 +41,14 @@ export interface Judgeable {
 export interface CallFacts {
   /** The time of the decision, in milliseconds since the Unix epoch. */
   readonly nowMs?: number;
+  /** The earlier calls, as windows see them. */
+  readonly windows?: WindowFacts;
+}
+
+export interface WindowFacts {
+  judge(window: CompiledWindow): Verdict;
+  /** The value of the window as shown to people. */
+  shown(window: CompiledWindow): string;
 }
 
 /** The subject of conditions on the time of a call; the pointers of arguments begin with a slash. */
@@ -46,10 +58,29 @@ export const TIME = "time";
 const MAX_TEXT_LENGTH = 16_384;
 
 /** Prepares a condition of a valid bundle: pointers, patterns and times are parsed once. */
-export function compileCondition(condition: Condition): CompiledCondition {
+export function compileCondition(
+  condition: Condition,
+  rule: Pick<Rule, "id" | "effect">,
+): CompiledCondition {
+  if ("window" in condition) return compileHistory(compileWindow(condition.window, rule));
+  if ("after" in condition) return compileHistory(compileEarlier(condition.after, rule, true));
+  if ("neverAfter" in condition)
+    return compileHistory(compileEarlier(condition.neverAfter, rule, false));
   if ("at" in condition) return compileAt(condition.at);
-  if ("not" in condition) return negated(compileCondition(condition.not));
+  if ("not" in condition) return negated(compileCondition(condition.not, rule));
   return compileArgument(condition);
+}
+
+function compileHistory(window: CompiledWindow): CompiledCondition {
+  const { subject, wanted, required } = window;
+  return {
+    arg: subject,
+    required,
+    wanted,
+    got: ({ facts }) => facts?.windows?.shown(window) ?? "not known",
+    judge: ({ facts }) => facts?.windows?.judge(window) ?? "incomparable",
+    window,
+  };
 }
 
 function compileArgument(condition: ArgumentCondition): CompiledCondition {

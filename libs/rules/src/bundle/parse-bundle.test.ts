@@ -178,6 +178,59 @@ test("each mistake in a condition without an operator of its own is reported at 
   assert.match(condition("at: { zone: UTC, dates: [2026-02-30] }"), /must be a date/);
 });
 
+test("each mistake in a condition on earlier calls is reported at its position", () => {
+  const condition = (text: string, what = "what: { tools: [bank.pay] }") =>
+    refusal(
+      `${HEAD}  - id: a\n    effect: deny\n    ${what}\n    when:\n      - { ${text} }\n`,
+    )[0] ?? "";
+  const window = (text: string) => condition(`window: { ${text} }`);
+  assert.match(
+    window("sum: /a, per: user, within: 1h"),
+    /7:11: .*needs one limit: lt, lte, gt or gte/,
+  );
+  assert.match(window("sum: /a, per: user, within: 1h, gt: 1, lt: 3"), /needs one limit/);
+  assert.match(window("per: user, within: 1h, gt: 1"), /needs one of count: true, sum/);
+  assert.match(window("count: true, sum: /a, per: user, within: 1h, gt: 1"), /needs one of count/);
+  assert.match(window("summ: /a, per: user, within: 1h, gt: 1"), /did you mean "sum"\?/);
+  assert.match(
+    window("sum: a, per: user, within: 1h, gt: 1"),
+    /window\.sum must be a JSON pointer/,
+  );
+  assert.match(
+    window("sum: /a, per: team, within: 1h, gt: 1"),
+    /per must be one of user, agent, run/,
+  );
+  assert.match(window("sum: /a, per: user, within: 31d, gt: 1"), /at most 30d/);
+  assert.match(window("sum: /a, per: user, within: 59s, gt: 1"), /at least 1m/);
+  assert.match(window("sum: /a, per: user, within: 1h, gt: 0.00001"), /four decimal places/);
+  assert.match(window("count: true, per: user, within: 1h, gt: 10000"), /a budget counts more/);
+  assert.match(window("count: true, per: user, within: 1h, gt: 1.5"), /whole number/);
+  assert.match(condition("after: { tools: [a.b], inn: run, in: run }"), /did you mean "in"\?/);
+  assert.match(condition("after: { in: run }"), /after\.tools is missing/);
+  assert.match(
+    condition("neverAfter: { tools: [a.b], in: team }"),
+    /must be run, session or family/,
+  );
+  assert.match(condition("not: { window: { count: true } }"), /unknown key "window"|op is missing/);
+  const sound = "window: { count: true, per: user, within: 1h, gt: 1 }";
+  assert.match(
+    condition(sound, "who: { users: [a] }"),
+    /what has to select tools, and nothing else/,
+  );
+  assert.match(condition(sound, 'what: { tools: [a.b], prompts: ["a.b"] }'), /nothing else/);
+});
+
+test("a policy has a limited number of conditions on earlier calls", () => {
+  const rule = (n: number) =>
+    `  - { id: r${n}, effect: deny, what: { tools: [a.b] }, when: [{ after: { tools: [a.c], in: run } }] }\n`;
+  const rules = (count: number) =>
+    `${HEAD}${Array.from({ length: count }, (_, n) => rule(n)).join("")}`;
+  assert.equal(parseBundle({ file: "policy.yaml", text: rules(100) }).rules.length, 100);
+  assert.deepEqual(refusal(rules(101)), [
+    "policy.yaml:103:62: the policy has more than 100 conditions on earlier calls",
+  ]);
+});
+
 test("YAML that hides a rule's meaning is refused: aliases, anchors, tags, directives, second documents", () => {
   assert.deepEqual(
     refusal(`version: 1

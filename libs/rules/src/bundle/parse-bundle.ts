@@ -1,6 +1,8 @@
 /* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import { explainIssue, repeatedIds, WITH_IDS } from "./explain-issue.ts";
 import { groupNamed } from "../schema/approve-schema.ts";
+import { isTemporal } from "../schema/condition-schema.ts";
+import { MAX_WINDOWS } from "../schema/window-schema.ts";
 import { unknownProfiles } from "../schema/layer-schema.ts";
 import { toolProfileNames } from "../schema/tool-profiles.ts";
 import { BundleFile, bundleKeys, type Bundle } from "../schema/bundle.ts";
@@ -62,6 +64,7 @@ export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
     ...undefinedGroups(parts),
     ...sharedNames(parts),
     ...missingRules(parts),
+    ...surplusWindows(parts),
   ];
   if (problems.length > 0) throw new BundleError(problems);
   return merged(parts.map(({ value }) => value));
@@ -83,6 +86,21 @@ function checkFile(content: unknown): Checked<BundleFile> {
 }
 
 const ONCE = ["defaults", "owners", "subAgents", "origins"] as const;
+
+/** Reports the first condition on earlier calls beyond the limit of a whole policy. */
+function surplusWindows(parts: readonly Part[]): BundleProblem[] {
+  const windows = parts.flatMap(({ file, value, positionOf }) =>
+    (value.rules ?? []).flatMap(({ when = [] }, rule) =>
+      when.flatMap((condition, index) =>
+        isTemporal(condition) ? [{ file, ...positionOf(["rules", rule, "when", index]) }] : [],
+      ),
+    ),
+  );
+  const surplus = windows[MAX_WINDOWS];
+  if (surplus === undefined) return [];
+  const message = `the policy has more than ${MAX_WINDOWS} conditions on earlier calls`;
+  return [{ ...surplus, message }];
+}
 
 /** Reports ids that occur in two files; duplicates within one file were reported before. */
 function repeatedAcross(parts: readonly Part[]): BundleProblem[] {

@@ -258,11 +258,15 @@ export function isConsistent({ name, server, tool }: ToolRef): boolean {
 function reasonOf({ rule, incomparable }: Match, call: Call): string {
   const verb = rule.effect === "allow" ? "allows" : "denies";
   const note = rule.note === null ? "" : `: ${rule.note}`;
+  const windows = rule.conditions.flatMap(({ window, arg, wanted }) =>
+    window === undefined ? [] : [`${arg} is ${wanted}`],
+  );
+  const history = windows.length === 0 ? "" : ` (${windows.join(", ")})`;
   const why =
     incomparable === null
       ? ""
       : ` (${incomparable} is not what the rule can compare with, which counts as a match)`;
-  return `rule ${rule.id} ${verb} ${shownAccess(call)}${note}${why}`;
+  return `rule ${rule.id} ${verb} ${shownAccess(call)}${history}${note}${why}`;
 }
 
 function unmatchedReason(bundle: CompiledBundle, call: Call, target: Target): string {

@@ -98,6 +98,62 @@ rules:
   );
 });
 
+test("a test states the earlier calls, which leave a window by their age", () => {
+  const limits = compileBundle(
+    parseBundle({
+      file: "p.yaml",
+      text: `version: 1
+defaults: { approval: auto }
+rules:
+  - { id: reads, effect: allow, what: { tools: [bank.read] } }
+  - { id: transfers, effect: allow, what: { tools: [bank.transfer] }, when: [{ window: { sum: /amount, per: user, within: 1h, lte: 5000 } }] }
+  - { id: more, effect: allow, approval: always, what: { tools: [bank.transfer] }, when: [{ window: { sum: /amount, per: user, within: 1h, gt: 5000 } }] }
+  - { id: tainted, effect: deny, what: { tools: [bank.transfer] }, when: [{ after: { tools: [bank.read], in: run } }] }
+`,
+    }),
+  );
+  const { results } = runPolicyTests(
+    `tests:
+  - { name: first, given: { user: ann, tool: bank.transfer, args: { amount: 5000 } }, expect: allow, by: transfers }
+  - name: beyond
+    given:
+      user: ann
+      tool: bank.transfer
+      args: { amount: 2000 }
+      earlier:
+        - { ago: 59m, tool: bank.transfer, args: { amount: 3001 } }
+    expect: ask-always
+  - name: an hour ago, and another user's
+    given:
+      user: ann
+      tool: bank.transfer
+      args: { amount: 2000 }
+      earlier:
+        - { ago: 1h, tool: bank.transfer, args: { amount: 3001 } }
+        - { ago: 1m, user: bob, tool: bank.transfer, args: { amount: 3001 } }
+    expect: allow
+  - name: after a read in the run
+    given: { agent: a, tool: bank.transfer, args: { amount: 1 }, earlier: [{ ago: 2d, tool: bank.read }] }
+    expect: deny
+    by: tainted
+  - name: after a read in another run
+    given: { agent: a, tool: bank.transfer, args: { amount: 1 }, earlier: [{ ago: 2d, run: r2, tool: bank.read }] }
+    expect: allow
+`,
+    limits,
+  );
+  assert.deepEqual(
+    results?.map(({ message }) => message),
+    [null, null, null, null, null],
+  );
+  assert.match(
+    problemsOf(
+      "tests: [{ name: a, given: { tool: x, earlier: [{ tool: y, agoo: 1h }] }, expect: deny }]\n",
+    ).join(),
+    /unknown key "agoo" in tests\[0\]\.given\.earlier\[0\]; did you mean "ago"\?/,
+  );
+});
+
 test("every mistake is reported with its position", () => {
   assert.deepEqual(
     problemsOf(`tests:

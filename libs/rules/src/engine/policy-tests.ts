@@ -1,4 +1,4 @@
-import { AgentName, CallerName } from "@switchyard/contracts/ids";
+import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import { MAX_LABELS, ToolLabel, type Decision } from "@switchyard/contracts/policy";
 import { MAX_POLICY_TESTS, type PolicyTestResult } from "@switchyard/contracts/policy-texts";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
@@ -7,12 +7,41 @@ import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
 import { z } from "zod";
 import { EntryId, objectError } from "../schema/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
-import { decide } from "./evaluate.ts";
+import { WindowMemory } from "../budgets/window-memory.ts";
+import { Duration } from "../schema/budget-schema.ts";
+import { decide, type Call } from "./evaluate.ts";
+import { planWindows } from "./plan-windows.ts";
 import { explainIssue } from "../bundle/explain-issue.ts";
 import { readYaml, type Checked, type FileProblem } from "@switchyard/service/yaml-file";
 
 /** The user of a test that names none: rules about everyone apply, rules about users do not, unless they use `*`. */
 const SOME_USER = "some-user";
+
+const ToolText = z
+  .string({ error: "must be a text" })
+  .refine((text) => writtenToolRef(text) !== null, {
+    error: "must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
+  });
+const Arguments = z.record(z.string(), z.unknown(), { error: "must be a mapping" });
+const MAX_EARLIER = 100;
+
+/** A call before the tested one, which was made. Its caller is that of the test, except for what it states. */
+const EarlierCall = z.strictObject(
+  {
+    ago: Duration,
+    tool: ToolText,
+    args: Arguments.optional(),
+    user: CallerName.optional(),
+    agent: AgentName.optional(),
+    run: RunId.optional(),
+    session: RunContext.shape.session,
+  },
+  {
+    error: objectError(
+      "must be a mapping with ago and tool, and args, user, agent, run and session where they matter",
+    ),
+  },
+);
 
 const Given = z.strictObject(
   {
@@ -26,10 +55,14 @@ const Given = z.strictObject(
     owner: RunContext.shape.owner,
     replayed: RunContext.shape.replayed,
     labels: z.array(ToolLabel, { error: "must be a list of labels" }).max(MAX_LABELS).optional(),
-    tool: z.string({ error: "must be a text" }).refine((text) => writtenToolRef(text) !== null, {
-      error: "must be one tool, as mcp__server__tool, server.tool, or the name of a built-in tool",
-    }),
-    args: z.record(z.string(), z.unknown(), { error: "must be a mapping" }).optional(),
+    run: RunId.optional(),
+    session: RunContext.shape.session,
+    tool: ToolText,
+    args: Arguments.optional(),
+    earlier: z
+      .array(EarlierCall, { error: "must be a list of calls" })
+      .max(MAX_EARLIER, `has more than ${MAX_EARLIER} calls`)
+      .optional(),
     at: z.iso
       .datetime({
         offset: true,
@@ -39,7 +72,7 @@ const Given = z.strictObject(
   },
   {
     error: objectError(
-      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, labels, args and at where they matter",
+      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, run, session, labels, args, at and earlier where they matter",
     ),
   },
 );
@@ -116,21 +149,41 @@ function approveText(rules: readonly string[] | undefined): string | null {
 }
 
 function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
+  const call = callOf(given);
+  // Only the time between calls matters to windows, so a test without a time may be at any.
+  const nowMs = given.at === undefined ? 0 : Date.parse(given.at);
+  const memory = new WindowMemory();
+  for (const [index, { ago, ...stated }] of (given.earlier ?? []).entries()) {
+    const { at: _, earlier: __, args: ___, ...caller } = given;
+    const plan = planWindows(bundle, callOf({ ...caller, ...stated }));
+    if (plan !== null) memory.record(plan, String(index), nowMs - ago);
+  }
+  const plan = planWindows(bundle, call);
+  if (plan === null) return decide(bundle, call);
+  const atBest = decide(bundle, plan.atBest);
+  if (atBest.effect === "deny") return atBest;
+  return decide(bundle, plan.withReadings(memory.read(plan, nowMs)));
+}
+
+/** The run of a test with an agent that names none. */
+const SOME_RUN = "some-run";
+
+function callOf(given: Omit<PolicyTest["given"], "earlier">): Call {
   const tool = writtenToolRef(given.tool);
   if (tool === null) throw new TypeError(`no tool: ${given.tool}`); // excluded by the schema
   const { user = SOME_USER, agent = null, roles, labels, args = {}, at } = given;
-  const { channel, group, model, depth, owner, replayed } = given;
-  const context = { channel, group, model, depth, owner, replayed };
+  const { channel, group, model, depth, owner, replayed, session } = given;
+  const context = { channel, group, model, depth, owner, replayed, session };
   const principal = {
     user,
     agent,
-    runId: null,
+    runId: given.run ?? (agent === null ? null : SOME_RUN),
     ...(roles && { roles }),
     ...(Object.values(context).some((fact) => fact !== undefined) && { context }),
   };
   const server = labels && { labels };
   const facts = at === undefined ? {} : { nowMs: Date.parse(at) };
-  return decide(bundle, { principal, tool, args, layers: null, server, facts });
+  return { principal, tool, args, layers: null, server, facts };
 }
 
 function answerOf({ effect, tier }: Decision): string {
@@ -153,7 +206,8 @@ function checkTests(content: unknown): Checked<readonly PolicyTest[]> {
 }
 
 function testKeys(path: readonly PropertyKey[]): readonly string[] {
-  const [, test, part] = path;
+  const [, test, part, section] = path;
   if (test === undefined) return Object.keys(PolicyTests.shape);
+  if (section !== undefined) return Object.keys(EarlierCall.shape);
   return Object.keys(part === undefined ? PolicyTest.shape : Given.shape);
 }

@@ -4,12 +4,13 @@ import { ApprovalTier } from "@switchyard/contracts/approval-tier";
 import { z } from "zod";
 import { Budget, Duration } from "./budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "./layer-schema.ts";
-import { Condition, conditionKeys } from "./condition-schema.ts";
+import { Condition, conditionKeys, isTemporal } from "./condition-schema.ts";
 import { checkFileConditions } from "./file-conditions.ts";
 import { Origins, Starter } from "./starter-schema.ts";
 import { Approve, Deputy, Escalate, Group, Person } from "./approve-schema.ts";
 import { Approver, CallsOf } from "./approver-schema.ts";
 import { Right } from "./right-schema.ts";
+import { selectsToolsOnly } from "./tool-selectors.ts";
 import { EntryId, For, isSound, objectError, Text, What, Who } from "./selector-schema.ts";
 
 /**
@@ -66,6 +67,12 @@ export const Rule = z
   .refine(({ approval: tier, ttl }) => ttl === undefined || tier === "session", {
     path: ["ttl"],
     error: "goes only with approval: session; it says for how long an approval stays good",
+    when: isSound,
+  })
+  .refine(({ what, when }) => when?.some(isTemporal) !== true || selectsToolsOnly(what), {
+    path: ["what"],
+    error:
+      "has to select tools, and nothing else, beside a condition on earlier calls: only calls of tools are counted",
     when: isSound,
   });
 export type Rule = z.infer<typeof Rule>;

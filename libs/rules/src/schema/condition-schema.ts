@@ -1,10 +1,10 @@
-import { parsePointer } from "@switchyard/contracts/json-pointer";
 import { z } from "zod";
 import { isHostPattern } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { isComparablePath } from "../values/path-within.ts";
 import { objectError, Text } from "./selector-schema.ts";
 import { At } from "./time-schema.ts";
+import { Arg, Earlier, Window } from "./window-schema.ts";
 
 const FiniteNumber = z
   .number({ error: "must be a number" })
@@ -14,12 +14,6 @@ const FiniteNumber = z
 const Scalar = z.union([Text.max(4_096), FiniteNumber, z.boolean(), z.null()], {
   error: "must be a text, a number within 2^53 - 1, true, false or null",
 });
-const Arg = z
-  .string({ error: "must be a JSON pointer such as /path" })
-  .max(256)
-  .refine((pointer) => pointer !== "" && parsePointer(pointer) !== null, {
-    error: "must be a JSON pointer such as /path or /options/0/name (RFC 6901)",
-  });
 const required = z.boolean({ error: "must be true or false" }).optional();
 
 const Directory = Text.refine(isComparablePath, {
@@ -90,17 +84,39 @@ const AtCondition = z.strictObject({ at: At });
 const Negatable = oneOfKeys({ at: AtCondition }, ArgumentCondition);
 const NotCondition = z.strictObject({ not: Negatable });
 
-/** One condition of a rule: about arguments, or about the time of the call. */
-export const Condition = oneOfKeys({ at: AtCondition, not: NotCondition }, ArgumentCondition);
+const WindowCondition = z.strictObject({ window: Window });
+const AfterCondition = z.strictObject({ after: Earlier });
+const NeverAfterCondition = z.strictObject({ neverAfter: Earlier });
+
+/** One condition of a rule: about arguments, about the time of the call, or about earlier calls. */
+export const Condition = oneOfKeys(
+  {
+    at: AtCondition,
+    not: NotCondition,
+    window: WindowCondition,
+    after: AfterCondition,
+    neverAfter: NeverAfterCondition,
+  },
+  ArgumentCondition,
+);
 export type Condition = z.infer<typeof Condition>;
+
+/** True for a condition on earlier calls, whose answer changes with each call. */
+export function isTemporal(condition: Condition): boolean {
+  return "window" in condition || "after" in condition || "neverAfter" in condition;
+}
 
 /** Returns the keys that a mapping below a condition may have. */
 export function conditionKeys(path: readonly PropertyKey[]): readonly string[] {
   const [part] = path;
   if (part === "at") return Object.keys(At.shape);
-  if (part === "not") return conditionKeys(path.slice(1)).filter((key) => key !== "not");
-  return ["arg", "op", "value", "than", "required", "not", "at"];
+  if (part === "window") return Object.keys(Window.shape);
+  if (part === "after" || part === "neverAfter") return Object.keys(Earlier.shape);
+  if (part === "not") return [...ARGUMENT_KEYS, "at"];
+  return [...ARGUMENT_KEYS, "not", "at", "window", "after", "neverAfter"];
 }
+
+const ARGUMENT_KEYS = ["arg", "op", "value", "than", "required"] as const;
 
 /** Accepts the shape whose key is present, so that the errors are those of the intended shape alone. */
 function oneOfKeys<Shapes extends Record<string, z.ZodType>, Other extends z.ZodType>(

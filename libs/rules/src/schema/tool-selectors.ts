@@ -19,6 +19,11 @@ export function toolPatternsOf(what: What | undefined): readonly ToolPattern[] |
   return labels !== undefined && !selectsFeatures(what) ? null : [];
 }
 
+/** True for a rule that is about some tools and about no other feature. */
+export function selectsToolsOnly(what: What | undefined): boolean {
+  return what !== undefined && toolPatternsOf(what)?.length !== 0 && !selectsFeatures(what);
+}
+
 function selectsFeatures(what: What): boolean {
   const { resources, prompts, sampling, elicitation, logging } = what;
   return [resources, prompts, sampling, elicitation, logging].some((list) => list !== undefined);

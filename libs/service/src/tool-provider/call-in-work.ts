@@ -16,6 +16,9 @@ export interface ArrivedCall {
   readonly server: string | null;
 }
 
+/** Called with what the policy reserved for the call; `isMade` is false when it was certainly not sent. */
+type OnEnd = (call: CallInWork, reserved: readonly string[], isMade: boolean) => void;
+
 /** The text that is sent to the server. */
 const CANCELLED = "the caller cancelled the call";
 const STOPPED = "an administrator stopped such calls";
@@ -35,16 +38,14 @@ export class CallInWork {
   readonly requester: Requester;
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal;
-  readonly #onEnd: (call: CallInWork, reserved: readonly string[]) => void;
+  readonly #onEnd: OnEnd;
   readonly #reserved: string[] = [];
   #work: { readonly principal: Principal; readonly ref: ToolRef } | null = null;
   #isCancelled = false;
+  #isNotSent = false;
   #stop: Stop | null = null;
 
-  constructor(
-    { requester, callId, server }: ArrivedCall,
-    onEnd: (call: CallInWork, reserved: readonly string[]) => void,
-  ) {
+  constructor({ requester, callId, server }: ArrivedCall, onEnd: OnEnd) {
     this.callId = callId;
     this.server = server;
     this.requester = {
@@ -106,15 +107,17 @@ export class CallInWork {
     );
   }
 
-  /** The error to report for a failure: a stop, unless the call was provably not sent. */
+  /** The error to report for a failure: a stop, unless the call was provably not sent, which the policy is notified of at the end. */
   failureOf(error: unknown): unknown {
+    if (error instanceof NotSentError) this.#isNotSent = true;
     return this.#stop === null || error instanceof NotSentError ? error : stoppedBy(this.#stop);
   }
 
   /** To be called when the call is over, whatever its end. */
   end(): void {
     this.#callerSignal.removeEventListener("abort", this.#giveUp);
-    this.#onEnd(this, this.#reserved);
+    // Until it is in progress, nothing of it was sent.
+    this.#onEnd(this, this.#reserved, this.#work !== null && !this.#isNotSent);
   }
 
   readonly #giveUp = (): void => this.#controller.abort(this.#callerSignal.reason);

@@ -6,9 +6,15 @@ import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testBus } from "@switchyard/bus/test-bus";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { callsStopped, listStops, type Stop } from "@switchyard/contracts/policy-budgets";
+import {
+  callsStopped,
+  listStops,
+  releaseCall,
+  type Stop,
+} from "@switchyard/contracts/policy-budgets";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testNats } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
 import { NotSentError } from "./call-once.ts";
 import { createCallsInWork } from "./calls-in-work.ts";
 
@@ -25,6 +31,12 @@ const service = serve(policy, {
   onFault: ({ error }) => assert.fail(String(error)),
 });
 service.handle(listStops, () => ({ stops }));
+/** The reservations that were released, and whether their calls were made. */
+const released = new Map<string, boolean>();
+service.handle(releaseCall, ({ reservation, isMade }) => {
+  released.set(reservation, isMade);
+  return { released: true };
+});
 const calls = createCallsInWork(broker);
 after(() => calls.stop());
 await policy.flush();
@@ -110,6 +122,36 @@ test("a call that was stopped before it was sent reports that, and not that it m
   const notSent = new NotSentError(new ServiceError("overloaded", "it waited for a place"));
   const { signal } = new AbortController();
   await assert.rejects(during(callOf("run-unsent"), signal, endless(notSent)), notSent);
+});
+
+test("a reservation is released at the end of its call, which was made unless it was provably not sent", async () => {
+  const requester = {
+    onBehalfOf: "cli",
+    token: undefined,
+    signal: new AbortController().signal,
+    ...WAITS,
+  };
+  const { principal, ref } = callOf("run-reserved");
+  const begun = (reservation: string) => {
+    const call = calls.begin({ requester, callId: undefined, server: "files" });
+    call.requester.onReserved?.(reservation);
+    return call;
+  };
+  begun("never-begun").end();
+  const made = begun("made");
+  made.begin(principal, ref);
+  made.failureOf(new Error("its result was lost"));
+  made.end();
+  const unsent = begun("unsent");
+  unsent.begin(principal, ref);
+  unsent.failureOf(new NotSentError(new ServiceError("overloaded", "it waited for a place")));
+  unsent.end();
+  await until(() => released.size === 3);
+  assert.deepEqual(Object.fromEntries(released), {
+    "never-begun": false,
+    made: true,
+    unsent: false,
+  });
 });
 
 test("a caller that gives up is not a stop", async () => {

@@ -49,10 +49,11 @@ export function createCallsInWork(bus: Bus): CallsInWork {
   };
   const following = follow(bus, callsStopped, apply);
   const timer = setInterval(() => void look(), LOOK_MS);
-  const end = (call: CallInWork, reserved: readonly string[]): void => {
+  const end = (call: CallInWork, reserved: readonly string[], isMade: boolean): void => {
     calls.delete(call);
     // A reservation that cannot be released expires, so the release is not awaited and its error is not reported.
-    for (const reservation of reserved) policy.releaseCall({ reservation }).catch(() => undefined);
+    for (const reservation of reserved)
+      policy.releaseCall({ reservation, isMade }).catch(() => undefined);
   };
 
   return {

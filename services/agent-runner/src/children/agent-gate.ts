@@ -47,16 +47,20 @@ export async function passAgentGate(
   const tool = builtinToolRef(agentTool.name);
   const onBehalfOf = bus.user;
   const token = await tokens.get();
+  let reserved: string | undefined;
+  let isMade = false;
   try {
     const checked = await policy.checkPolicy({ onBehalfOf, token, tool, args }, limits);
     const { decision, principal, reservation } = checked;
-    // A slot in a limit of concurrent calls is needed only for the call itself, which starts a run; if the release fails, the slot
-    // expires.
-    if (reservation !== undefined)
-      policy.releaseCall({ reservation }, { correlationId: runId }).catch(() => undefined);
+    reserved = reservation;
     if (decision.effect === "deny") return deniedStep(callId, decision);
     const made = { caller: onBehalfOf, runId, callId, args, checked };
-    const begin = (by: Verdict) => start(allowedStart(made, by, executions));
+    const begin = async (by: Verdict) => {
+      isMade = true;
+      const step = await start(allowedStart(made, by, executions));
+      if (step.kind === "tool-failed") isMade = false;
+      return step;
+    };
     if (decision.effect === "allow") return await begin({ decision, passed: null });
     const about = { caller: onBehalfOf, tool, pin: undefined, args, decision };
     const binding = bindingDigest({ principal, ...about });
@@ -76,6 +80,7 @@ export async function passAgentGate(
       },
     );
   } catch (error) {
+    if (error instanceof NotSentError) isMade = false;
     signal.throwIfAborted();
     if (error instanceof NotSentError)
       throw new Suspended("the start of a child cannot be recorded now", { cause: error });
@@ -84,6 +89,13 @@ export async function passAgentGate(
     if (isOutage(error) || PASSING.has(error.code))
       throw new Suspended("the policy cannot decide now", { cause: error });
     return failed(callId, error);
+  } finally {
+    // A slot in a limit of concurrent calls is needed only for the call itself, which starts a run; if the release fails, the slot
+    // expires.
+    if (reserved !== undefined) {
+      const release = { reservation: reserved, isMade };
+      policy.releaseCall(release, { correlationId: runId }).catch(() => undefined);
+    }
   }
 }
 

@@ -12,6 +12,7 @@ rules:
   - { id: reads, effect: allow, what: { tools: [files.read] } }
   - { id: docs, effect: allow, what: { tools: [files.write] }, when: [{ arg: /path, op: prefix, value: docs }] }
   - { id: office, effect: allow, what: { tools: [files.list] }, when: [{ at: { zone: UTC, hours: "08:00-18:00" } }] }
+  - { id: few, effect: allow, what: { tools: [files.move] }, when: [{ window: { count: true, per: user, within: 1h, lte: 9 } }] }
   - { id: asked, effect: allow, what: { tools: [files.remove] }, approval: always }
 `;
 const bundle = compileBundle(parseBundleFiles([{ file: "rules.yaml", text: rules }]));
@@ -32,6 +33,11 @@ test("a decision that does not depend on the arguments is replayed from the fact
   const none = replay(bundle, recorded("rename"));
   assert.ok(none.kind === "decided");
   assert.deepEqual([none.effect, none.rule], ["deny", null]);
+});
+
+test("a decision that depends on earlier calls is not replayed", () => {
+  const known = { args: {}, at: "2026-11-27T08:00:00.000Z" };
+  assert.deepEqual(replay(bundle, recorded("move", known)), { kind: "unknown", needs: "history" });
 });
 
 test("a decision that depends on the hour is replayed with the time of the record, without arguments", () => {

@@ -3,6 +3,7 @@ import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
 import { decide, hasCondition, type Call } from "@switchyard/rules/engine/evaluate";
 import { TIME } from "@switchyard/rules/bundle/conditions";
+import { planWindows } from "@switchyard/rules/engine/plan-windows";
 import { compileToolLayers } from "@switchyard/rules/layers/tool-layers";
 
 /**
@@ -26,6 +27,8 @@ export function replay(bundle: CompiledBundle, recorded: RecordedDecision): Repl
   if (args === undefined && needsArguments) return { kind: "unknown", needs: "arguments" };
   if (recorded.at === undefined && hasCondition(bundle, call, ({ arg }) => arg === TIME))
     return { kind: "unknown", needs: "time" };
+  if (access === "tool" && planWindows(bundle, call) !== null)
+    return { kind: "unknown", needs: "history" };
   const decision =
     access === "tool" ? decide(bundle, call) : decideFeature(bundle, { ...call, kind: access });
   const { effect, tier, rule, reason } = decision;

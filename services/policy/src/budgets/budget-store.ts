@@ -2,6 +2,13 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type { FlowLabel, FlowTouches } from "@switchyard/rules/budgets/flow";
+import type {
+  WindowAnswer,
+  WindowAsked,
+  WindowPlan,
+} from "@switchyard/rules/budgets/window-memory";
+import { z } from "zod";
+import { giveBackWindows, takeWindows } from "./window-store.ts";
 
 /** One budget's counter for one run, agent or user, or for all of them. */
 export interface BudgetCount {
@@ -29,16 +36,30 @@ export interface Full {
   readonly endsInMs: number | null;
 }
 
+/** The answers of the counters and of the windows about a call. */
+export interface Taken {
+  /** The budget that refuses the call; null when none does. */
+  readonly full: Full | null;
+  /** The answer of the windows; null when there was no plan, or when a budget refused the call before. */
+  readonly windows: WindowAnswer | null;
+}
+
 /**
  * Counts calls in Redis: one script for each counter, so two replicas never take the same slot. A call that one budget refuses is
- * subtracted from the counters that had counted it.
+ * subtracted from the counters that had counted it. Windows come last: one script reads all of them, decides and counts, so that a call
+ * that is not made is in none of them, not even for a moment.
  */
 export interface BudgetStore {
-  take(counts: readonly BudgetCount[], place: Place): Promise<Full | null>;
+  take(counts: readonly BudgetCount[], place: Place, plan: WindowPlan | null): Promise<Taken>;
+  /** Reads windows without counting a call. */
+  readWindows(plan: WindowPlan): Promise<WindowAnswer>;
   /** Subtracts a call from its counters, except from the limits of concurrent calls. */
   uncount(counts: readonly BudgetCount[], fingerprint: string): Promise<void>;
-  /** Frees the slots in limits of concurrent calls. False when the reservation is unknown or has expired. */
-  release(reservation: string): Promise<boolean>;
+  /**
+   * Frees the slots in limits of concurrent calls; a call that was certainly not made leaves its windows, too. False when the reservation is
+   * unknown or has expired.
+   */
+  release(reservation: string, isMade: boolean): Promise<boolean>;
   /** Returns the present usage; `fingerprint` identifies the call whose repetitions are requested. */
   usage(counts: readonly BudgetCount[], fingerprint: string): Promise<readonly Usage[]>;
   /** Stores the labels that a family of runs has touched, and returns all of them. */
@@ -105,20 +126,28 @@ if tonumber(redis.call('HGET', KEYS[2], ARGV[1]) or '0') > 0 then redis.call('HI
 return 1
 `;
 
-export function createBudgetStore(redis: Redis): BudgetStore {
+/** `nowMs` is for tests; without it windows use the clock of Redis, which all replicas share. */
+export function createBudgetStore(
+  redis: Redis,
+  nowMs: () => number | null = () => null,
+): BudgetStore {
   return {
-    take: (counts, place) => fromRedis(takeAll(redis, counts, place)),
+    take: (counts, place, plan) =>
+      fromRedis(takeAll(redis, counts, { ...place, plan, nowMs: nowMs() })),
+    readWindows: (plan) =>
+      fromRedis(takeWindows(redis, plan, { reservation: null, nowMs: nowMs() })),
     async uncount(counts, fingerprint) {
       const keys = counts.map(({ name }) => keysOf(name).slice(0, 2));
       const done = keys.map((both) => redis.eval(UNCOUNT, 2, ...both, fingerprint));
       await fromRedis(Promise.all(done));
     },
-    async release(reservation) {
-      const names = await fromRedis(redis.getdel(reservationKey(reservation)));
-      if (names === null) return false;
-      const known = JSON.parse(names) as string[]; // written by `take`
-      const done = known.map((name) => redis.zrem(keysOf(name)[2], reservation));
-      await fromRedis(Promise.all(done));
+    async release(reservation, isMade) {
+      const text = await fromRedis(redis.getdel(reservationKey(reservation)));
+      if (text === null) return false;
+      const { slots, windows } = Reserved.parse(JSON.parse(text));
+      const freed = slots.map((name) => redis.zrem(keysOf(name)[2], reservation));
+      const left = isMade ? [] : [giveBackWindows(redis, windows, reservation)];
+      await fromRedis(Promise.all([...freed, ...left]));
       return true;
     },
     usage: (counts, fingerprint) =>
@@ -157,21 +186,33 @@ export function createBudgetStore(redis: Redis): BudgetStore {
   };
 }
 
-/** Takes a slot in each counter, or in none. */
+/** The names of what a call holds. Replicas of an earlier version store the slots alone. */
+const Reserved = z.union([
+  z.object({
+    slots: z.array(z.string()),
+    windows: z.array(z.object({ key: z.string(), kind: z.enum(["count", "sum", "distinct"]) })),
+  }),
+  z.array(z.string()).transform((slots) => ({ slots, windows: [] })),
+]);
+
+/** Takes a slot in each counter and each window, or in none. */
 async function takeAll(
   redis: Redis,
   counts: readonly BudgetCount[],
-  place: Place,
-): Promise<Full | null> {
-  const names = counts.filter(({ concurrency }) => concurrency !== null).map(({ name }) => name);
-  const key = reservationKey(place.reservation);
+  place: Place & { readonly plan: WindowPlan | null; readonly nowMs: number | null },
+): Promise<Taken> {
+  const { plan, reservation, nowMs } = place;
+  const slots = counts.filter(({ concurrency }) => concurrency !== null).map(({ name }) => name);
+  const windows = countedWindows(plan).map(({ key, kind }) => ({ key, kind }));
+  const isHeld = slots.length > 0 || windows.length > 0;
+  const key = reservationKey(reservation);
   // The names are written first: a slot whose reservation is not stored could not be freed.
-  if (names.length > 0) await redis.set(key, JSON.stringify(names), "PX", RESERVATION_MS);
+  if (isHeld) await redis.set(key, JSON.stringify({ slots, windows }), "PX", RESERVATION_MS);
   const taken: BudgetCount[] = [];
   const takeBack = () =>
     Promise.allSettled([
       ...taken.map((earlier) => undo(redis, earlier, place)),
-      ...(names.length > 0 ? [redis.del(key)] : []),
+      ...(isHeld ? [redis.del(key)] : []),
     ]);
   for (const count of counts) {
     const answer = await take(redis, count, place).catch(async (error: unknown) => {
@@ -181,11 +222,25 @@ async function takeAll(
     if (answer !== "taken") {
       await takeBack();
       const limit = String(answer);
-      return { name: count.name, limit, endsInMs: await endOf(redis, count, limit) };
+      const endsInMs = await endOf(redis, count, limit);
+      return { full: { name: count.name, limit, endsInMs }, windows: null };
     }
     taken.push(count);
   }
-  return null;
+  if (plan === null) return { full: null, windows: null };
+  const answer = await takeWindows(redis, plan, { reservation, nowMs }).catch(
+    async (error: unknown) => {
+      await takeBack();
+      throw error;
+    },
+  );
+  if (!answer.isTaken) await takeBack();
+  return { full: null, windows: answer };
+}
+
+/** The windows in which the call of a plan counts. */
+export function countedWindows(plan: WindowPlan | null): readonly WindowAsked[] {
+  return plan?.windows.filter(({ share }) => share !== null) ?? [];
 }
 
 function take(redis: Redis, count: BudgetCount, { reservation, fingerprint }: Place) {

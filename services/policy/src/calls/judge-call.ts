@@ -7,6 +7,7 @@ import { considerCall, narrowCall, narrowFeature, type Consideration } from "./n
 import { stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
 import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
 import { decide, type Call } from "@switchyard/rules/engine/evaluate";
+import { planWindows } from "@switchyard/rules/engine/plan-windows";
 import { explain, type Explanation } from "@switchyard/rules/engine/explain";
 import { isKeepable } from "@switchyard/rules/engine/keepable";
 
@@ -42,13 +43,10 @@ export async function judgeCall(
     const decision = await narrowFeature(budgets, bundle, { call, decision: byRules });
     return { decision, reservation: null, isKeepable: false, byRules: byRules.effect };
   }
-  const byRules = decide(bundle, call);
-  const counted = await narrowCall(budgets, bundle, { call, decision: byRules });
-  return {
-    ...counted,
-    isKeepable: isKeepable(bundle, call, counted.decision),
-    byRules: byRules.effect,
-  };
+  const plan = planWindows(bundle, call);
+  const decision = decide(bundle, plan?.atBest ?? call);
+  const counted = await narrowCall(budgets, bundle, { call, decision, plan });
+  return { ...counted, isKeepable: isKeepable(bundle, call, counted.decision) };
 }
 
 /** Explains how {@link judgeCall} decides about a tool call; it counts nothing. */
@@ -56,9 +54,9 @@ export async function explainCall(
   { bundle, stops, budgets }: Circumstances,
   call: Call,
 ): Promise<Explanation> {
-  const explained = explain(bundle, call);
   const stop = stops.find(call);
   const counted = await considerCall(budgets, bundle, call);
+  const explained = explain(bundle, counted.call);
   const limits: ConsideredLimit[] = [
     ...(stop === null
       ? []
@@ -94,7 +92,8 @@ function narrowed(decision: Decision, { limits, uncounted }: Consideration): Dec
   const { ttlMs: _, tier: __, approveRules, ...rest } = decision;
   if (decision.effect === "deny") return decision;
   if (uncounted !== null) return { ...rest, effect: "deny", rule: null, reason: uncounted };
-  const failing = limits.find(({ passes }) => !passes);
+  // The rules have decided about windows already.
+  const failing = limits.find(({ passes, kind }) => !passes && kind !== "window");
   if (failing === undefined) return decision;
   if (failing.kind === "flow")
     return {

@@ -4,11 +4,15 @@ import type { Decision } from "@switchyard/contracts/policy";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import { StoreError } from "@switchyard/service/store-error";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
-import type { Call } from "@switchyard/rules/engine/evaluate";
+import { decide, type Call } from "@switchyard/rules/engine/evaluate";
+import { planWindows, type PlannedCall } from "@switchyard/rules/engine/plan-windows";
+import type { WindowAnswer } from "@switchyard/rules/budgets/window-memory";
+import { MAX_WINDOW_CALLS } from "@switchyard/rules/schema/window-schema";
 import { labelsOf } from "@switchyard/rules/layers/labels";
 import { nameOf } from "@switchyard/rules/layers/narrowing";
 import { durationText, type Budget } from "@switchyard/rules/schema/budget-schema";
 import {
+  countedWindows,
   MOST_DIFFERENT,
   type BudgetCount,
   type BudgetStore,
@@ -19,6 +23,8 @@ import { hasFlowLabel, narrowByFlow, touchesOf } from "@switchyard/rules/budgets
 
 export interface Narrowed {
   readonly decision: Decision;
+  /** The effect of the rules, earlier calls included, before budgets and flow labels. */
+  readonly byRules: Decision["effect"];
   /** To be released when the call is over. */
   readonly reservation: string | null;
 }
@@ -30,15 +36,22 @@ export interface Narrowed {
 export async function narrowCall(
   store: BudgetStore,
   bundle: CompiledBundle,
-  { call, decision }: { readonly call: Call; readonly decision: Decision },
+  {
+    call,
+    decision,
+    plan,
+  }: { readonly call: Call; readonly decision: Decision; readonly plan: PlannedCall | null },
 ): Promise<Narrowed> {
-  if (decision.effect === "deny") return { decision, reservation: null };
+  let byRules = decision.effect;
+  if (decision.effect === "deny") return { decision, byRules, reservation: null };
   const budgets = budgetsOf(bundle.budgets, call);
   const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
   const isFlow = call.principal.runId !== null && hasFlowLabel(labels);
-  if (budgets.length === 0 && !isFlow) return { decision, reservation: null };
+  if (budgets.length === 0 && !isFlow && plan === null)
+    return { decision, byRules, reservation: null };
   const deny = (reason: string): Narrowed => ({
     decision: { effect: "deny", rule: null, reason, policyDigest: decision.policyDigest },
+    byRules,
     reservation: null,
   });
 
@@ -48,19 +61,54 @@ export async function narrowCall(
   try {
     // Labels are stored before the count, so that a failure leaves nothing counted. A call that is refused afterwards leaves its
     // labels behind, as a call that a person denies does.
-    const narrowed = isFlow ? await touched(store, labels, { call, decision }) : decision;
+    const touches = isFlow ? await store.touch(familyOf(call), touchesOf(labels)) : null;
     const counts = budgets.flatMap((budget) => countOf(budget, call));
     const place = { reservation: randomUUID(), fingerprint: fingerprintOf(call) };
-    const full = counts.length === 0 ? null : await store.take(counts, place);
+    const isCounted = counts.length > 0 || plan !== null;
+    const { full, windows } = isCounted ? await store.take(counts, place, plan) : NOTHING_TAKEN;
     if (full !== null) {
       const budget = budgets.find(({ id }) => full.name.startsWith(`${id}:`));
       return deny(refusalText(budget, full, call));
     }
-    const isHeld = counts.some(({ concurrency }) => concurrency !== null);
-    return { decision: narrowed, reservation: isHeld ? place.reservation : null };
+    const decided = byWindows(bundle, { plan, windows, decision });
+    byRules = decided.effect;
+    if (decided.effect === "deny") return { decision: decided, byRules, reservation: null };
+    const isHeld =
+      counts.some(({ concurrency }) => concurrency !== null) || countedWindows(plan).length > 0;
+    return {
+      decision: touches === null ? decided : narrowByFlow(decided, labels, touches),
+      byRules,
+      reservation: isHeld ? place.reservation : null,
+    };
   } catch (error) {
     return deny(uncounted(error, call));
   }
+}
+
+const NOTHING_TAKEN = { full: null, windows: null };
+
+/** Decides again with the earlier calls that the store has read. */
+function byWindows(
+  bundle: CompiledBundle,
+  {
+    plan,
+    windows,
+    decision,
+  }: {
+    readonly plan: PlannedCall | null;
+    readonly windows: WindowAnswer | null;
+    readonly decision: Decision;
+  },
+): Decision {
+  if (plan === null || windows === null) return decision;
+  const decided = decide(bundle, plan.withReadings(windows.readings));
+  if (windows.isTaken || decided.effect === "deny") return decided;
+  const { policyDigest } = decision;
+  const [rule = ""] = (windows.full === null ? "" : (plan.windows[windows.full]?.key ?? "")).split(
+    ".",
+  );
+  const reason = `a window of rule ${rule} remembers ${MAX_WINDOW_CALLS} calls, which is the most; the call may pass when the oldest have left it`;
+  return { effect: "deny", rule: null, reason, policyDigest };
 }
 
 /**
@@ -118,6 +166,8 @@ function uncounted(error: unknown, { principal }: Call): string {
 
 /** The limits and flow labels that apply to a call. */
 export interface Consideration {
+  /** The call with its earlier calls as the windows see them. */
+  readonly call: Call;
   readonly limits: ConsideredLimit[];
   /** The reason why it cannot be counted now, so that it would be denied; null when it can. */
   readonly uncounted: string | null;
@@ -125,15 +175,36 @@ export interface Consideration {
 
 /** Applies the same limits as {@link narrowCall}, without counting the call. */
 export async function considerCall(
-  store: Pick<BudgetStore, "usage" | "touch">,
+  store: Pick<BudgetStore, "usage" | "touch" | "readWindows">,
   bundle: CompiledBundle,
   call: Call,
 ): Promise<Consideration> {
+  const plan = planWindows(bundle, call);
+  const atBest = plan?.atBest ?? call;
   try {
-    return { limits: await consideredLimits(store, bundle, call), uncounted: null };
+    const limits = await consideredLimits(store, bundle, call);
+    if (plan === null) return { call, limits, uncounted: null };
+    const { readings } = await store.readWindows(plan);
+    const known = plan.withReadings(readings);
+    const isDecided = decide(bundle, atBest).effect === "deny";
+    return {
+      call: isDecided ? atBest : known,
+      limits: [...limits, ...windowLimits(plan, known)],
+      uncounted: null,
+    };
   } catch (error) {
-    return { limits: [], uncounted: uncounted(error, call) };
+    return { call: atBest, limits: [], uncounted: uncounted(error, call) };
   }
+}
+
+/** Lists the windows of the rules about the call, with the used part of each and the time when it frees. */
+function windowLimits({ asked }: PlannedCall, { facts }: Call): ConsideredLimit[] {
+  return asked.map((window): ConsideredLimit => {
+    const holds = facts?.windows?.judge(window) === "holds";
+    const passes = window.effect === "allow" ? holds : !holds;
+    const detail = `${window.subject} is ${facts?.windows?.shown(window) ?? ""}; the rule ${window.effect === "allow" ? "allows" : "denies"} ${window.wanted}`;
+    return { kind: "window", name: window.rule, passes, detail };
+  });
 }
 
 async function consideredLimits(

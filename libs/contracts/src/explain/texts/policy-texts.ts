@@ -29,7 +29,9 @@ export const policyTexts = {
   revision: "Revision of the rules; the policy announces another one before it is in force.",
   forMs: "The time for which the decision may be reused, in milliseconds from before the request.",
   reservation:
-    "Releases the call's slot with `policy.release`; present when calls at a time are limited.",
+    "Releases the call with `policy.release`; present when a limit or a window of a rule counts it.",
+  "policy.release.request.isMade":
+    "False for a call that was certainly not made: it leaves the windows of rules, too.",
   audit: "Number of the decision's record in the audit; absent when decisions are not recorded.",
   signed: "The policy's signature, which proves the decision when its own record is lost.",
   "DecisionSignature.at": "When it was decided, in milliseconds since the Unix epoch.",
