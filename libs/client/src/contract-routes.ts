@@ -19,6 +19,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "run.start": [{ method: "POST", path: "/runs" }],
 
+  "runs.totals": [{ method: "GET", path: "/runs/totals" }],
+
   "runs.dead": [{ method: "GET", path: "/runs/dead" }],
 
   "runs.redrive": [{ method: "POST", path: "/runs/dead/{letterId}/redrive" }],

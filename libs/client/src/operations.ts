@@ -117,7 +117,7 @@ export type AgentVersion = {
     verdict: ScanVerdict;
   } | null;
   /** When another version replaced it; it is deleted 45 days later. Null: it is current. */
-  supersededAt: Timestamp | null;
+  supersededAt: SearchedFrom;
 };
 
 export type Answer = string | number | boolean | { [name: string]: unknown } | unknown[];
@@ -172,7 +172,7 @@ export type Approval = {
   /** When other people are added; null when none are. */
   escalatesAt: Timestamp | null;
   /** When the call consumed it; null before. */
-  consumedAt: Timestamp | null;
+  consumedAt: SearchedFrom;
   /** `executed`, or `unknown` while the provider has not reported the end; null until it is consumed. */
   execution: Execution | null;
   /** Digest of the call's result; null before. */
@@ -542,6 +542,10 @@ export type DeadRun = {
   waitsFor?: WaitReason[];
   /** With `running`: what keeps the run from continuing. The runner retries. */
   suspended?: string;
+  /** The first 200 characters of the input, in one line. */
+  inputStart?: string;
+  /** With `failed` and `dead`: the code of the failure. */
+  errorCode?: string;
   /** The reason of the failure: a code and a message. */
   failure: RunFailure;
 };
@@ -865,6 +869,23 @@ export type ModelProvider = {
   keyVariable?: string;
 };
 
+export type NamedRunSums = {
+  /** Number of runs. */
+  runs: number;
+  /** The failed and dead ones among them. */
+  failed: number;
+  /** Known cost of their model calls in US dollars. */
+  costUsd: number;
+  /** Runs with a model call whose price is unknown. */
+  unpriced: number;
+  /** Input tokens of all their model calls. */
+  inputTokens: number;
+  /** Output tokens of all their model calls. */
+  outputTokens: number;
+  /** Name of the agent, model or requester, or code; null: all others. */
+  name: string | null;
+};
+
 export type NextCursor = string | null;
 
 export type OnLimit = "pause" | "fail";
@@ -1147,7 +1168,7 @@ export type Question = {
   /** When it ends; from then on it has no effect. */
   expiresAt: Timestamp;
   /** When it ended; null while it is pending. */
-  endedAt: Timestamp | null;
+  endedAt: SearchedFrom;
   /** The user that answered; null before. */
   answeredBy: string | null;
 };
@@ -1606,6 +1627,10 @@ export type RunDetail = {
   waitsFor?: WaitReason[];
   /** With `running`: what keeps the run from continuing. The runner retries. */
   suspended?: string;
+  /** The first 200 characters of the input, in one line. */
+  inputStart?: string;
+  /** With `failed` and `dead`: the code of the failure. */
+  errorCode?: string;
   /** Input of the run: a text, a list of texts and files, or a JSON object. At most 4 MiB as JSON. */
   input: RunInput;
   /** The whole answer; null until the run has ended with one. */
@@ -1667,6 +1692,19 @@ export type RunDetail = {
   };
   /** The claims of the run's token, to explain decisions about its calls. */
   authority?: RunAuthority;
+};
+
+export type RunDurations = {
+  /** Half of the ended runs took at most so long. */
+  p50: number | null;
+  /** 90 % of the ended runs took at most so long. */
+  p90: number | null;
+  /** 95 % of the ended runs took at most so long. */
+  p95: number | null;
+  /** 99 % of the ended runs took at most so long. */
+  p99: number | null;
+  /** The longest of the ended runs. */
+  max: number | null;
 };
 
 export type RunFailure = {
@@ -1816,6 +1854,25 @@ export type RunSummary = {
   waitsFor?: WaitReason[];
   /** With `running`: what keeps the run from continuing. The runner retries. */
   suspended?: string;
+  /** The first 200 characters of the input, in one line. */
+  inputStart?: string;
+  /** With `failed` and `dead`: the code of the failure. */
+  errorCode?: string;
+};
+
+export type RunSums = {
+  /** Number of runs. */
+  runs: number;
+  /** The failed and dead ones among them. */
+  failed: number;
+  /** Known cost of their model calls in US dollars. */
+  costUsd: number;
+  /** Runs with a model call whose price is unknown. */
+  unpriced: number;
+  /** Input tokens of all their model calls. */
+  inputTokens: number;
+  /** Output tokens of all their model calls. */
+  outputTokens: number;
 };
 
 export type RunWait = {
@@ -1826,7 +1883,7 @@ export type RunWait = {
   /** The tool of the call; empty for a limit or a stop. */
   tool: string;
   /** When it continues without an event; null: never. */
-  until: Timestamp | null;
+  until: SearchedFrom;
   /** Id of the approval. */
   approvalId?: string;
   /** Id of the run that works for this one. */
@@ -2105,6 +2162,8 @@ export type ScheduleRun = {
   };
 };
 
+export type SearchedFrom = Timestamp | null;
+
 export type SendId = string;
 
 export type SentFile = {
@@ -2154,7 +2213,7 @@ export type ServerInfo = {
   /** The last failure; null when the last attempt succeeded. */
   lastError: string | null;
   /** Since when it is connected; null while it is not. */
-  connectedAt: Timestamp | null;
+  connectedAt: SearchedFrom;
   /** Features of the server; null while it is not connected. */
   capabilities?: {
     /** True when it has tools. */
@@ -2570,7 +2629,7 @@ export type SkillVersion = {
   /** The files. */
   files: SkillFileFacts[];
   /** When another version replaced it; it is deleted 45 days later. Null: it is current. */
-  supersededAt: Timestamp | null;
+  supersededAt: SearchedFrom;
 };
 
 export type SlashCommand = {
@@ -2583,6 +2642,8 @@ export type SlashCommand = {
   /** The command that already has the name; null when it is free. */
   shadowedBy: string | null;
 };
+
+export type StatusCounts = { [name: string]: number };
 
 export type SteerMessage = string;
 
@@ -2734,7 +2795,7 @@ export type ToolPin = {
   /** The user that approved it, or `first-use`; null: never approved. */
   approvedBy: string | null;
   /** When it was approved; null: never. */
-  approvedAt: Timestamp | null;
+  approvedAt: SearchedFrom;
   /** The user that blocked it, or `finding`; null unless it is blocked. */
   blockedBy: string | null;
 };
@@ -2768,6 +2829,19 @@ export type ToolRef = {
   /** Name of the tool at its server. */
   tool: ResourceUri;
 };
+
+export type TotalsBucket = {
+  /** Begin of the bucket. */
+  at: Timestamp;
+  /** Runs that began in it. */
+  runs: number;
+  /** The failed and dead ones among them. */
+  failed: number;
+  /** Their known cost in US dollars. */
+  costUsd: number;
+};
+
+export type TotalsRange = "1h" | "24h" | "7d";
 
 export type TransportKind = "stdio" | "http" | "sse";
 
@@ -2824,9 +2898,9 @@ export type UserKey = {
   /** When it was created. */
   createdAt: Timestamp;
   /** When it ends; null: never. */
-  expiresAt: Timestamp | null;
+  expiresAt: SearchedFrom;
   /** When it was revoked; null while it is valid. */
-  revokedAt: Timestamp | null;
+  revokedAt: SearchedFrom;
 };
 
 export type UserKeyId = string;
@@ -2965,10 +3039,24 @@ export interface Operations {
         owner?: string;
         /** Only runs of this agent. */
         agent?: string;
+        /** Only runs of this model. */
+        model?: ModelName;
         /** Only runs in this state. */
         status?: RunStatus;
-        /** Labels, by name. */
+        /** Only runs in one of these states. */
+        statuses?: RunStatus[];
+        /** Only failed and dead runs whose failure has this code, such as `limit_exceeded`. */
+        errorCode?: IfVersion;
+        /** Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
         labels?: string[];
+        /** Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same. */
+        text?: CredentialName;
+        /** Only runs that began at this time or later. */
+        from?: Timestamp;
+        /** Only runs that began before this time. */
+        to?: Timestamp;
+        /** The order. `longest`: by the time from begin to end, or until now. `dearest`: by known cost. */
+        sort?: "newest" | "oldest" | "longest" | "dearest";
         /** `next` of the page before; left out: the first page. */
         cursor?: ListCursor;
       };
@@ -2978,6 +3066,8 @@ export interface Operations {
       runs: RunSummary[];
       /** `cursor` of the next page; null when this is the last one. */
       next: NextCursor;
+      /** Begin of the oldest run that was looked at, where older ones were not: the orders `longest` and `dearest` look at the newest 100,000 runs. Null when all were. */
+      searchedFrom?: SearchedFrom;
     };
   };
 
@@ -3019,6 +3109,71 @@ export interface Operations {
       idempotencyKey?: string;
     };
     reply: { runId: string; sequence: number };
+  };
+
+  /** Counts the caller's runs of a time by status, agent, model, error and requester, with cost and durations; for cli and admin those of all users. Role: viewer. */
+  "GET /runs/totals": {
+    request: {
+      query?: {
+        /** Only runs of this user. */
+        owner?: string;
+        /** Only runs of this agent. */
+        agent?: string;
+        /** Only runs of this model. */
+        model?: ModelName;
+        /** Only runs in this state. */
+        status?: RunStatus;
+        /** Only runs in one of these states. */
+        statuses?: RunStatus[];
+        /** Only failed and dead runs whose failure has this code, such as `limit_exceeded`. */
+        errorCode?: IfVersion;
+        /** Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
+        labels?: string[];
+        /** Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same. */
+        text?: CredentialName;
+        /** Only runs that began at this time or later. */
+        from?: Timestamp;
+        /** Only runs that began before this time. */
+        to?: Timestamp;
+        /** The time until now, in place of `from` and `to`: `24h` when none of them is set. */
+        range?: TotalsRange;
+      };
+    };
+    reply: {
+      /** All runs that are under way now, whenever they began; the filters do not count. */
+      now: {
+        /** Runs that a runner has, or will take soon. */
+        running: number;
+        /** Runs that wait, and that no runner has. */
+        waiting: number;
+        /** The running ones that cannot continue, because a service is away. */
+        suspended: number;
+      };
+      /** Begin of the range. */
+      from: Timestamp;
+      /** End of the range, which is not part of it. */
+      to: Timestamp;
+      /** Begin of the oldest run that was looked at, where older ones were not: totals look at the newest 100,000 runs. Null when all were. */
+      searchedFrom: SearchedFrom;
+      /** Sums over all runs of the range. */
+      total: RunSums;
+      /** Number of runs in each state. */
+      statuses: StatusCounts;
+      /** Sums by agent, for the 20 with the most runs; the row without a name has all others. */
+      agents: NamedRunSums[];
+      /** Sums by model, for the 20 with the most runs; the row without a name has all others. */
+      models: NamedRunSums[];
+      /** Sums by requester, for the 20 with the most runs; the row without a name has all others. */
+      requesters: NamedRunSums[];
+      /** Sums over failed and dead runs by the code of their failure, for the 20 most frequent; the row without a name has all others. */
+      errors: NamedRunSums[];
+      /** Percentiles of the milliseconds from begin to end, over the ended runs; null when none has ended. */
+      durationMs: RunDurations;
+      /** Milliseconds of each bucket. */
+      bucketMs: number;
+      /** The range in equal parts, for charts: at most about 60. */
+      buckets: TotalsBucket[];
+    };
   };
 
   /** Lists the runs and commands that killed their runners and were stopped, latest first. Role: viewer. */
@@ -3837,7 +3992,7 @@ export interface Operations {
       /** Ids of the messages at the provider; several when the text was cut. */
       messageIds: string[];
       /** When it was sent; null for a dry run. */
-      sentAt: Timestamp | null;
+      sentAt: SearchedFrom;
       /** The channel's adapter that did it. */
       handledBy: ChannelName;
       /** True: everything is checked, and nothing is changed or sent. */
@@ -4269,7 +4424,7 @@ export interface Operations {
       /** The declaration of the server; literal secrets are `[redacted]`. */
       declaration: { [name: string]: unknown };
       /** When it was changed last; null for a server of the file. */
-      updatedAt: Timestamp | null;
+      updatedAt: SearchedFrom;
       /** Version, for `ifVersion` or If-Match of a change. */
       version?: string;
     };
@@ -5989,7 +6144,7 @@ export interface Operations {
         /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
-        failingSince: Timestamp | null;
+        failingSince: SearchedFrom;
         /** The last failure; null when the last attempt succeeded. */
         lastError: string | null;
         /** Version, for `ifVersion` or If-Match of a change. */
@@ -6028,7 +6183,7 @@ export interface Operations {
         /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
-        failingSince: Timestamp | null;
+        failingSince: SearchedFrom;
         /** The last failure; null when the last attempt succeeded. */
         lastError: string | null;
         /** Version, for `ifVersion` or If-Match of a change. */
@@ -6060,7 +6215,7 @@ export interface Operations {
         /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
-        failingSince: Timestamp | null;
+        failingSince: SearchedFrom;
         /** The last failure; null when the last attempt succeeded. */
         lastError: string | null;
         /** Version, for `ifVersion` or If-Match of a change. */
@@ -6116,7 +6271,7 @@ export interface Operations {
         /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
-        failingSince: Timestamp | null;
+        failingSince: SearchedFrom;
         /** The last failure; null when the last attempt succeeded. */
         lastError: string | null;
         /** Version, for `ifVersion` or If-Match of a change. */
@@ -6163,7 +6318,7 @@ export interface Operations {
         /** The reason why it is disabled; null while it is enabled. */
         reason: "failing" | "backlog" | "gone" | null;
         /** Since when no delivery has succeeded; null: the last one did. */
-        failingSince: Timestamp | null;
+        failingSince: SearchedFrom;
         /** The last failure; null when the last attempt succeeded. */
         lastError: string | null;
         /** Version, for `ifVersion` or If-Match of a change. */
@@ -6722,7 +6877,7 @@ export interface RunEvents {
     /** The waits of the run. */
     waits: RunWait[];
     /** When the run continues without an event; null: never. */
-    until: Timestamp | null;
+    until: SearchedFrom;
   };
 
   woken: {

@@ -40,6 +40,7 @@ import { restartRunner, restartScheduler } from "./restarts.ts";
 import * as runCommandContracts from "./run-commands.ts";
 import * as runEvents from "./run-events.ts";
 import * as runRecordings from "./run-recordings.ts";
+import * as runTotals from "./run-totals.ts";
 import * as runWaits from "./run-waits.ts";
 import * as runs from "./runs.ts";
 import * as scheduleEvents from "./schedule-events.ts";
@@ -102,6 +103,7 @@ export const contractsByOwner = {
     ...contractsOf(files),
     ...contractsOf(runRecordings),
     ...contractsOf(runWaits),
+    ...contractsOf(runTotals),
     ...contractsOf(callContext),
     ...contractsOf(models),
     ...contractsOf(modelCompletion),

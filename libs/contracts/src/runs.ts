@@ -192,6 +192,10 @@ export const RunSummary = z.object({
   waitsFor: z.array(WaitReason).optional(),
   /** With `running`: the cause that keeps it from continuing, such as a service that is away. The runner retries. */
   suspended: z.string().optional(),
+  /** The first characters of the input as text; missing for runs of versions that did not list it. */
+  inputStart: z.string().optional(),
+  /** With `failed` and `dead`: the code of the failure; missing for runs of versions that did not list it. */
+  errorCode: z.string().optional(),
 });
 export type RunSummary = z.infer<typeof RunSummary>;
 
@@ -274,21 +278,53 @@ export const RunDetail = RunSummary.extend({
 });
 export type RunDetail = z.infer<typeof RunDetail>;
 
+/** The filters of lists and totals of runs; a run has to pass all that are set. */
+export const runFilters = {
+  /** Selects runs of this user. */
+  owner: CallerName.optional(),
+  agent: AgentName.optional(),
+  model: ModelName.optional(),
+  status: RunStatus.optional(),
+  /** Selects runs in any of these statuses. */
+  statuses: z.array(RunStatus).min(1).max(6).optional(),
+  /** The code of the failure of a failed or dead run, such as `limit_exceeded`. */
+  errorCode: z.string().min(1).max(128).optional(),
+  /** Selects runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
+  labels: z.array(z.string().min(1).max(321)).max(16).optional(),
+  /** A text in the run's id, agent, model, labels or the start of its input, in small or capital letters. */
+  text: z.string().min(1).max(200).optional(),
+  /** Selects runs that began at this time or later. */
+  from: Timestamp.optional(),
+  /** Selects runs that began before this time. */
+  to: Timestamp.optional(),
+};
+
+/** `longest`: by the time between a run's begin and its end, or now. `dearest`: by known cost. */
+export const RunOrder = z.enum(["newest", "oldest", "longest", "dearest"]);
+export type RunOrder = z.infer<typeof RunOrder>;
+
+/**
+ * The begin of the oldest run that was looked at, where older ones were not: totals, and the orders `longest` and `dearest`, look at the
+ * newest 100,000 runs. Null when all were looked at.
+ */
+export const SearchedFrom = Timestamp.nullable();
+
 export const listRuns = rpc({
   subject: "yard.rpc.{caller}.runs.list",
   summary: "Lists the caller's runs, newest first; for cli and admin the runs of all users.",
   role: "viewer",
   request: z.strictObject({
     limit: z.int().min(1).max(200).default(20),
-    /** Returns only runs of this user. */
-    owner: CallerName.optional(),
-    agent: AgentName.optional(),
-    status: RunStatus.optional(),
-    /** Returns only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
-    labels: z.array(z.string().min(1).max(321)).max(16).optional(),
+    ...runFilters,
+    sort: RunOrder.default("newest"),
     cursor: ListCursor.optional(),
   }),
-  reply: z.object({ runs: z.array(RunSummary), next: NextCursor }),
+  reply: z.object({
+    runs: z.array(RunSummary),
+    next: NextCursor,
+    /** Missing from runners of earlier versions, and in the orders that look at every run. */
+    searchedFrom: SearchedFrom.optional(),
+  }),
   errors: { store_unavailable: storeUnavailable },
 });
 

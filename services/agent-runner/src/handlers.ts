@@ -1,5 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { readCallContext } from "@switchyard/contracts/call-context";
+import { totalRuns } from "@switchyard/contracts/run-totals";
 import { listModels } from "@switchyard/contracts/models";
 import type { Fail } from "@switchyard/contracts/errors";
 import { getRecording } from "@switchyard/contracts/run-recordings";
@@ -23,6 +24,7 @@ import { findLetter, redrive, type RedriveParts } from "./commands/redrive.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { callContextOf } from "./core/call-context.ts";
 import { replay } from "./core/replay.ts";
+import { totalRows } from "./core/total-rows.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
 import { recordingOf } from "./core/recording-of.ts";
 import { isAdmin, maySee } from "./journal/run-access.ts";
@@ -62,12 +64,28 @@ export function handleRuns(
 /** Handles queries about runs. */
 function handleRunQueries(
   service: Service,
-  { index, names }: { readonly index: RunIndex; readonly names: RunNames },
+  {
+    index,
+    names,
+    now,
+  }: { readonly index: RunIndex; readonly names: RunNames; readonly now: () => number },
 ): void {
   service.handle(listRuns, async (filter, { caller }) => {
     if (isAdmin(caller)) return index.list(filter);
     const isOwn = filter.owner === undefined || filter.owner === caller;
     return isOwn ? index.list({ ...filter, owner: caller }) : { runs: [], next: null };
+  });
+
+  service.handle(totalRuns, async ({ range, from, to, ...filter }, { caller }) => {
+    const toMs = to === undefined ? now() + 1 : Date.parse(to);
+    const lastMs = RANGE_MS[range ?? "24h"];
+    const fromMs = from === undefined ? toMs - lastMs : Date.parse(from);
+    const times = { fromMs, toMs: Math.max(toMs, fromMs + 1) };
+    if (isAdmin(caller)) return index.totals({ ...filter, ...times });
+    const isOwn = filter.owner === undefined || filter.owner === caller;
+    if (isOwn) return index.totals({ ...filter, ...times, owner: caller });
+    const none = { running: 0, waiting: 0, suspended: 0 };
+    return { now: none, searchedFrom: null, ...totalRows([], times) };
   });
 
   service.handle(getRun, async (request, { caller, fail }) => {
@@ -77,6 +95,9 @@ function handleRunQueries(
     return { run };
   });
 }
+
+const HOUR_MS = 3_600_000;
+const RANGE_MS = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS } as const;
 
 type Refusals = Pick<Fail<typeof getRun.errors>, "unknown_run" | "journal_corrupt">;
 

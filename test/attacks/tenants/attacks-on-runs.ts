@@ -14,6 +14,7 @@ import {
   retryRun,
   startRun,
 } from "@switchyard/contracts/runs";
+import { totalRuns } from "@switchyard/contracts/run-totals";
 import { until } from "@switchyard/local-servers/until";
 import { refused, rejectionOf, type Attack, type Rows } from "./attack.ts";
 import { eventOf, send } from "./run-messages.ts";
@@ -147,6 +148,29 @@ export const attacksOnRuns: Rows = {
         const { runs } = await call(teamB, listRuns, { limit: 200 });
         assert.deepEqual(
           runs.filter(({ requester }) => requester !== TEAM_B),
+          [],
+        );
+      },
+    },
+  ],
+  [totalRuns.name]: [
+    {
+      title: "of another owner",
+      run: async ({ teamB }) => {
+        const { total, now, agents } = await call(teamB, totalRuns, {
+          owner: TEAM_A,
+          range: "7d",
+        });
+        assert.deepEqual(agents, []);
+        assert.deepEqual([total.runs, now], [0, { running: 0, waiting: 0, suspended: 0 }]);
+      },
+    },
+    {
+      title: "without naming an owner",
+      run: async ({ teamB }) => {
+        const { requesters } = await call(teamB, totalRuns, { range: "7d" });
+        assert.deepEqual(
+          requesters.filter(({ name }) => name !== TEAM_B),
           [],
         );
       },

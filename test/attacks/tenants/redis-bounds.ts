@@ -39,7 +39,14 @@ export const redisBounds: readonly RedisBound[] = [
     freedBy: "Redis, a day after the last call",
   },
   {
-    keys: ["yard:runs", "yard:runs:of:*", "yard:runs:parked", "yard:runs:dead", "yard:runs:left"],
+    keys: [
+      "yard:runs",
+      "yard:runs:of:*",
+      "yard:runs:parked",
+      "yard:runs:dead",
+      "yard:runs:left",
+      "yard:runs:retried",
+    ],
     bound: "one id for each run, whose bytes its run counts",
     freedBy: "the runners' sweeper, when the run is gone",
   },

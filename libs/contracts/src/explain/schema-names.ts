@@ -44,6 +44,7 @@ import * as runContext from "../run-context.ts";
 import * as runFollowUp from "../run-follow-up.ts";
 import * as runRecordings from "../run-recordings.ts";
 import * as runToken from "../run-token.ts";
+import * as runTotals from "../run-totals.ts";
 import * as runWaits from "../run-waits.ts";
 import * as runs from "../runs.ts";
 import * as sampling from "../sampling.ts";
@@ -110,6 +111,7 @@ const modules: readonly object[] = [
   runFollowUp,
   runRecordings,
   runToken,
+  runTotals,
   runWaits,
   runs,
   sampling,

@@ -3,10 +3,14 @@ import {
   RunSummary,
   type RunAuthority,
   type RunDetail,
+  type RunInput,
   type RunStatus,
 } from "@switchyard/contracts/runs";
 import { RunWait, type WaitReason } from "@switchyard/contracts/run-waits";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { inputText } from "@switchyard/contracts/input-text";
 import { z } from "zod";
+import { errorCodeOf, hasFailed } from "./run-row.ts";
 import { waitsOf } from "./waits-of.ts";
 import type { RunState } from "./run-state.ts";
 import { originOf } from "./started-entry.ts";
@@ -24,6 +28,7 @@ export function fixedColumns({ started }: RunState): string[] {
     model: started.model,
     createdAt: started.at,
     labels: JSON.stringify(started.labels),
+    inputStart: inputStartOf(started.input),
     ...(started.parent === undefined ? {} : { parent: JSON.stringify(started.parent) }),
   }).flat();
 }
@@ -39,14 +44,27 @@ export function movingColumns(state: RunState): string[] {
     usage: JSON.stringify(state.usage),
     costUsd: JSON.stringify(state.costUsd),
     ...(state.waiting === null ? {} : { waits: JSON.stringify(waitsOf(state)) }),
+    ...(state.end?.status === "failed" || state.end?.status === "dead"
+      ? { errorCode: state.end.failure.code }
+      : {}),
     ...(state.end?.status === "dead" ? { failure: JSON.stringify(state.end.failure) } : {}),
   }).flat();
+}
+
+const INPUT_START_CHARACTERS = 200;
+
+/** The start of the input in one line, for lists and their search. */
+function inputStartOf(input: RunInput): string {
+  // The text of a large input is cut before its white space is replaced.
+  const text = cutText(inputText(input), 4 * INPUT_START_CHARACTERS);
+  return cutText(text.replaceAll(/\s+/g, " ").trim(), INPUT_START_CHARACTERS);
 }
 
 /** Reads a state hash; null when there is no such run. */
 export function readSummary(runId: string, columns: Record<string, string>): RunSummary | null {
   if (columns["status"] === undefined) return null;
-  const { usage, costUsd, status, waits, suspended } = columns;
+  const { usage, costUsd, status, waits, suspended, inputStart } = columns;
+  const { errorCode = null, failure = null } = columns;
   return RunSummary.parse({
     runId,
     agent: columns["agent"],
@@ -61,6 +79,10 @@ export function readSummary(runId: string, columns: Record<string, string>): Run
     labels: JSON.parse(columns["labels"] ?? "{}"),
     ...(usage === undefined ? {} : { usage: JSON.parse(usage) }),
     ...(costUsd === undefined ? {} : { costUsd: JSON.parse(costUsd) }),
+    ...(inputStart === undefined ? {} : { inputStart }),
+    ...(hasFailed(status) && (errorCode ?? failure) !== null
+      ? { errorCode: errorCodeOf(errorCode, failure) }
+      : {}),
     ...(status === "running" && suspended !== undefined ? { suspended } : {}),
     // The column of a run that no longer waits still contains its last wait.
     ...(status === "waiting" && waits !== undefined
@@ -105,6 +127,8 @@ export function detailOf(
     updatedAt: state.updatedAt,
     attempts,
     labels: started.labels,
+    inputStart: inputStartOf(started.input),
+    ...(end?.status === "failed" || end?.status === "dead" ? { errorCode: end.failure.code } : {}),
     input: started.input,
     output: end?.status === "succeeded" ? end.output : null,
     failure: end?.status === "failed" || end?.status === "dead" ? end.failure : null,

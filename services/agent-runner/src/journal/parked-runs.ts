@@ -5,7 +5,7 @@ import { clusterOf } from "@switchyard/service/redis-cluster";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { pairsOf } from "./newest-first.ts";
+import { pairsOf } from "./by-time.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import { keptKey } from "./run-storage.ts";
 import { stateKey } from "./run-keys.ts";

@@ -1,13 +1,16 @@
 import type { RunLimits } from "@switchyard/contracts/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
 import { encodeEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { CANCEL, RETRY, TELL } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import type { WakeRun } from "../peers/run-waker.ts";
 import { holderOf } from "./run-storage.ts";
-import { cancelsKey, keysOf } from "./run-keys.ts";
+import { mayControl } from "./run-access.ts";
+import { cancelsKey, keysOf, stateKey } from "./run-keys.ts";
+import { noteRetry } from "./run-rows.ts";
 
 /** A request to control a run: its caller and time. */
 export interface ControlRequest {
@@ -103,6 +106,12 @@ export function openRunControls(
 
     async retry({ runId, by, at, limits, command, streamSequence }) {
       const { json } = encodeEntry({ kind: "retried", at, by, limits, streamSequence });
+      // Before the run is opened: afterwards another replica could serve its old end.
+      const [status, requester] = await fromRedis(
+        redis.hmget(stateKey(runId), "status", "requester"),
+      );
+      const isAllowed = typeof requester === "string" && mayControl(by, { requester });
+      if (isAllowed && status !== "succeeded") await noteRetry(redis, runId, Date.parse(at));
       const [outcome] = await run("yardRunRetry", keysOf(runId), [by, json, command, at]);
       return outcome as RetryOutcome; // the script answers with nothing else
     },

@@ -1,11 +1,15 @@
-import type { DeadRun, RunDetail, RunStatus, RunSummary } from "@switchyard/contracts/runs";
+import type { RunTotals } from "@switchyard/contracts/run-totals";
+import type { DeadRun, RunDetail, RunOrder, RunSummary } from "@switchyard/contracts/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { replay } from "../core/replay.ts";
-import { newestFirst } from "./newest-first.ts";
+import { durationMs, rowFilter, type RowFilter, type RunRow } from "../core/run-row.ts";
+import { totalRows } from "../core/total-rows.ts";
+import { byTime } from "./by-time.ts";
 import { stateKey } from "./run-keys.ts";
+import { MAX_SEARCHED, openRunRows, RETRIED_KEY, type RunRows } from "./run-rows.ts";
 import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
 import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 
@@ -19,6 +23,8 @@ export interface RunIndex {
   /** Adds a run whose id has no owner to the list of its requester. */
   adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
   list(filter: RunFilter): Promise<RunPage>;
+  /** Counts the runs that began in a range, and those that are under way now. */
+  totals(filter: RowFilter & { owner?: string | undefined } & TimeRange): Promise<RunTotals>;
   /** Removes expired runs from the list; checks ten candidates at a time, the next ones each time. */
   trim(): Promise<void>;
   /** Notes that a run was given up. */
@@ -29,22 +35,28 @@ export interface RunIndex {
   get(runId: string): Promise<RunDetail | null>;
 }
 
-export interface RunFilter {
+export interface RunFilter extends RowFilter {
   limit: number;
   /** The owner of the runs; left out: all owners. */
   owner?: string | undefined;
-  agent?: string | undefined;
-  status?: RunStatus | undefined;
-  /** Labels that the runs have, as `key=value`, or `key` for any value. */
-  labels?: readonly string[] | undefined;
+  /** Left out: newest first. */
+  sort?: RunOrder | undefined;
   /** `next` of the page before. */
   cursor?: string | undefined;
+}
+
+/** The times between which runs began, in milliseconds since 1970; `toMs` is not part of it. */
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
 }
 
 export interface RunPage {
   readonly runs: RunSummary[];
   /** The cursor of the next page; null at the end. */
   readonly next: string | null;
+  /** The begin of the oldest run that was looked at, where older ones were not. */
+  readonly searchedFrom?: string | null;
 }
 
 export interface DeadRows {
@@ -57,6 +69,8 @@ export interface DeadRows {
 const MAX_SCANNED = 5_000;
 const PAGE = 100;
 const TRIMMED_AT_ONCE = 10;
+/** Millionths of a dollar in one: a cursor has whole numbers. */
+const MICRO = 1_000_000;
 const INDEX_KEY = "yard:runs";
 /** Beside the runs, like the list of all of them; the truth is each run's own status. */
 const DEAD_KEY = "yard:runs:dead";
@@ -76,6 +90,7 @@ export function openRunIndex(
       owner === null ? null : essentialWrite(redis, ["zadd", ownerKey(owner), "NX", at, runId]),
     ]);
   };
+  const runRows = openRunRows(redis, { keepSeconds, now });
   /** Number of old runs that still exist, such as waiting ones, and that the last checks skipped. */
   let passed = 0;
   return {
@@ -92,7 +107,10 @@ export function openRunIndex(
       );
       const kept = await Promise.all(old.map((runId) => fromRedis(redis.exists(stateKey(runId)))));
       const gone = old.filter((_, index) => kept[index] === 0);
-      if (gone.length > 0) await fromRedis(redis.zrem(INDEX_KEY, ...gone));
+      if (gone.length > 0) {
+        await fromRedis(redis.zrem(INDEX_KEY, ...gone));
+        await fromRedis(redis.zrem(RETRIED_KEY, ...gone));
+      }
       for (const runId of gone) {
         const owner = ownerOfRun(runId);
         if (owner !== null) await fromRedis(redis.zrem(ownerKey(owner), runId));
@@ -100,14 +118,19 @@ export function openRunIndex(
       passed = old.length < TRIMMED_AT_ONCE ? 0 : passed + old.length - gone.length;
     },
 
-    list: (filter) => listRuns(redis, filter),
+    list: (filter) =>
+      filter.sort === "longest" || filter.sort === "dearest"
+        ? listSorted({ redis, rows: runRows, now }, filter, filter.sort)
+        : listByTime({ redis, rows: runRows }, filter),
+
+    totals: (filter) => totalsOf({ redis, rows: runRows }, filter),
 
     async addDead(runId, at) {
       await essentialWrite(redis, ["zadd", DEAD_KEY, Date.parse(at), runId]);
     },
 
     async dead(cursor, owner) {
-      const page = await newestFirst(redis, DEAD_KEY, { cursor, count: MAX_DEAD_SCANNED });
+      const page = await byTime(redis, DEAD_KEY, { cursor, count: MAX_DEAD_SCANNED });
       const found = await Promise.all(
         page.rows.map(async ({ member, cursor: at }) => {
           const run = readDead(member, await fromRedis(redis.hgetall(stateKey(member))));
@@ -137,26 +160,36 @@ export function openRunIndex(
   };
 }
 
-async function listRuns(
-  redis: Redis,
-  { limit, owner, cursor, ...wanted }: RunFilter,
+interface RowParts {
+  readonly redis: Redis;
+  readonly rows: RunRows;
+}
+
+/** Reads the list part by part, so it has no bound but the one of each reply. */
+async function listByTime(
+  { redis, rows }: RowParts,
+  { limit, owner, cursor, sort, ...wanted }: RunFilter,
 ): Promise<RunPage> {
-  const key = owner === undefined ? INDEX_KEY : ownerKey(owner);
+  const isWanted = rowFilter(wanted);
+  const times = { from: wanted.from, to: wanted.to, isOldestFirst: sort === "oldest" };
   const runs: RunSummary[] = [];
   let next = cursor ?? null;
   for (let scanned = 0; scanned < MAX_SCANNED; scanned += PAGE) {
-    const page = await newestFirst(redis, key, { cursor: next, count: PAGE });
-    const summaries = await Promise.all(
-      page.rows.map(async ({ member }) =>
-        readSummary(member, await fromRedis(redis.hgetall(stateKey(member)))),
-      ),
+    const page = await byTime(redis, listKey(owner), { ...times, cursor: next, count: PAGE });
+    const found = await rows.read(page.rows.map(({ member }) => member));
+    const ids = new Set(found.filter(isWanted).map(({ runId }) => runId));
+    const fitting = page.rows.filter(({ member }) => ids.has(member));
+    const part = fitting.slice(0, limit - runs.length);
+    runs.push(
+      ...(await summariesOf(
+        redis,
+        part.map(({ member }) => member),
+      )),
     );
-    for (const [index, run] of summaries.entries()) {
-      if (run === null || !isWanted(run, wanted)) continue;
-      runs.push(run);
-      const isEnd = page.isLast && index === page.rows.length - 1;
-      if (runs.length === limit)
-        return { runs, next: isEnd ? null : (page.rows[index]?.cursor ?? null) };
+    const last = part.at(-1);
+    if (runs.length === limit && last !== undefined) {
+      const isEnd = page.isLast && last === page.rows.at(-1);
+      return { runs, next: isEnd ? null : last.cursor };
     }
     if (page.isLast) return { runs, next: null };
     next = page.rows.at(-1)?.cursor ?? next;
@@ -164,23 +197,85 @@ async function listRuns(
   return { runs, next };
 }
 
-function isWanted(
-  run: RunSummary,
-  { agent, status, labels = [] }: Pick<RunFilter, "agent" | "status" | "labels">,
-): boolean {
-  return (
-    (agent === undefined || run.agent === agent) &&
-    (status === undefined || run.status === status) &&
-    labels.every((label) => hasLabel(run.labels, label))
+/** Summaries in the order of the ids; of a run that has just expired there is none. */
+async function summariesOf(redis: Redis, runIds: readonly string[]): Promise<RunSummary[]> {
+  const found = await Promise.all(
+    runIds.map(async (runId) =>
+      readSummary(runId, await fromRedis(redis.hgetall(stateKey(runId)))),
+    ),
   );
+  return found.filter((run) => run !== null);
 }
 
-/** A key has no `=`; a value may. */
-function hasLabel(labels: RunSummary["labels"], label: string): boolean {
-  const at = label.indexOf("=");
-  const key = at === -1 ? label : label.slice(0, at);
-  if (!Object.hasOwn(labels, key)) return false;
-  return at === -1 || labels[key] === label.slice(at + 1);
+/** Orders the newest runs by a number; the cursor is the number and the id of the last row. */
+async function listSorted(
+  { redis, rows, now }: RowParts & { readonly now: () => number },
+  { limit, owner, cursor, sort: _sort, ...wanted }: RunFilter,
+  sort: "longest" | "dearest",
+): Promise<RunPage> {
+  const at = now();
+  const found = await newestRows({ redis, rows }, owner);
+  const numberOf = (row: RunRow): number =>
+    sort === "longest" ? durationMs(row, at) : Math.round((row.costUsd ?? 0) * MICRO);
+  const isWanted = rowFilter(wanted);
+  const ordered = found.rows
+    .filter(isWanted)
+    .map(({ runId, ...row }) => ({ runId, number: numberOf({ runId, ...row }) }))
+    .toSorted((a, b) => b.number - a.number || (a.runId < b.runId ? -1 : 1));
+  const [, digits, after = ""] = /^(\d+):(.+)$/.exec(cursor ?? "") ?? [];
+  const number = Number(digits);
+  const first = ordered.findIndex(
+    (row) => row.number < number || (row.number === number && row.runId > after),
+  );
+  const begin = digits === undefined ? 0 : first === -1 ? ordered.length : first;
+  const part = ordered.slice(begin, begin + limit);
+  const last = part.at(-1);
+  const isEnd = begin + limit >= ordered.length || last === undefined;
+  return {
+    runs: await summariesOf(
+      redis,
+      part.map(({ runId }) => runId),
+    ),
+    next: isEnd ? null : `${last.number}:${last.runId}`,
+    searchedFrom: found.searchedFrom,
+  };
+}
+
+async function totalsOf(
+  parts: RowParts,
+  { owner, fromMs, toMs, ...wanted }: Parameters<RunIndex["totals"]>[0],
+): Promise<RunTotals> {
+  const { rows, searchedFrom } = await newestRows(parts, owner);
+  const isWanted = rowFilter({ ...wanted, from: undefined, to: undefined });
+  const inRange = rows.filter(
+    (row) => row.createdMs >= fromMs && row.createdMs < toMs && isWanted(row),
+  );
+  const running = rows.filter(({ status }) => status === "running");
+  return {
+    now: {
+      running: running.length,
+      waiting: rows.filter(({ status }) => status === "waiting").length,
+      suspended: running.filter(({ isSuspended }) => isSuspended).length,
+    },
+    searchedFrom,
+    ...totalRows(inRange, { fromMs, toMs }),
+  };
+}
+
+/** Reads the newest rows of an owner, or of all. */
+async function newestRows(
+  { redis, rows }: RowParts,
+  owner: string | undefined,
+): Promise<{ readonly rows: RunRow[]; readonly searchedFrom: string | null }> {
+  const ids = await fromRedis(redis.zrange(listKey(owner), "0", String(MAX_SEARCHED), "REV"));
+  const found = await rows.read(ids.slice(0, MAX_SEARCHED));
+  const oldest = ids.length > MAX_SEARCHED ? found.at(-1) : undefined;
+  const searchedFrom = oldest === undefined ? null : new Date(oldest.createdMs).toISOString();
+  return { rows: found, searchedFrom };
+}
+
+function listKey(owner: string | undefined): string {
+  return owner === undefined ? INDEX_KEY : ownerKey(owner);
 }
 
 /** The key of one owner's runs by age, so that listing them does not search the runs of all owners. */

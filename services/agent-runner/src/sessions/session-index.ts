@@ -1,7 +1,7 @@
 import type { Redis } from "@switchyard/service/redis";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
-import { newestFirst } from "../journal/newest-first.ts";
+import { byTime } from "../journal/by-time.ts";
 
 /**
  * The lists of sessions: of each owner and of all, by last use, and by the time of the next look. They are in other hash slots
@@ -24,7 +24,7 @@ export interface SessionIndex {
   forget(entry: IndexEntry): Promise<void>;
   /** Sessions by last use, the latest first; of one owner, or of all. */
   page(owner: string | null, start: number, count: number): Promise<IndexEntry[]>;
-  /** The same behind a cursor; see `newestFirst`. */
+  /** The same behind a cursor; see `byTime`. */
   pageBehind(
     owner: string | null,
     wanted: { readonly cursor: string | null; readonly count: number },
@@ -88,7 +88,7 @@ export function openSessionIndex(redis: Redis, maxPerOwner: number): SessionInde
 
     async pageBehind(owner, wanted) {
       const key = owner === null ? ALL_KEY : ownerKey(owner);
-      const { rows, isLast } = await newestFirst(redis, key, wanted);
+      const { rows, isLast } = await byTime(redis, key, wanted);
       const entryOf = (member: string): IndexEntry =>
         owner === null ? entryOfMember(member) : { slot: member, owner };
       return {

@@ -22,6 +22,7 @@ import { replayDecisions } from "@switchyard/contracts/policy-replay";
 import { validatePolicy } from "@switchyard/contracts/policy-texts";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
 import { getRecording } from "@switchyard/contracts/run-recordings";
+import { totalRuns } from "@switchyard/contracts/run-totals";
 import * as waits from "@switchyard/contracts/run-waits";
 import * as runs from "@switchyard/contracts/runs";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
@@ -118,6 +119,7 @@ const OF_SKILL = {
 export const routes: readonly Route[] = [
   get("/runs", runs.listRuns),
   post("/runs", runs.startRun, { status: 202, idempotent: "runId" }),
+  get("/runs/totals", totalRuns, { id: "getRunTotals" }),
   get("/runs/dead", runs.listDeadRuns),
   post("/runs/dead/{letterId}/redrive", runs.redriveCommand, { id: "redriveRun" }),
   get("/runs/questions", waits.listQuestions, { id: "listRunQuestions" }),

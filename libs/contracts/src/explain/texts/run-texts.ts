@@ -285,6 +285,77 @@ export const runTexts = {
   "runs.list.request.status": "Only runs in this state.",
   "runs.list.request.owner": "Only runs of this user.",
   "runs.list.request.agent": "Only runs of this agent.",
+  "runs.list.request.model": "Only runs of this model.",
+  "runs.list.request.errorCode":
+    "Only failed and dead runs whose failure has this code, such as `limit_exceeded`.",
+  "runs.list.request.labels":
+    "Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value.",
+  "runs.list.request.statuses": "Only runs in one of these states.",
+  "runs.list.request.text":
+    "Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same.",
+  "runs.list.request.from": "Only runs that began at this time or later.",
+  "runs.list.request.to": "Only runs that began before this time.",
+  "runs.list.request.sort":
+    "The order. `longest`: by the time from begin to end, or until now. `dearest`: by known cost.",
+  "runs.list.reply.searchedFrom":
+    "Begin of the oldest run that was looked at, where older ones were not: the orders `longest` and `dearest` look at the newest 100,000 runs. Null when all were.",
+  "runs.totals.request.status": "Only runs in this state.",
+  "runs.totals.request.owner": "Only runs of this user.",
+  "runs.totals.request.agent": "Only runs of this agent.",
+  "runs.totals.request.model": "Only runs of this model.",
+  "runs.totals.request.errorCode":
+    "Only failed and dead runs whose failure has this code, such as `limit_exceeded`.",
+  "runs.totals.request.labels":
+    "Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value.",
+  "runs.totals.request.statuses": "Only runs in one of these states.",
+  "runs.totals.request.text":
+    "Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same.",
+  "runs.totals.request.from": "Only runs that began at this time or later.",
+  "runs.totals.request.to": "Only runs that began before this time.",
+  "runs.totals.request.range":
+    "The time until now, in place of `from` and `to`: `24h` when none of them is set.",
+  "runs.totals.reply.now":
+    "All runs that are under way now, whenever they began; the filters do not count.",
+  "now.running": "Runs that a runner has, or will take soon.",
+  "now.waiting": "Runs that wait, and that no runner has.",
+  "now.suspended": "The running ones that cannot continue, because a service is away.",
+  "runs.totals.reply.from": "Begin of the range.",
+  "runs.totals.reply.to": "End of the range, which is not part of it.",
+  "runs.totals.reply.searchedFrom":
+    "Begin of the oldest run that was looked at, where older ones were not: totals look at the newest 100,000 runs. Null when all were.",
+  "runs.totals.reply.total": "Sums over all runs of the range.",
+  "runs.totals.reply.statuses": "Number of runs in each state.",
+  "runs.totals.reply.agents":
+    "Sums by agent, for the 20 with the most runs; the row without a name has all others.",
+  "runs.totals.reply.models":
+    "Sums by model, for the 20 with the most runs; the row without a name has all others.",
+  "runs.totals.reply.requesters":
+    "Sums by requester, for the 20 with the most runs; the row without a name has all others.",
+  "runs.totals.reply.errors":
+    "Sums over failed and dead runs by the code of their failure, for the 20 most frequent; the row without a name has all others.",
+  "runs.totals.reply.durationMs":
+    "Percentiles of the milliseconds from begin to end, over the ended runs; null when none has ended.",
+  "RunDurations.p50": "Half of the ended runs took at most so long.",
+  "RunDurations.p90": "90 % of the ended runs took at most so long.",
+  "RunDurations.p95": "95 % of the ended runs took at most so long.",
+  "RunDurations.p99": "99 % of the ended runs took at most so long.",
+  "RunDurations.max": "The longest of the ended runs.",
+  bucketMs: "Milliseconds of each bucket.",
+  buckets: "The range in equal parts, for charts: at most about 60.",
+  "TotalsBucket.at": "Begin of the bucket.",
+  "TotalsBucket.runs": "Runs that began in it.",
+  "TotalsBucket.failed": "The failed and dead ones among them.",
+  "TotalsBucket.costUsd": "Their known cost in US dollars.",
+  "RunSums.runs": "Number of runs.",
+  "RunSums.failed": "The failed and dead ones among them.",
+  "RunSums.costUsd": "Known cost of their model calls in US dollars.",
+  "RunSums.unpriced": "Runs with a model call whose price is unknown.",
+  "RunSums.inputTokens": "Input tokens of all their model calls.",
+  "RunSums.outputTokens": "Output tokens of all their model calls.",
+  "NamedRunSums.name": "Name of the agent, model or requester, or code; null: all others.",
+  inputStart: "The first 200 characters of the input, in one line.",
+  "RunSummary.errorCode": "With `failed` and `dead`: the code of the failure.",
+  "session.message-added.status": "How the run ended.",
   "lastRun.status": "The outcome.",
   "session.message-added.status": "The outcome of the run.",
   "runs.call-context.reply.context":
