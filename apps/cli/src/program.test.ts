@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LogLevel } from "@switchyard/contracts/mcp-features";
-import { OnLimit } from "@switchyard/contracts/runs";
+import { TotalsRange } from "@switchyard/contracts/run-totals";
+import { OnLimit, RunOrder } from "@switchyard/contracts/runs";
 import { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
 import { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
 import { SkillScope } from "@switchyard/contracts/skills";
@@ -12,6 +13,8 @@ import {
   BUSY_POLICIES,
   JOB_CATCH_UPS,
   JOB_OVERLAPS,
+  RUN_ORDERS,
+  TOTALS_RANGES,
   LIMIT_ENDS,
   LOG_LEVELS,
   SESSION_KINDS,
@@ -127,6 +130,8 @@ test("global options may stand before the command", () => {
 });
 
 test("the words of options are those of the contracts", () => {
+  assert.deepEqual(RUN_ORDERS, RunOrder.options);
+  assert.deepEqual(TOTALS_RANGES, TotalsRange.options);
   assert.deepEqual(BUSY_POLICIES, BusyPolicy.options);
   assert.deepEqual(LIMIT_ENDS, OnLimit.options);
   assert.deepEqual(SESSION_KINDS, SessionKind.options);

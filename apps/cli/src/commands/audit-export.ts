@@ -9,7 +9,8 @@ import { CliError } from "../cli-error.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped } from "../until-stopped.ts";
-import { storedRecords, timeOf, withAudit, type TimeRange } from "./audit-read.ts";
+import { timeOf } from "../time-option.ts";
+import { storedRecords, withAudit, type TimeRange } from "./audit-read.ts";
 
 /**
  * `yard audit export`: one record a line, each with what it takes to check it, and behind each part of them a line that the

@@ -26,14 +26,8 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped } from "../until-stopped.ts";
-import {
-  recordsIn,
-  recordText,
-  storedMessages,
-  timeOf,
-  withAudit,
-  type TimeRange,
-} from "./audit-read.ts";
+import { recordsIn, recordText, storedMessages, withAudit, type TimeRange } from "./audit-read.ts";
+import { timeOf } from "../time-option.ts";
 import { keysOfPolicy } from "./audit-export.ts";
 import { isGood, printReport } from "./audit-report.ts";
 

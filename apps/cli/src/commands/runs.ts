@@ -6,11 +6,11 @@ import { listAgents } from "@switchyard/contracts/agents";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import { runRetried } from "@switchyard/contracts/run-events";
 import {
-  RunStatus,
   getRun,
   listRuns,
   requestCancel,
   retryRun,
+  type RunOrder,
   type RunSummary,
 } from "@switchyard/contracts/runs";
 import { answerOfRun } from "../answer-of-run.ts";
@@ -24,6 +24,7 @@ import { printable, printableLine } from "../printable.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { factsOf } from "../run-facts.ts";
 import { runSpans, spanLines } from "../run-spans.ts";
+import { filterTexts, runFilterOf, type RunFilterOptions } from "../run-filters.ts";
 import { noteNothing, tellStory } from "../run-story.ts";
 import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
 import { timeText, type Times } from "../quantities.ts";
@@ -32,27 +33,19 @@ import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 import { exitOfStop, untilStopped, type Stop } from "../until-stopped.ts";
 
-interface ListOptions extends PageOptions, Times {
+interface ListOptions extends PageOptions, Times, RunFilterOptions {
   readonly json?: true;
-  readonly agent?: string;
-  readonly status?: string;
-  /** `key=value`, or `key` for any value. */
-  readonly label: readonly string[];
+  readonly sort?: RunOrder;
 }
 
 export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
-  const { agent, label: labels } = options;
-  const status = options.status === undefined ? undefined : RunStatus.safeParse(options.status);
-  if (status?.success === false) {
-    throw new CliError("usage", `--status must be one of ${RunStatus.options.join(", ")}`);
-  }
+  const filter = runFilterOf(options);
   const { page, stops, why } = await withBus(await findBus(process.env), async (bus) => {
     const [found, inForce] = await Promise.all([
       client(bus, { listRuns }).listRuns({
         ...pageOf(options),
-        ...(agent === undefined ? {} : { agent }),
-        ...(status === undefined ? {} : { status: status.data }),
-        ...(labels.length === 0 ? {} : { labels: [...labels] }),
+        ...filter,
+        ...(options.sort === undefined ? {} : { sort: options.sort }),
       }),
       stopsInForce(bus),
     ]);
@@ -81,13 +74,10 @@ export async function list(terminal: Terminal, options: ListOptions): Promise<vo
 }
 
 /** States why the list is empty: there are no runs, or none that the filters let through. */
-async function whyNoRuns(bus: Bus, { agent, status, label }: ListOptions): Promise<string> {
+async function whyNoRuns(bus: Bus, options: ListOptions): Promise<string> {
   const asked = client(bus, { listRuns, listAgents });
-  const filters = [
-    ...(agent === undefined ? [] : [`agent ${agent}`]),
-    ...(status === undefined ? [] : [`status ${status}`]),
-    ...label.map((one) => `label ${one}`),
-  ];
+  const { agent } = options;
+  const filters = filterTexts(options);
   if (filters.length === 0 || (await asked.listRuns({ limit: 1 })).runs.length === 0)
     return 'no runs yet; start one with: ./yard run AGENT "…"';
   const names = (await asked.listAgents({})).agents.map(({ name }) => name);

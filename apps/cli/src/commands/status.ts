@@ -4,6 +4,7 @@ import { discoverServices } from "@switchyard/bus/discovery";
 import { listApprovals } from "@switchyard/contracts/approvals";
 import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
 import type { Stop } from "@switchyard/contracts/policy-budgets";
+import { totalRuns } from "@switchyard/contracts/run-totals";
 import { listRuns } from "@switchyard/contracts/runs";
 import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
@@ -29,7 +30,7 @@ type Facts = Awaited<ReturnType<typeof factsOf>>;
 
 async function factsOf(target: BusTarget) {
   const found = await withBus(target, askAll);
-  const { services, approvals, stops, servers, running, waiting, failed } = found;
+  const { services, approvals, stops, servers, totals, failed } = found;
   const expected = SERVICE_NAMES;
   const names = [...new Set(services.map(({ name }) => name))].toSorted();
   const endpoints = services.flatMap((service) => service.endpoints);
@@ -42,26 +43,25 @@ async function factsOf(target: BusTarget) {
     approvals: approvals?.pending ?? null,
     stops,
     unconnectedServers: servers?.servers.filter(isAway).map(({ id }) => id) ?? null,
-    running: running?.runs.length ?? null,
-    suspended: running?.runs.filter(({ suspended }) => suspended !== undefined).length ?? null,
-    waiting: waiting?.runs.length ?? null,
+    running: totals?.now.running ?? null,
+    suspended: totals?.now.suspended ?? null,
+    waiting: totals?.now.waiting ?? null,
     lastFailures:
       failed?.runs.map(({ runId, agent, updatedAt }) => ({ runId, agent, updatedAt })) ?? null,
   };
 }
 
 async function askAll(bus: Bus) {
-  const ask = client(bus, { listApprovals, listServers, listRuns });
-  const [services, approvals, stops, servers, running, waiting, failed] = await Promise.all([
+  const ask = client(bus, { listApprovals, listServers, listRuns, totalRuns });
+  const [services, approvals, stops, servers, totals, failed] = await Promise.all([
     discoverServices(bus, { expected: SERVICE_NAMES }),
     orNull(ask.listApprovals({ limit: 1 })),
     stopsInForce(bus),
     orNull(ask.listServers({})),
-    orNull(ask.listRuns({ limit: 200, status: "running" })),
-    orNull(ask.listRuns({ limit: 200, status: "waiting" })),
+    orNull(ask.totalRuns({ range: "1h" })),
     orNull(ask.listRuns({ limit: LAST_FAILURES, status: "failed" })),
   ]);
-  return { services, approvals, stops, servers, running, waiting, failed };
+  return { services, approvals, stops, servers, totals, failed };
 }
 
 function isAway({ status: state }: ServerInfo): boolean {

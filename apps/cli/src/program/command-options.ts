@@ -1,5 +1,6 @@
 import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { OnLimit } from "@switchyard/contracts/runs";
+import type { TotalsRange } from "@switchyard/contracts/run-totals";
+import type { OnLimit, RunOrder } from "@switchyard/contracts/runs";
 import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
 import type { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
 import type { SkillScope } from "@switchyard/contracts/skills";
@@ -26,6 +27,8 @@ export const SESSION_KINDS: readonly SessionKind[] = [
   "node",
   "other",
 ];
+export const RUN_ORDERS: readonly RunOrder[] = ["newest", "oldest", "longest", "dearest"];
+export const TOTALS_RANGES: readonly TotalsRange[] = ["1h", "24h", "7d"];
 export const WAKE_MODES: readonly z.infer<typeof WakeMode>[] = ["next-heartbeat", "now"];
 export const JOB_OVERLAPS: readonly z.infer<typeof JobOverlap>[] = ["skip", "queue", "parallel"];
 export const JOB_CATCH_UPS: readonly z.infer<typeof JobCatchUp>[] = ["once", "skip"];

@@ -16,6 +16,8 @@ const EXAMPLES: readonly string[] = [
   `run demo "And now?" --session support-42`,
   `runs list --agent demo --status failed`,
   `runs list --label team=core`,
+  `runs list --status failed,dead --from 1d --sort longest`,
+  `runs totals --range 7d`,
   `runs show 01M82K2WQ5AF7SG9E33ST6442Z`,
   `runs events 01M82K2WQ5AF7SG9E33ST6442Z --follow`,
   `runs tail 01M82K2WQ5AF7SG9E33ST6442Z`,

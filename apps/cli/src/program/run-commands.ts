@@ -1,9 +1,11 @@
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { addRunSteeringCommands } from "./run-control-commands.ts";
 import {
   CURSOR_TEXT,
   busyOption,
   JSON_TEXT,
+  RUN_ORDERS,
+  TOTALS_RANGES,
   WIDE_TEXT,
   label,
   limitOption,
@@ -16,6 +18,22 @@ import {
 
 function repeated(text: string, before: readonly string[]): string[] {
   return [...before, text];
+}
+
+/** Adds the options that select runs. */
+function withRunFilters(command: Command) {
+  return command
+    .option("--agent <name>", "only of this agent")
+    .option("--model <provider/model>", "only of this model")
+    .option(
+      "--status <status>",
+      "only running, waiting, succeeded, failed, cancelled or dead; several with commas",
+    )
+    .option("--error <code>", "only failed with this code")
+    .option("--label <key=value>", "only with this label; a key alone has any value", repeated, [])
+    .option("--text <text>", "only with this text in the start of the input, a label or the id")
+    .option("--from <time>", "only begun since: a time, or how long ago like 30m, 12h, 7d")
+    .option("--to <time>", "only begun before, in the same forms");
 }
 
 const FIRST_EVENT = "how long to wait for the first event of a run that may be in the queue";
@@ -52,21 +70,7 @@ export function addRunCommands(program: Command, perform: Perform): void {
   const runs = program.command("runs").description("look at runs, cancel and retry them");
   addRunControlCommands(runs, perform);
   addRunSteeringCommands(runs, perform);
-  runs
-    .command("list")
-    .description("runs, the newest first")
-    .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
-    .option("--cursor <cursor>", CURSOR_TEXT)
-    .option("--agent <name>", "only of this agent")
-    .option("--status <status>", "only running, waiting, succeeded, failed, cancelled or dead")
-    .option("--label <key=value>", "only with this label; a key alone has any value", repeated, [])
-    .option("--wide", WIDE_TEXT)
-    .option("--json", JSON_TEXT)
-    .action((options) =>
-      perform(options, async (terminal) =>
-        (await import("../commands/runs.ts")).list(terminal, options),
-      ),
-    );
+  addListCommands(runs, perform);
   runs
     .command("show <run>")
     .description("one run with its input, answer, cost and how long each part took")
@@ -129,6 +133,41 @@ function addRunControlCommands(runs: Command, perform: Perform): void {
     .action((runId, options) =>
       perform(options, async (terminal) =>
         (await import("../commands/runs.ts")).retry(terminal, runId, options),
+      ),
+    );
+}
+
+/** `yard runs list|totals`. */
+function addListCommands(runs: Command, perform: Perform): void {
+  withRunFilters(
+    runs
+      .command("list")
+      .description("runs, the newest first")
+      .option("--limit <n>", "how many", wholeNumber(1, 200), 20)
+      .option("--cursor <cursor>", CURSOR_TEXT),
+  )
+    .addOption(new Option("--sort <order>", "another order").choices(RUN_ORDERS))
+    .option("--wide", WIDE_TEXT)
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs.ts")).list(terminal, options),
+      ),
+    );
+  withRunFilters(
+    runs
+      .command("totals")
+      .description("how many runs, how they ended, how long they took and what they cost")
+      .addOption(
+        new Option("--range <time>", "the time until now, in place of --from and --to").choices(
+          TOTALS_RANGES,
+        ),
+      ),
+  )
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs-totals.ts")).totals(terminal, options),
       ),
     );
 }

@@ -1,5 +1,6 @@
 import { RunId } from "@switchyard/contracts/ids";
 import { runEvents } from "@switchyard/contracts/run-events";
+import { totalRuns } from "@switchyard/contracts/run-totals";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
 import {
   getRun,
@@ -42,7 +43,8 @@ const span = strict({
 
 export const RUN_OUTPUTS: JsonOutputs = {
   run: { line: runEvent, document: startedRun },
-  "runs list": { document: listRuns.reply },
+  "runs list": { document: listRuns.reply.omit({ searchedFrom: true }) },
+  "runs totals": { document: totalRuns.reply },
   "runs show": { document: getRun.reply.extend({ timeline: array(span) }) },
   "runs events": { line: runEvent },
   "runs tail": { line: runEvent },
