@@ -124,6 +124,7 @@ test("runs: started, followed, steered, resumed, retried, replayed and asked", a
   await ok("runs", "events", runId);
   await ok("runs", "show", runId);
   await ok("runs", "list");
+  await ok("runs", "totals");
   await ok("runs", "dead");
   await ok("runs", "fork", runId, "--step", "1");
   await ok("skills", "run", "summarise-files", "--agent", "quick");
