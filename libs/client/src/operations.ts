@@ -2643,7 +2643,20 @@ export type SlashCommand = {
   shadowedBy: string | null;
 };
 
-export type StatusCounts = { [name: string]: number };
+export type StatusCounts = {
+  /** Runs that a runner has, or will take soon. */
+  running: number;
+  /** Runs that wait, and that no runner has. */
+  waiting: number;
+  /** Runs that ended with an answer. */
+  succeeded: number;
+  /** Runs that failed. */
+  failed: number;
+  /** Runs that were cancelled. */
+  cancelled: number;
+  /** Runs that killed their runners. */
+  dead: number;
+};
 
 export type SteerMessage = string;
 
@@ -3055,6 +3068,8 @@ export interface Operations {
         from?: Timestamp;
         /** Only runs that began before this time. */
         to?: Timestamp;
+        /** Only runs among these, such as the changed ones of a list that is shown; newest first. */
+        ids?: RunId[];
         /** The order. `longest`: by the time from begin to end, or until now. `dearest`: by known cost. */
         sort?: "newest" | "oldest" | "longest" | "dearest";
         /** `next` of the page before; left out: the first page. */
@@ -5997,6 +6012,8 @@ export interface Operations {
         runId?: RunId;
         /** A part of the tool's name. */
         tool?: string;
+        /** False: without the reads of admins that succeeded, such as those of the console's own pages. */
+        reads?: boolean;
         /** The order of the entries. */
         order?: "newest" | "oldest";
         /** `next` of the page before; left out: the first page. */

@@ -184,6 +184,8 @@ export const AccessRecord = z.object({
   address: z.string().max(64),
   /** The contract's name, or the operation of the gateway itself. */
   operation: z.string().max(128),
+  /** Set for a request that changes nothing, such as those of a page of the console. */
+  isRead: z.literal(true).optional(),
   /** The object of the operation, where the record has it. */
   about: z.string().max(200).optional(),
   /** The HTTP status and the problem code of the answer; missing when there was none. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { rpc } from "./define.ts";
 import { Timestamp } from "./ids.ts";
-import { runFilters, RunStatus, SearchedFrom } from "./runs.ts";
+import { runFilters, SearchedFrom, type RunStatus } from "./runs.ts";
 import { storeUnavailable } from "./store-errors.ts";
 
 /** At most so many agents, models, requesters and error codes are counted by name; the rest is one row without a name. */
@@ -11,7 +11,14 @@ export const TotalsRange = z.enum(["1h", "24h", "7d"]);
 export type TotalsRange = z.infer<typeof TotalsRange>;
 
 /** The number of runs in each status. */
-export const StatusCounts = z.record(RunStatus, z.int().nonnegative());
+export const StatusCounts = z.object({
+  running: z.int().nonnegative(),
+  waiting: z.int().nonnegative(),
+  succeeded: z.int().nonnegative(),
+  failed: z.int().nonnegative(),
+  cancelled: z.int().nonnegative(),
+  dead: z.int().nonnegative(),
+}) satisfies z.ZodType<Record<RunStatus, number>>;
 
 /** The sums over some runs. */
 export const RunSums = z.object({

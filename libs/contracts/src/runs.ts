@@ -316,6 +316,8 @@ export const listRuns = rpc({
   request: z.strictObject({
     limit: z.int().min(1).max(200).default(20),
     ...runFilters,
+    /** Selects among these runs, such as the changed ones of a list that is shown. */
+    ids: z.array(RunId).min(1).max(200).optional(),
     sort: RunOrder.default("newest"),
     cursor: ListCursor.optional(),
   }),

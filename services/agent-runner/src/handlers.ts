@@ -70,7 +70,9 @@ function handleRunQueries(
     now,
   }: { readonly index: RunIndex; readonly names: RunNames; readonly now: () => number },
 ): void {
-  service.handle(listRuns, async (filter, { caller }) => {
+  service.handle(listRuns, async ({ ids: named, ...given }, { caller }) => {
+    const ids = named?.map((runId) => names.known(caller, runId));
+    const filter = { ...given, ids };
     if (isAdmin(caller)) return index.list(filter);
     const isOwn = filter.owner === undefined || filter.owner === caller;
     return isOwn ? index.list({ ...filter, owner: caller }) : { runs: [], next: null };

@@ -143,6 +143,11 @@ export const attacksOnRuns: Rows = {
         assert.deepEqual((await call(teamB, listRuns, { owner: TEAM_A })).runs, []),
     },
     {
+      title: "by its whole id",
+      run: async ({ teamB, victim }) =>
+        assert.deepEqual((await call(teamB, listRuns, { ids: [victim.done] })).runs, []),
+    },
+    {
       title: "without naming an owner",
       run: async ({ teamB }) => {
         const { runs } = await call(teamB, listRuns, { limit: 200 });

@@ -54,8 +54,10 @@ const COLUMNS: readonly Column<AuditedRecord>[] = [
 export function Audit() {
   const [picked, setPicked] = useState<AuditedRecord | null>(null);
   const kind = filterOf("kind");
+  const hasReads = filterOf("reads") === "true";
   const query = {
     limit: 200,
+    reads: hasReads,
     ...(kind !== "" && { kind }),
     ...Object.fromEntries(
       FIELDS.map(({ name }) => [name, filterOf(name)] as const).filter(([, value]) => value !== ""),
@@ -80,6 +82,15 @@ export function Audit() {
     >
       <Chains />
       <Filters kind={kind} />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={hasReads}
+          onChange={(event) => setFilter("reads", event.currentTarget.checked ? "true" : "")}
+          data-testid="audit-reads"
+        />
+        Show reads, such as the console's own
+      </label>
       <ResourceView
         of={audit}
         empty={(data) =>

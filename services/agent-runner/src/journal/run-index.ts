@@ -39,6 +39,8 @@ export interface RunFilter extends RowFilter {
   limit: number;
   /** The owner of the runs; left out: all owners. */
   owner?: string | undefined;
+  /** Whole ids; left out: all runs. */
+  ids?: readonly string[] | undefined;
   /** Left out: newest first. */
   sort?: RunOrder | undefined;
   /** `next` of the page before. */
@@ -119,9 +121,11 @@ export function openRunIndex(
     },
 
     list: (filter) =>
-      filter.sort === "longest" || filter.sort === "dearest"
-        ? listSorted({ redis, rows: runRows, now }, filter, filter.sort)
-        : listByTime({ redis, rows: runRows }, filter),
+      filter.ids !== undefined
+        ? listNamed({ redis, rows: runRows }, filter, filter.ids)
+        : filter.sort === "longest" || filter.sort === "dearest"
+          ? listSorted({ redis, rows: runRows, now }, filter, filter.sort)
+          : listByTime({ redis, rows: runRows }, filter),
 
     totals: (filter) => totalsOf({ redis, rows: runRows }, filter),
 
@@ -163,6 +167,26 @@ export function openRunIndex(
 interface RowParts {
   readonly redis: Redis;
   readonly rows: RunRows;
+}
+
+/** Lists the runs of some ids that fit the filters. */
+async function listNamed(
+  { redis, rows }: RowParts,
+  { limit, owner, ids: _ids, sort: _sort, cursor: _cursor, ...wanted }: RunFilter,
+  ids: readonly string[],
+): Promise<RunPage> {
+  const isWanted = rowFilter(wanted);
+  const found = (await rows.read([...new Set(ids)]))
+    .filter((row) => isWanted(row) && (owner === undefined || row.requester === owner))
+    .toSorted((a, b) => b.createdMs - a.createdMs)
+    .slice(0, limit);
+  return {
+    runs: await summariesOf(
+      redis,
+      found.map(({ runId }) => runId),
+    ),
+    next: null,
+  };
 }
 
 /** Reads the list part by part, so it has no bound but the one of each reply. */

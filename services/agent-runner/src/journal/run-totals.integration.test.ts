@@ -97,6 +97,9 @@ test("lists by model, code, statuses, time and text of the input, in every order
     } while (cursor !== undefined && seen.length < 9);
     assert.equal(seen.join(" "), expected, sort);
   }
+  const named = ["all~slow", "all~words", "all~absent", "same~r0"];
+  assert.equal(await ids({ ids: named }), "words slow");
+  assert.equal(await ids({ ids: named, status: "failed" }), "slow");
   const { runs } = await one.list({ limit: 9, owner: "all" });
   assert.equal(runs[0]?.inputStart, "Pay the Invoice 7");
   assert.equal(runs[2]?.errorCode, "model_error");

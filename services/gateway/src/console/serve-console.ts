@@ -1,5 +1,6 @@
 import type { Context } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { acceptsGzip } from "../routes/accepts-gzip.ts";
 import type { ConsoleFile, ConsoleFiles } from "./console-files.ts";
 
 /**
@@ -33,7 +34,7 @@ export function serveConsole(c: Context<GatewayEnv>, files: ConsoleFiles): Respo
 function answer(c: Context<GatewayEnv>, file: ConsoleFile, path: string): Response {
   // Names of assets contain the digest of their content.
   const isForever = path.startsWith("/assets/");
-  const isPacked = file.packed !== null && /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+  const isPacked = file.packed !== null && acceptsGzip(c.req.header("accept-encoding"));
   return c.body(isPacked ? (file.packed ?? file.bytes) : file.bytes, 200, {
     "content-type": file.type,
     "cache-control": isForever ? "public, max-age=31536000, immutable" : "no-cache",

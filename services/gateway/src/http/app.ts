@@ -82,8 +82,11 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     const token = async () => (await parts.desk.identify(c.get("credential"))).token;
     const name = "switchyard-audit.jsonl";
     const user = c.get("user");
-    const body = await parts.access.administered(c, user, "audit.export", () =>
-      exportAudit(bus, filter, token),
+    const body = await parts.access.administered(
+      c,
+      user,
+      { operation: "audit.export", isRead: false },
+      () => exportAudit(bus, filter, token),
     );
     return c.body(body, 200, {
       "content-type": "application/x-ndjson",

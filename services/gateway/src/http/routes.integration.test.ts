@@ -17,7 +17,7 @@ import {
   removeServer,
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
-import { getRun, listRuns, startRun } from "@switchyard/contracts/runs";
+import { getRun, listRuns, startRun, type RunSummary } from "@switchyard/contracts/runs";
 import { deleteSession, getSession, patchSession } from "@switchyard/contracts/sessions";
 import { runCommands } from "@switchyard/contracts/streams";
 import { hasRole, UserRole } from "@switchyard/contracts/user-roles";
@@ -34,15 +34,22 @@ const onFault = ({ error }: { error: unknown }): void => assert.fail(String(erro
 const runner = await world.connectAs("runner");
 const seen: { caller: string; roles: readonly string[] }[] = [];
 const runs = serve(runner, { name: "runner", version: "0.1.0", description: "", onFault });
-runs.handle(listRuns, (_request, { caller, roles }) => {
+runs.handle(listRuns, ({ limit }, { caller, roles }) => {
   seen.push({ caller, roles });
-  return { runs: [] };
+  return { runs: limit === 200 ? Array.from({ length: 200 }, (_, n) => listedRun(n)) : [] };
 });
 runs.handle(getRun, ({ runId }, { fail }) => {
   throw fail.unknown_run(`there is no run ${runId}`, { runId });
 });
 
 await runner.flush();
+
+function listedRun(n: number): RunSummary {
+  const at = "2026-03-01T00:00:00.000Z";
+  const facts = { steps: 1, toolCalls: 0, attempts: 1, labels: {}, createdAt: at, updatedAt: at };
+  const names = { agent: "reviewer", requester: "team-a", model: "p/m" };
+  return { runId: `team-a~r${n}`, ...names, ...facts, status: "succeeded" };
+}
 
 const send = (path: string, sent: Partial<Sent> = {}) => sendJson(path, { at: url, ...sent });
 
@@ -315,6 +322,25 @@ test("a body that is too long, too deep, of another type or no JSON is refused",
   );
   for (const path of ["/runs/..%2f..%2fkeys", "/runs/%252e%252e", "/runs/a%00b", "/../../etc"])
     assert.ok([400, 404].includes((await send(path, { key })).status), path);
+});
+
+test("a long answer is compressed for a client that accepts it, under an ETag of its own", async () => {
+  const { key } = await world.keyOf("reads-lists", ["viewer"]);
+  const get = (headers: Record<string, string>) =>
+    fetch(`${url}/api/v1/runs?limit=200`, {
+      headers: { authorization: `Bearer ${key}`, ...headers },
+    });
+  const plain = await get({ "accept-encoding": "identity" });
+  const whole = await plain.text();
+  assert.equal(plain.headers.get("content-encoding"), null);
+  const packed = await get({ "accept-encoding": "gzip" });
+  assert.equal(packed.headers.get("content-encoding"), "gzip");
+  assert.match(packed.headers.get("vary") ?? "", /accept-encoding/);
+  assert.ok(Number(packed.headers.get("content-length")) * 8 < whole.length);
+  assert.equal(await packed.text(), whole);
+  const tag = packed.headers.get("etag") ?? assert.fail("no ETag");
+  assert.notEqual(tag, plain.headers.get("etag"));
+  assert.equal((await get({ "accept-encoding": "gzip", "if-none-match": tag })).status, 304);
 });
 
 test("a session and an MCP server have an ETag, and a change for another version is 412", async () => {

@@ -60,6 +60,15 @@ test("sign-ins, refusals and what admins do are recorded with the address, and w
   );
   for (const one of expected) assert.ok(told.has(JSON.stringify(one)), JSON.stringify(one));
   assert.ok(records.every(({ address }) => address === "203.0.113.9"));
+  const operationsOf = async (query: string): Promise<Set<string>> => {
+    const found = await (await send("GET", `/api/v1/audit?kind=access&${query}`, admin)).json();
+    return new Set((found as { records: Access[] }).records.map(({ operation }) => operation));
+  };
+  await until(async () => (await operationsOf("reads=true")).has("policy.audit.list"));
+  const quiet = await operationsOf("reads=false");
+  assert.ok(!quiet.has("policy.audit.list"), "the read of the audit itself");
+  assert.ok(quiet.has("GET /api/v1/me"), "a read that was refused");
+  assert.ok(quiet.has("policy.user-keys.revoke"));
   for (const secret of [admin, viewer, "yk_guessed"]) assert.ok(!text.includes(secret));
 });
 

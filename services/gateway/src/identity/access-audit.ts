@@ -24,7 +24,7 @@ export interface AccessAudit {
   administered<T>(
     c: Context<GatewayEnv>,
     who: Who,
-    operation: string,
+    about: { readonly operation: string; readonly isRead: boolean },
     act: () => Promise<T>,
   ): Promise<T>;
 }
@@ -86,15 +86,16 @@ export function createAccessAudit(
       }
       append(c, who, { change: "refused", ...about });
     },
-    async administered(c, who, operation, act) {
-      await record(c, who, { change: "called", operation });
+    async administered(c, who, { operation: name, isRead }, act) {
+      const operation = { operation: name, ...(isRead && { isRead }) };
+      await record(c, who, { change: "called", ...operation });
       try {
         const done = await act();
-        append(c, who, { change: "answered", operation });
+        append(c, who, { change: "answered", ...operation });
         return done;
       } catch (error) {
         const { status, code } = outcomeOf(error);
-        append(c, who, { change: "answered", operation, status, code });
+        append(c, who, { change: "answered", ...operation, status, code });
         throw error;
       }
     },

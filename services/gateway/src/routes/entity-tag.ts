@@ -5,8 +5,14 @@ import { createHash } from "node:crypto";
  * `If-None-Match` compares both, `If-Match` the version alone: activity of an object, such as a run of a job, does not change
  * its version.
  */
-export function entityTag(body: string, version: string | null): string {
-  const digest = createHash("sha256").update(body).digest("base64url").slice(0, 16);
+export function entityTag(
+  body: string,
+  version: string | null,
+  encoding: "gzip" | null = null,
+): string {
+  const hash = createHash("sha256").update(body).digest("base64url").slice(0, 16);
+  // A strong tag is of one encoding (RFC 9110, 8.8.3.3).
+  const digest = encoding === null ? hash : `${hash}-${encoding}`;
   return version === null ? `"${digest}"` : `"${version}.${digest}"`;
 }
 

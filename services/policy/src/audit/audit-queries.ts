@@ -142,7 +142,8 @@ function inOrder(message: StoredAudit, query: Query): { record: Shown; position:
   return query.order === "oldest" ? found : found.toReversed();
 }
 
-function isWanted(record: Shown, { kind, user, runId, tool }: Query): boolean {
+function isWanted(record: Shown, { kind, user, runId, tool, reads }: Query): boolean {
+  if (!reads && isQuietRead(record)) return false;
   if (kind !== undefined && record.kind !== kind) return false;
   const principal = partOf(record, "principal");
   const users = [record["caller"], record["user"], record["by"], principal["user"]];
@@ -150,6 +151,11 @@ function isWanted(record: Shown, { kind, user, runId, tool }: Query): boolean {
   if (runId !== undefined && principal["runId"] !== runId) return false;
   const { name } = partOf(record, "tool");
   return tool === undefined || (typeof name === "string" && name.includes(tool));
+}
+
+/** A refused or failed read is not quiet: it may be an attack. */
+function isQuietRead(record: Shown): boolean {
+  return record.kind === "access" && record["isRead"] === true && record["status"] === undefined;
 }
 
 function partOf(record: Shown, name: string): Readonly<Record<string, unknown>> {

@@ -289,6 +289,9 @@ export const policyTexts = {
   chains: "The number of chains.",
   "AuditExportPart.chains": "The chains in the part, with their bounds.",
   signedAt: "When it was signed.",
+  "policy.audit.list.request.reads":
+    "False: without the reads of admins that succeeded, such as those of the console's own pages.",
+  isRead: "True for a request that changes nothing; missing for every other one.",
   "policy.audit.list.request.kind": "Kind of the records, such as `decision` or `execution`.",
   "policy.audit.list.request.tool": "A part of the tool's name.",
   "policy.audit.list.reply.cursor":

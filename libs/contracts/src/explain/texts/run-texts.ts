@@ -295,6 +295,8 @@ export const runTexts = {
     "Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same.",
   "runs.list.request.from": "Only runs that began at this time or later.",
   "runs.list.request.to": "Only runs that began before this time.",
+  "runs.list.request.ids":
+    "Only runs among these, such as the changed ones of a list that is shown; newest first.",
   "runs.list.request.sort":
     "The order. `longest`: by the time from begin to end, or until now. `dearest`: by known cost.",
   "runs.list.reply.searchedFrom":
@@ -340,6 +342,12 @@ export const runTexts = {
   "RunDurations.p95": "95 % of the ended runs took at most so long.",
   "RunDurations.p99": "99 % of the ended runs took at most so long.",
   "RunDurations.max": "The longest of the ended runs.",
+  "StatusCounts.running": "Runs that a runner has, or will take soon.",
+  "StatusCounts.waiting": "Runs that wait, and that no runner has.",
+  "StatusCounts.succeeded": "Runs that ended with an answer.",
+  "StatusCounts.failed": "Runs that failed.",
+  "StatusCounts.cancelled": "Runs that were cancelled.",
+  "StatusCounts.dead": "Runs that killed their runners.",
   bucketMs: "Milliseconds of each bucket.",
   buckets: "The range in equal parts, for charts: at most about 60.",
   "TotalsBucket.at": "Begin of the bucket.",
@@ -355,7 +363,6 @@ export const runTexts = {
   "NamedRunSums.name": "Name of the agent, model or requester, or code; null: all others.",
   inputStart: "The first 200 characters of the input, in one line.",
   "RunSummary.errorCode": "With `failed` and `dead`: the code of the failure.",
-  "session.message-added.status": "How the run ended.",
   "lastRun.status": "The outcome.",
   "session.message-added.status": "The outcome of the run.",
   "runs.call-context.reply.context":
