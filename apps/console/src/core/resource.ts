@@ -13,7 +13,7 @@ export interface Resource<T> {
   readonly reload: () => void;
 }
 
-/** Events come in bursts; a list is read again at most that often. */
+/** Events come in bursts; a reply is requested again at most that often, unless a page names another time. */
 const AGAIN_AFTER_MS = 700;
 /** A busy service, for example one that still handles the previous text, is retried automatically. */
 const BUSY = 429;
@@ -27,6 +27,7 @@ export function useResource<Op extends Operation>(
   operation: Op,
   request: Request<Op> | null,
   topics: readonly Topic[] = [],
+  againAfterMs: number = AGAIN_AFTER_MS,
 ): Resource<Reply<Op>> {
   const [state, setState] = useState<Omit<Resource<Reply<Op>>, "reload">>(LOADING);
   const [round, setRound] = useState(0);
@@ -71,7 +72,7 @@ export function useResource<Op extends Operation>(
       timer ??= setTimeout(() => {
         timer = undefined;
         setRound((n) => n + 1);
-      }, AGAIN_AFTER_MS);
+      }, againAfterMs);
     });
     return () => {
       stop();

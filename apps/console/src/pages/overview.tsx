@@ -1,37 +1,56 @@
+import type { Reply } from "@switchyard/client/client";
 import type { RunSummary } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
-import { nowMs } from "../core/clock.ts";
-import { count, numberText, shortRunId, usdText } from "../core/format.ts";
+import { useMemo } from "preact/hooks";
+import { count, durationText, numberText, shortRunId, usdText } from "../core/format.ts";
 import { useAgainEvery, useResource } from "../core/resource.ts";
-import { may } from "../core/session.ts";
+import { filterOf, setFilter } from "../core/router.ts";
+import {
+  FAILED,
+  isRange,
+  listQuery,
+  RANGES,
+  runsHref,
+  timesOf,
+  totalsQuery,
+  type RangeName,
+} from "../core/run-query.ts";
+import { callerName, may } from "../core/session.ts";
 import { Chart } from "../ui/chart.tsx";
 import { Page } from "../ui/page.tsx";
-import { ResourceView } from "../ui/resource-view.tsx";
+import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-const MINUTES = 30;
 const SYSTEM_AGAIN_MS = 10_000;
-const FAILED = new Set(["failed", "dead"]);
+/** Totals look at every run of the range, so they are requested less often than lists. */
+const TOTALS_AGAIN_MS = 3_000;
+const SHOWN = 8;
 
-/** An overview, with links to the details. */
+type Totals = Reply<"GET /runs/totals">;
+
+/** An overview: every figure is of all runs of the range, and links to the list of just these. */
 export function Overview() {
-  const runs = useResource("GET /runs", { query: { limit: 200 } }, ["run"]);
+  const chosen = filterOf("range");
+  const range = isRange(chosen) ? chosen : "24h";
+  const totals = useResource(
+    "GET /runs/totals",
+    { query: totalsQuery(range) },
+    ["run"],
+    TOTALS_AGAIN_MS,
+  );
   const approvals = useResource("GET /approvals", {}, ["approval"]);
   const servers = useResource("GET /mcp/servers", may("GET /mcp/servers") ? {} : null, ["server"]);
   const models = useResource("GET /models", may("GET /models") ? {} : null);
-  const list = runs.data?.runs ?? [];
-  const active = list.filter(({ status }) => status === "running").length;
-  const waiting = list.filter(({ status }) => status === "waiting").length;
-  const failed = list.filter(({ status }) => FAILED.has(status));
   const down = (servers.data?.servers ?? []).filter(({ status }) => status === "error");
   const model = models.data?.default ?? "";
   return (
     <Page
       title="Overview"
       about="What runs, what waits for you, what went wrong."
-      cli="yard services"
-      nats="nats sub 'yard.evt.>'"
+      cli={range === "yesterday" ? "yard runs totals" : `yard runs totals --range ${range}`}
+      nats={`nats req yard.rpc.${callerName()}.runs.totals '{}'`}
+      actions={<Ranges chosen={range} />}
     >
       {model.startsWith("scripted/") && (
         <div class="note wait" data-testid="demo-model">
@@ -46,12 +65,15 @@ export function Overview() {
         <Figure title="Waiting approvals" href="/approvals" value={approvals.data?.pending}>
           {(approvals.data?.pending ?? 0) > 0 ? "Look at them" : "No call waits for you"}
         </Figure>
-        <Figure title="Running" href="/runs?status=running" value={runs.data && active}>
-          {numberText(waiting)} more {waiting === 1 ? "run waits" : "runs wait"}
+        <Figure
+          title="Running"
+          href={runsHref({ status: "running" })}
+          value={textOf(totals.data?.now.running)}
+          testId="running"
+        >
+          {nowText(totals.data)}
         </Figure>
-        <Figure title="Failed" href="/runs?status=failed" value={runs.data && failed.length}>
-          of the last {numberText(list.length)}
-        </Figure>
+        <RangeFigures totals={totals.data} range={range} />
         {may("GET /mcp/servers") && (
           <Figure
             title="MCP servers"
@@ -66,46 +88,250 @@ export function Overview() {
           </Figure>
         )}
         {may("GET /system") && <Queues />}
-        <Spend runs={list} />
       </div>
-      <ResourceView
-        of={runs}
-        empty={(data) =>
-          data.runs.length > 0 ? null : (
-            <>
-              <p>Nothing has run yet.</p>
-              <a class="button primary" href="/runs">
-                Start the first run
-              </a>
-            </>
-          )
-        }
-      >
-        {() => (
-          <div class="columns">
-            <section class="card">
-              <h2>Runs per minute</h2>
-              <PerMinute runs={list} one="run" />
-            </section>
-            {failed.length > 0 && (
-              <section class="card" data-testid="failures">
-                <h2>Failures per minute</h2>
-                <PerMinute runs={failed} one="failure" />
-              </section>
-            )}
-            {list.some(({ costUsd }) => (costUsd ?? 0) > 0) && (
-              <section class="card" data-testid="spend-chart">
-                <h2>Spend per minute</h2>
-                <SpendPerMinute runs={list} />
-              </section>
-            )}
-            <Latest title="Latest" runs={list.slice(0, 8)} />
-            {failed.length > 0 && <Latest title="Failed last" runs={failed.slice(0, 8)} />}
-          </div>
-        )}
-      </ResourceView>
+      <ResourceView of={totals}>{(data) => <Details totals={data} range={range} />}</ResourceView>
     </Page>
   );
+}
+
+/** The time that the figures are of, in the address. */
+function Ranges({ chosen }: { chosen: RangeName }) {
+  return (
+    <div class="segments" role="group" aria-label="Time">
+      {Object.entries(RANGES).map(([name, title]) => (
+        <button
+          key={name}
+          type="button"
+          class="button small"
+          aria-pressed={name === chosen}
+          onClick={() => setFilter("range", name)}
+          data-testid={`range-${name}`}
+        >
+          {title}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+function nowText(totals: Totals | null): string {
+  if (totals === null) return "";
+  const { waiting, suspended } = totals.now;
+  const more = `${numberText(waiting)} more ${waiting === 1 ? "run waits" : "runs wait"}`;
+  return suspended === 0 ? more : `${more}; ${numberText(suspended)} of the running suspended`;
+}
+
+/** Failures, durations and cost of the runs that began in the range. */
+function RangeFigures({ totals, range }: { totals: Totals | null; range: RangeName }) {
+  const total = totals?.total;
+  const { p50 = null, p95 = null } = totals?.durationMs ?? {};
+  return (
+    <>
+      <Figure
+        title="Failed"
+        href={runsHref({ status: FAILED, range })}
+        value={textOf(total?.failed)}
+        isBad={(total?.failed ?? 0) > 0}
+        testId="failed"
+      >
+        of {count(total?.runs ?? 0, "run")}, {RANGES[range]}
+      </Figure>
+      <Figure
+        title="95 % took at most"
+        href={runsHref({ range, sort: "longest" })}
+        value={p95 === null ? null : durationText(p95)}
+        testId="p95"
+      >
+        {p50 === null ? "No run has ended" : `half at most ${durationText(p50)}`}
+      </Figure>
+      <Figure
+        title="Spend"
+        href={runsHref({ range, sort: "dearest" })}
+        value={total === undefined || total.runs === 0 ? null : usdText(total.costUsd)}
+        testId="spend"
+      >
+        {total !== undefined && (
+          <>
+            {numberText(total.inputTokens + total.outputTokens)} tokens of{" "}
+            {count(total.runs, "run")}
+            {total.unpriced > 0 && `; ${numberText(total.unpriced)} of them without a known price`}
+          </>
+        )}
+      </Figure>
+    </>
+  );
+}
+
+function textOf(n: number | undefined): string | null {
+  return n === undefined ? null : numberText(n);
+}
+
+/** The charts and tables below the figures. */
+function Details({ totals, range }: { totals: Totals; range: RangeName }) {
+  const { total, buckets, agents, models, errors, searchedFrom } = totals;
+  const latest = useResource("GET /runs", { query: { limit: SHOWN } }, ["run"], TOTALS_AGAIN_MS);
+  const times = buckets.map(({ at }) => Date.parse(at) / 1_000);
+  const inRange = `in the ${RANGES[range]}`.replace("in the yesterday", "yesterday");
+  if (latest.data?.runs.length === 0)
+    return (
+      <Empty>
+        <p>Nothing has run yet.</p>
+        <a class="button primary" href="/runs">
+          Start the first run
+        </a>
+      </Empty>
+    );
+  return (
+    <>
+      {searchedFrom !== null && (
+        <p class="quiet">
+          Only the newest 100,000 runs are counted; the oldest of them began{" "}
+          <Time at={searchedFrom} />.
+        </p>
+      )}
+      <div class="columns">
+        <Bars
+          title="Runs"
+          text={`${count(total.runs, "run")} ${inRange}`}
+          times={times}
+          values={buckets.map(({ runs }) => runs)}
+        />
+        {total.failed > 0 && (
+          <Bars
+            title="Failures"
+            text={`${count(total.failed, "failure")} ${inRange}`}
+            times={times}
+            values={buckets.map(({ failed }) => failed)}
+            kind="bad"
+            testId="failures"
+          />
+        )}
+        {total.costUsd > 0 && (
+          <Bars
+            title="Spend"
+            text={`${usdText(total.costUsd)} for runs begun ${inRange}`}
+            times={times}
+            values={buckets.map(({ costUsd }) => costUsd)}
+            kind="money"
+            testId="spend-chart"
+          />
+        )}
+        {errors.length > 0 && (
+          <Sums title="Top errors" rows={errors} range={range} of="error" testId="top-errors" />
+        )}
+        {agents.length > 0 && (
+          <Sums title="By agent" rows={agents} range={range} of="agent" testId="by-agent" />
+        )}
+        {models.length > 0 && (
+          <Sums title="By model" rows={models} range={range} of="model" testId="by-model" />
+        )}
+        <Latest title="Latest" runs={latest.data?.runs ?? []} />
+        {total.failed > 0 && <FailedLast range={range} />}
+      </div>
+    </>
+  );
+}
+
+function Bars(props: {
+  title: string;
+  /** The content of the chart in words. */
+  text: string;
+  times: readonly number[];
+  values: readonly number[];
+  kind?: "money" | "bad";
+  testId?: string;
+}) {
+  const { title, text, times, values, kind, testId } = props;
+  return (
+    <section class="card" data-testid={testId}>
+      <h2>{title}</h2>
+      <Chart
+        times={times}
+        values={values}
+        label={text}
+        isMoney={kind === "money"}
+        isBad={kind === "bad"}
+      />
+      <p class="quiet">{text}</p>
+    </section>
+  );
+}
+
+/** Sums by name; each number links to its runs. */
+function Sums(props: {
+  title: string;
+  rows: Totals["agents"];
+  range: RangeName;
+  of: "agent" | "model" | "error";
+  testId: string;
+}) {
+  const { title, rows, range, of, testId } = props;
+  const isOfErrors = of === "error";
+  return (
+    <section class="card" data-testid={testId}>
+      <h2>{title}</h2>
+      <table class="sums">
+        <thead>
+          <tr>
+            <th scope="col">{isOfErrors ? "Error" : of === "agent" ? "Agent" : "Model"}</th>
+            <th scope="col" class="number">
+              Runs
+            </th>
+            {!isOfErrors && (
+              <>
+                <th scope="col" class="number">
+                  Failed
+                </th>
+                <th scope="col" class="number">
+                  Cost
+                </th>
+              </>
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.slice(0, SHOWN).map(({ name, runs, failed, costUsd }) => {
+            const one = name === null ? null : { range, [of]: name };
+            return (
+              <tr key={name ?? ""}>
+                <td class="main">
+                  {one === null ? "all others" : <a href={runsHref(one)}>{name}</a>}
+                </td>
+                <td class="number">{numberText(runs)}</td>
+                {!isOfErrors && (
+                  <>
+                    <td class="number">
+                      {one === null || failed === 0 ? (
+                        numberText(failed)
+                      ) : (
+                        <a
+                          class="bad-text"
+                          href={runsHref({ ...one, status: FAILED })}
+                          aria-label={`${count(failed, "failed run")} of ${name ?? ""}`}
+                        >
+                          {numberText(failed)}
+                        </a>
+                      )}
+                    </td>
+                    <td class="number">{usdText(costUsd)}</td>
+                  </>
+                )}
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function FailedLast({ range }: { range: RangeName }) {
+  const query = useMemo(
+    () => ({ ...listQuery({ status: FAILED }, timesOf({ range })), limit: SHOWN }),
+    [range],
+  );
+  const failed = useResource("GET /runs", { query }, ["run"], TOTALS_AGAIN_MS);
+  return <Latest title="Failed last" runs={failed.data?.runs ?? []} />;
 }
 
 /** The bus's queues, and whether the services answer. */
@@ -128,39 +354,19 @@ function Queues() {
   );
 }
 
-/** The cost of the listed runs' model calls, and how many of them have no known price. */
-function Spend({ runs }: { runs: readonly RunSummary[] }) {
-  const known = runs.reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
-  const unpriced = runs.filter(({ costUsd }) => costUsd === null).length;
-  const tokens = runs.reduce(
-    (sum, { usage }) => sum + (usage === undefined ? 0 : usage.inputTokens + usage.outputTokens),
-    0,
-  );
-  return (
-    <Figure
-      title="Spend"
-      href="/runs"
-      value={runs.length === 0 ? null : usdText(known)}
-      testId="spend"
-    >
-      {numberText(tokens)} tokens of the last {count(runs.length, "run")}
-      {unpriced > 0 && `; ${numberText(unpriced)} of them without a known price`}
-    </Figure>
-  );
-}
-
 function Figure(props: {
   title: string;
   href: string;
   value: number | string | null | undefined;
+  isBad?: boolean;
   testId?: string;
   children: ComponentChildren;
 }) {
-  const { title, href, value, testId, children } = props;
+  const { title, href, value, isBad = false, testId, children } = props;
   return (
     <a class="card figure-card" href={href} data-testid={testId}>
       <span class="label">{title}</span>
-      <span class="figure">{value ?? "–"}</span>
+      <span class={isBad ? "figure bad-text" : "figure"}>{value ?? "–"}</span>
       <span class="quiet">{children}</span>
     </a>
   );
@@ -171,11 +377,11 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
     <section class="card">
       <h2>{title}</h2>
       <ul class="lines">
-        {runs.map(({ runId, agent, status, createdAt }) => (
+        {runs.map(({ runId, agent, status, createdAt, inputStart }) => (
           <li key={runId}>
             <Status is={status} />
             <a href={`/runs/${encodeURIComponent(runId)}`}>
-              {agent} · {shortRunId(runId).slice(0, 13)}
+              {agent} · {inputStart || shortRunId(runId)}
             </a>
             <span class="quiet">
               <Time at={createdAt} />
@@ -185,49 +391,4 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
       </ul>
     </section>
   );
-}
-
-function PerMinute({ runs, one }: { runs: readonly RunSummary[]; one: string }) {
-  const { times, values } = minutesOf(runs, () => 1);
-  const total = sumOf(values);
-  return (
-    <>
-      <Chart times={times} values={values} label={`${count(total, one)} in ${MINUTES} minutes`} />
-      <p class="quiet">
-        {count(total, one)} in the last {MINUTES} minutes, at most {Math.max(...values)} in one.
-      </p>
-    </>
-  );
-}
-
-function SpendPerMinute({ runs }: { runs: readonly RunSummary[] }) {
-  const { times, values } = minutesOf(runs, ({ costUsd }) => costUsd ?? 0);
-  const total = usdText(sumOf(values));
-  return (
-    <>
-      <Chart times={times} values={values} label={`${total} in ${MINUTES} minutes`} isMoney />
-      <p class="quiet">
-        {total} for runs begun in the last {MINUTES} minutes.
-      </p>
-    </>
-  );
-}
-
-/** A sum for each of the last minutes, with the second since 1970 at which it begins; a run counts when it began. */
-function minutesOf(
-  runs: readonly RunSummary[],
-  valueOf: (run: RunSummary) => number,
-): { readonly times: readonly number[]; readonly values: readonly number[] } {
-  const lastMinute = Math.floor(nowMs.value / 60_000);
-  const values = Array.from({ length: MINUTES }, () => 0);
-  for (const run of runs) {
-    const at = MINUTES - 1 - (lastMinute - Math.floor(Date.parse(run.createdAt) / 60_000));
-    if (values[at] !== undefined) values[at] += valueOf(run);
-  }
-  const times = values.map((_, index) => (lastMinute - MINUTES + 1 + index) * 60);
-  return { times, values };
-}
-
-function sumOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0);
 }

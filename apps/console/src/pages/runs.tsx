@@ -1,10 +1,23 @@
 import type { RunSummary } from "@switchyard/client/operations";
-import { useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
-import { count, durationText, shortRunId, usdText } from "../core/format.ts";
+import { count, durationText, numberText, shortRunId, usdText } from "../core/format.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { act, useResource } from "../core/resource.ts";
 import { filterOf, navigate, setFilter } from "../core/router.ts";
+import {
+  FAILED,
+  listQuery,
+  RANGES,
+  RUN_FILTERS,
+  runsHref,
+  STATUSES,
+  timesOf,
+  type RunFilterName,
+  type RunFilterValues,
+} from "../core/run-query.ts";
+import { useRunRows } from "../core/run-rows.ts";
+import { storedViews, storeViews, type SavedView } from "../core/saved-views.ts";
 import { client, may } from "../core/session.ts";
 import { Id } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
@@ -16,12 +29,16 @@ import { SearchField } from "../ui/search-field.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-const STATUSES = ["running", "waiting", "succeeded", "failed", "cancelled", "dead"] as const;
-type RunStatus = (typeof STATUSES)[number];
-
 const COLUMNS: readonly Column<RunSummary>[] = [
   { title: "Agent", cell: ({ agent }) => agent },
-  { title: "Status", cell: ({ status }) => <Status is={status} /> },
+  {
+    title: "Status",
+    cell: ({ status, errorCode }) => (
+      <span title={errorCode}>
+        <Status is={status} />
+      </span>
+    ),
+  },
   { title: "Started", cell: ({ createdAt }) => <Time at={createdAt} /> },
   {
     title: "Took",
@@ -38,7 +55,8 @@ const COLUMNS: readonly Column<RunSummary>[] = [
     isWide: true,
     cell: ({ costUsd }) => (typeof costUsd === "number" ? usdText(costUsd) : "–"),
   },
-  { title: "Model", isWide: true, isMain: true, cell: ({ model }) => model },
+  { title: "Input", isWide: true, isMain: true, cell: ({ inputStart }) => inputStart },
+  { title: "Model", isWide: true, cell: ({ model }) => model },
   { title: "By", isWide: true, cell: ({ requester }) => requester },
   {
     title: "Run",
@@ -47,21 +65,34 @@ const COLUMNS: readonly Column<RunSummary>[] = [
   },
 ];
 
+const SETTLED_MS = 300;
+
+/** A text that a person types, once it has not changed for a moment. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), SETTLED_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
+}
+
 export function Runs() {
-  const status = STATUSES.find((one) => one === filterOf("status"));
-  const agent = filterOf("agent");
-  const search = filterOf("q").toLowerCase();
-  const query = { limit: 200, ...(status && { status }), ...(agent !== "" && { agent }) };
-  const runs = useResource("GET /runs", { query }, ["run"]);
+  const values: RunFilterValues = Object.fromEntries(
+    RUN_FILTERS.map((name) => [name, filterOf(name)]),
+  );
+  const { range, from, to } = values;
+  const q = useSettled(values.q ?? "");
+  // The times of a range stay while it is shown: a list that moves by itself loses the person's position.
+  const times = useMemo(() => timesOf({ range, from, to }), [range, from, to]);
+  const query = listQuery({ ...values, q }, times);
+  const runs = useRunRows(query);
   const more = useMoreRows(JSON.stringify(query), runs.data?.next ?? null, async (cursor) => {
     const page = await client.request("GET /runs", { query: { ...query, cursor } });
     return { rows: page.runs, next: page.next };
   });
+  const isFiltered = RUN_FILTERS.some((name) => name !== "sort" && values[name]);
   const [isStarting, setStarting] = useState(false);
-  const fits = (run: RunSummary): boolean =>
-    `${run.runId} ${run.agent} ${run.model} ${run.requester} ${Object.values(run.labels).join(" ")}`
-      .toLowerCase()
-      .includes(search);
   return (
     <Page
       title="Runs"
@@ -81,12 +112,12 @@ export function Runs() {
         )
       }
     >
-      <Filters status={status} agent={agent} />
+      <Filters values={values} times={times} />
+      <SavedViews values={values} />
       <ResourceView
         of={runs}
         empty={(data) =>
-          data.runs.length > 0 || data.next !== null ? null : status !== undefined ||
-            agent !== "" ? (
+          data.runs.length > 0 || data.next !== null ? null : isFiltered ? (
             <>
               <p>No run fits these filters.</p>
               <a class="button" href="/runs">
@@ -114,7 +145,7 @@ export function Runs() {
               label="Runs"
               testId="runs"
               columns={COLUMNS}
-              rows={joined(data.runs, more.rows, ({ runId }) => runId).filter(fits)}
+              rows={joined(data.runs, more.rows, ({ runId }) => runId)}
               keyOf={({ runId }) => runId}
               hrefOf={({ runId }) => `/runs/${encodeURIComponent(runId)}`}
               more={more}
@@ -128,28 +159,156 @@ export function Runs() {
   );
 }
 
-function Filters({ status, agent }: { status: RunStatus | undefined; agent: string }) {
+/** Filters with the number of runs of each value in the chosen time. */
+function Filters({
+  values,
+  times,
+}: {
+  values: RunFilterValues;
+  times: ReturnType<typeof timesOf>;
+}) {
+  const query = times.from === undefined ? { ...times, from: SINCE_EVER } : times;
+  const totals = useResource("GET /runs/totals", { query }, ["run"], TOTALS_AGAIN_MS).data;
+  const counted = (rows: readonly Named[] = []) =>
+    rows.flatMap(({ name, runs }) => (name === null ? [] : [{ name, runs }]));
+  const statuses = STATUSES.map((name) => ({ name, runs: totals?.statuses[name] }));
+  const failed = { name: FAILED, title: "failed or dead", runs: totals?.total.failed };
   return (
     <div class="filters" role="search">
-      <SearchField label="Search" placeholder="Id, agent, model, label…" />
-      <label>
-        <span class="label">Status</span>
-        <select
-          value={status ?? ""}
-          onChange={(event) => setFilter("status", event.currentTarget.value)}
+      <SearchField label="Search" placeholder="Input, id, agent, label…" />
+      <Choice title="Status" name="status" {...{ values }} options={[failed, ...statuses]} />
+      <Choice title="Agent" name="agent" {...{ values }} options={counted(totals?.agents)} />
+      <Choice
+        title="Time"
+        name="range"
+        {...{ values }}
+        options={Object.entries(RANGES).map(([name, title]) => ({ name, title }))}
+      />
+      <Choice title="Error" name="error" {...{ values }} options={counted(totals?.errors)} />
+      <Choice title="Model" name="model" {...{ values }} options={counted(totals?.models)} />
+      <Choice
+        title="Order"
+        name="sort"
+        {...{ values }}
+        none="newest first"
+        options={Object.entries(ORDERS).map(([name, title]) => ({ name, title }))}
+      />
+      {(["label", "by", "from", "to"] as const).map((name) =>
+        values[name] ? (
+          <button key={name} type="button" class="button small" onClick={() => setFilter(name, "")}>
+            {name}: {values[name]} ✕
+          </button>
+        ) : null,
+      )}
+    </div>
+  );
+}
+
+/** Totals need a begin; no run is older. */
+const SINCE_EVER = "2020-01-01T00:00:00.000Z";
+const TOTALS_AGAIN_MS = 3_000;
+const ORDERS = {
+  oldest: "oldest first",
+  longest: "longest first",
+  dearest: "dearest first",
+} as const;
+
+interface Named {
+  readonly name: string | null;
+  readonly runs: number;
+}
+
+/** A filter with a list of values; one that the address has and the list has not is added. */
+function Choice(props: {
+  title: string;
+  name: RunFilterName;
+  values: RunFilterValues;
+  none?: string;
+  options: readonly {
+    readonly name: string;
+    readonly title?: string;
+    readonly runs?: number | undefined;
+  }[];
+}) {
+  const { title, name, values, none = "all", options } = props;
+  const chosen = values[name] ?? "";
+  const isListed = chosen === "" || options.some((option) => option.name === chosen);
+  return (
+    <label>
+      <span class="label">{title}</span>
+      <select
+        value={chosen}
+        onChange={(event) => setFilter(name, event.currentTarget.value)}
+        data-testid={`filter-${name}`}
+      >
+        <option value="">{none}</option>
+        {(isListed ? options : [...options, { name: chosen }]).map((option) => (
+          <option key={option.name} value={option.name}>
+            {option.title ?? option.name}
+            {option.runs === undefined ? "" : ` (${numberText(option.runs)})`}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** Filters that this person has named in this browser. */
+function SavedViews({ values }: { values: RunFilterValues }) {
+  const [views, setViews] = useState(storedViews);
+  const [isNaming, setNaming] = useState(false);
+  const here = runsHref(values);
+  const change = (next: readonly SavedView[]): void => {
+    storeViews(next);
+    setViews(next);
+  };
+  const save = (event: SubmitEvent): void => {
+    const name = textsOf(event)("name").trim();
+    if (name !== "") change([...views.filter((view) => view.name !== name), { name, href: here }]);
+    setNaming(false);
+  };
+  const isSaved = here === "/runs" || views.some(({ href }) => href === here);
+  if (views.length === 0 && isSaved) return null;
+  return (
+    <div class="tags" data-testid="saved-views">
+      {views.map((view) => (
+        <span key={view.name} class="saved-view">
+          <a class="button small" href={view.href} aria-current={view.href === here && "page"}>
+            {view.name}
+          </a>
+          <button
+            type="button"
+            class="button small"
+            aria-label={`Forget the view ${view.name}`}
+            onClick={() => change(views.filter(({ name }) => name !== view.name))}
+          >
+            ✕
+          </button>
+        </span>
+      ))}
+      {!isSaved && (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => setNaming(true)}
+          data-testid="save-view"
         >
-          <option value="">all</option>
-          {STATUSES.map((one) => (
-            <option key={one} value={one}>
-              {one}
-            </option>
-          ))}
-        </select>
-      </label>
-      {agent !== "" && (
-        <button type="button" class="button small" onClick={() => setFilter("agent", "")}>
-          agent: {agent} ✕
+          Save this view
         </button>
+      )}
+      {isNaming && (
+        <Dialog title="Save this view" onClose={() => setNaming(false)} testId="save-view-dialog">
+          <form class="form" onSubmit={save}>
+            <label class="field">
+              <span>Name</span>
+              <input name="name" maxLength={60} required autoFocus />
+            </label>
+            <p class="quiet">It is stored in this browser; to share it, share the address.</p>
+            <div class="actions end">
+              <button class="button primary">Save</button>
+            </div>
+          </form>
+        </Dialog>
       )}
     </div>
   );

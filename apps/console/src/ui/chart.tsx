@@ -9,8 +9,10 @@ export function Chart(props: {
   label: string;
   /** The unit is US dollars instead of a count. */
   isMoney?: boolean;
+  /** The bars count failures. */
+  isBad?: boolean;
 }) {
-  const { times, values, label, isMoney = false } = props;
+  const { times, values, label, isMoney = false, isBad = false } = props;
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const element = box.current;
@@ -19,7 +21,7 @@ export function Chart(props: {
     let isGone = false;
     const draw = async (): Promise<void> => {
       const { drawBars } = await import("./draw-bars.ts");
-      if (!isGone) stop = drawBars(element, { times, values, height: HEIGHT, isMoney });
+      if (!isGone) stop = drawBars(element, { times, values, height: HEIGHT, isMoney, isBad });
     };
     void draw();
     return () => {

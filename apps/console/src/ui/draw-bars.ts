@@ -9,9 +9,10 @@ export function drawBars(
     values: readonly number[];
     height: number;
     isMoney: boolean;
+    isBad: boolean;
   },
 ): () => void {
-  const { times, values, height, isMoney } = given;
+  const { times, values, height, isMoney, isBad } = given;
   const style = getComputedStyle(element);
   const color = (name: string): string => style.getPropertyValue(name).trim();
   const axis = {
@@ -20,7 +21,8 @@ export function drawBars(
     ticks: { show: false },
     font: "11px sans-serif",
   };
-  const accent = resolved(element, color("--accent"));
+  const fill = resolved(element, color(isBad ? "--bad" : "--accent"));
+  const isOfDays = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400;
   const bars = uPlot.paths.bars?.({ size: [0.7, 24] });
   const plot = new uPlot(
     {
@@ -34,15 +36,20 @@ export function drawBars(
         y: { range: (_plot, _min, max) => [0, isMoney ? max * 1.1 || 1 : Math.max(4, max)] },
       },
       axes: [
-        { ...axis, size: 24, values: (_plot, splits) => splits.map(clockText) },
+        {
+          ...axis,
+          size: 24,
+          values: (_plot, splits) => splits.map(isOfDays ? dayText : clockText),
+        },
         isMoney
           ? { ...axis, size: 56, values: (_plot, splits) => splits.map(usdText) }
-          : { ...axis, size: 30, incrs: [1, 2, 5, 10, 20, 50, 100] },
+          : {
+              ...axis,
+              size: 30,
+              incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000],
+            },
       ],
-      series: [
-        {},
-        { fill: accent, stroke: accent, points: { show: false }, ...(bars && { paths: bars }) },
-      ],
+      series: [{}, { fill, stroke: fill, points: { show: false }, ...(bars && { paths: bars }) }],
     },
     [[...times], [...values]],
     element,
@@ -61,6 +68,10 @@ function clockText(second: number): string {
     hour: "2-digit",
     minute: "2-digit",
   });
+}
+
+function dayText(second: number): string {
+  return new Date(second * 1_000).toLocaleDateString(undefined, { month: "short", day: "numeric" });
 }
 
 /** A canvas does not support `light-dark()`: the color is read in the current theme. */
