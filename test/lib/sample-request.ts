@@ -46,6 +46,7 @@ const TEXTS = [
   `policy-${"0".repeat(16)}:1`,
   "A".repeat(43),
   "A".repeat(86),
+  "1:1",
 ];
 
 /**

@@ -90,11 +90,12 @@ test("lists by model, code, statuses, time and text of the input, in every order
   ] as const) {
     const seen: string[] = [];
     let cursor: string | undefined;
-    do {
-      const page = await one.list({ limit: 1, owner: "all", sort, cursor });
-      seen.push(...page.runs.map(({ runId }) => runId.replace("all~", "")));
-      cursor = page.next ?? undefined;
-    } while (cursor !== undefined && seen.length < 9);
+    for (let page = 0; page < 5; page += 1) {
+      const { runs, next } = await one.list({ limit: 1, owner: "all", sort, cursor });
+      seen.push(...runs.map(({ runId }) => runId.replace("all~", "")));
+      if (next === null) break;
+      cursor = next;
+    }
     assert.equal(seen.join(" "), expected, sort);
   }
   const named = ["all~slow", "all~words", "all~absent", "same~r0"];
