@@ -1,7 +1,8 @@
 import type { FollowState, StreamMessage } from "@switchyard/client/follow";
-import { effect, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { wantsNotes } from "./notify.ts";
 import { client, session } from "./session.ts";
+import { shareStream } from "./shared-stream.ts";
 
 /** The subject of an event, as far as lists are concerned. */
 export type Topic = "run" | "approval" | "session" | "server" | "schedule" | "policy" | "other";
@@ -21,42 +22,78 @@ export function onLive(listener: Listener): () => void {
   return () => void listeners.delete(listener);
 }
 
-/** One stream for everything that the page shows, while a person is signed in and the page is visible. */
+const isVisible = signal(document.visibilityState === "visible");
+
+/** False for a tab that has been hidden for a while; streams are closed then. */
+export const isShown = computed(() => isVisible.value);
+
+/** A message of the stream, or its state. */
+type Passed = { readonly message: StreamMessage } | { readonly state: FollowState };
+
+/** One stream for everything that the tabs of the browser show, while a person is signed in and a tab is visible. */
 export function startLive(): void {
-  const isVisible = signal(document.visibilityState === "visible");
   let hiding: ReturnType<typeof setTimeout> | undefined;
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hiding);
     if (document.visibilityState === "visible") isVisible.value = true;
-    else if (!wantsNotes.value)
-      hiding = setTimeout(() => void (isVisible.value = false), HIDDEN_MS);
+    else hiding = setTimeout(() => void (isVisible.value = false), HIDDEN_MS);
   });
   let lastId: string | null = null;
+  let opened = 0;
   effect(() => {
-    if (session.value.phase !== "signed-in" || !isVisible.value) return undefined;
+    if (session.value.phase !== "signed-in") return undefined;
+    if (!isVisible.value && !wantsNotes.value) return undefined;
     if (!session.value.me.may.includes("GET /events")) return undefined;
     const stop = new AbortController();
-    void read(stop.signal);
+    void follow(session.value.me.caller, stop.signal);
     return () => stop.abort();
   });
-  async function read(ending: AbortSignal): Promise<void> {
-    let opened = lastId === null ? 0 : 1;
-    const options = {
-      signal: ending,
-      ...(lastId !== null && { after: lastId }),
-      onState(state: FollowState) {
-        liveState.value = state;
-        if (state === "live" && (opened += 1) > 1) tell("other", null);
-      },
-    };
+  const take = (passed: Passed): void => {
+    if ("state" in passed) {
+      liveState.value = passed.state;
+      // Events may have been missed before this.
+      if (passed.state === "live" && (opened += 1) > 1) tell("other", null);
+      return;
+    }
+    const { message } = passed;
+    lastId = message.id ?? lastId;
+    if (liveState.value !== "live") liveState.value = "live";
+    tell(topicOf(message), message);
+  };
+  async function follow(caller: string, ending: AbortSignal): Promise<void> {
     try {
-      for await (const message of client.followEvents({}, options)) {
-        lastId = message.id ?? lastId;
-        tell(topicOf(message), message);
-      }
+      await shareStream<Passed>({
+        name: `events of ${caller}`,
+        signal: ending,
+        read: () => passedEvents(lastId, ending),
+        take,
+        // The tab that reads has an open stream, or reports that it has none.
+        catchUp: () => Promise.resolve(take({ state: "live" })),
+      });
     } catch {
       liveState.value = "waiting";
     }
+  }
+}
+
+/** The events and the states of the stream, in their order. */
+async function* passedEvents(after: string | null, ending: AbortSignal): AsyncGenerator<Passed> {
+  const states: FollowState[] = [];
+  let changed = Promise.withResolvers<null>();
+  const onState = (state: FollowState): void => {
+    states.push(state);
+    changed.resolve(null);
+  };
+  const events = client.followEvents({}, { signal: ending, onState, ...(after && { after }) });
+  let next = events.next();
+  while (!ending.aborted) {
+    const found = await Promise.race([next, changed.promise]);
+    if (found === null) changed = Promise.withResolvers();
+    for (const state of states.splice(0)) yield { state };
+    if (found === null) continue;
+    if (found.done) return;
+    yield { message: found.value };
+    next = events.next();
   }
 }
 

@@ -1,7 +1,8 @@
-import type { StreamMessage } from "@switchyard/client/follow";
+import type { RunMessage, StreamMessage } from "@switchyard/client/follow";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { onLive } from "../core/live.ts";
-import { client, problemOf } from "../core/session.ts";
+import { isShown, onLive } from "../core/live.ts";
+import { callerName, client, problemOf } from "../core/session.ts";
+import { shareStream } from "../core/shared-stream.ts";
 import { toast } from "../core/toasts.ts";
 import { RunStory, type StorySoFar } from "./run-story.ts";
 
@@ -12,7 +13,10 @@ import { RunStory, type StorySoFar } from "./run-story.ts";
 export function useStory(runId: string): StorySoFar {
   const story = useMemo(() => new RunStory(), [runId]);
   const [round, setRound] = useState(0);
+  const last = useMemo(() => ({ current: 0 }), [runId]);
+  const isFollowed = isShown.value;
   useEffect(() => {
+    if (!isFollowed) return undefined;
     const stop = new AbortController();
     let isDue = false;
     const draw = (): void => {
@@ -30,15 +34,28 @@ export function useStory(runId: string): StorySoFar {
       // Null: something may have been missed.
       if (message === null || (topic === "run" && isRetryOf(message, runId))) goesOn.resolve();
     });
+    const take = (message: RunMessage): void => {
+      if (message.id !== null && message.id <= last.current) return;
+      last.current = message.id ?? last.current;
+      story.take(message);
+      draw();
+    };
+    const behind = () => ({
+      signal: stop.signal,
+      ...(last.current > 0 && { after: last.current }),
+    });
     const follow = async (): Promise<void> => {
-      let last = 0;
       while (!stop.signal.aborted) {
-        for await (const message of client.followRun(runId, { signal: stop.signal })) {
-          if (message.id !== null && message.id <= last) continue;
-          last = message.id ?? last;
-          story.take(message);
-          draw();
-        }
+        await shareStream<RunMessage>({
+          name: `run ${runId} of ${callerName()}`,
+          signal: stop.signal,
+          read: () => client.followRun(runId, behind()),
+          take,
+          async catchUp() {
+            const stored = client.followRun(runId, { ...behind(), stopAtEnd: true });
+            for await (const message of stored) take(message);
+          },
+        });
         await goesOn.promise;
         goesOn = Promise.withResolvers();
       }
@@ -52,7 +69,7 @@ export function useStory(runId: string): StorySoFar {
       stop.abort();
       goesOn.resolve();
     };
-  }, [runId]);
+  }, [runId, isFollowed]);
   return useMemo((): StorySoFar => Object.assign({}, story), [story, round]);
 }
 
