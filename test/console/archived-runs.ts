@@ -6,7 +6,7 @@ import { redisWords } from "../lib/redis-words.ts";
 import type { DevInstance } from "../lib/yard-dev.ts";
 
 /**
- * Writes so many ended runs of the agent `archived`, `cli~archived-0` being the newest, in the runner's own format: making them
+ * Writes so many ended runs of an agent, `cli~archived-0` being the newest, in the runner's own format: making them
  * would take an hour.
  */
 export async function keepArchivedRuns(
@@ -15,15 +15,24 @@ export async function keepArchivedRuns(
   {
     newestMs = Date.now() - 3_600_000,
     costUsd = 0,
-  }: { readonly newestMs?: number; readonly costUsd?: number } = {},
+    agent = "archived",
+    errorCode,
+  }: {
+    readonly newestMs?: number;
+    readonly costUsd?: number;
+    readonly agent?: string;
+    /** Set: they failed with this code. */
+    readonly errorCode?: string;
+  } = {},
 ): Promise<void> {
   const commands = Array.from({ length: many }, (_, index) => {
-    const runId = `cli~archived-${index}`;
+    const runId = `cli~${agent}-${index}`;
     const ms = newestMs - index * 1_000;
     const at = new Date(ms).toISOString();
     const columns = {
-      status: "succeeded",
-      agent: "archived",
+      status: errorCode === undefined ? "succeeded" : "failed",
+      ...(errorCode !== undefined && { errorCode }),
+      agent,
       requester: "cli",
       model: "scripted/plan",
       steps: "1",
@@ -37,6 +46,7 @@ export async function keepArchivedRuns(
     return [
       ["HSET", `yard:run:{${runId}}:state`, ...Object.entries(columns).flat()],
       ["ZADD", "yard:runs", String(ms), runId],
+      ["ZADD", "yard:runs:of:cli", String(ms), runId],
     ];
   });
   await tellRedis(dev, commands.flat());

@@ -74,6 +74,30 @@ test(
 );
 
 test(
+  "seven tabs of a run are all current, also after the tab that reads is closed",
+  { skip },
+  async (t) => {
+    const runId = await started("curious", "ask me");
+    const { page, context, go } = await there().look(t);
+    const open = async () => {
+      const tab = await context.newPage();
+      await tab.goto(`${there().dev.httpUrl}/runs/${runId}`);
+      await status(tab, "waiting").waitFor();
+      return tab;
+    };
+    await page.goto("about:blank");
+    const first = await open();
+    // A browser opens six connections to an address; each tab had two streams of its own.
+    const tabs = [await open(), await open(), await open(), await open(), await open()];
+    await go(`/runs/${runId}`);
+    await status(page, "waiting").waitFor();
+    await first.close();
+    await there().send(`/runs/${runId}/cancel`, {});
+    for (const tab of [page, ...tabs]) await status(tab, "cancelled").waitFor();
+  },
+);
+
+test(
   "a run continues on an open page while its runner's process is killed",
   { skip },
   async (t) => {
@@ -179,6 +203,48 @@ test(
     assert.ok((await cards.count()) <= 300);
     await page.getByTestId("earlier").click();
     await until(async () => (await cards.count()) === 1_000);
+  },
+);
+
+test(
+  "the overview and the list have the same numbers after a runner was killed under load",
+  {
+    skip,
+  },
+  async (t) => {
+    const { dev, token } = there();
+    const read = async <T>(path: string): Promise<T> => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await (await fetch(`${dev.httpUrl}/api/v1${path}`, { headers })).json()) as T;
+    };
+    const burst = Array.from({ length: 60 }, (_, n) =>
+      started(n % 3 === 0 ? "slow" : "reader", `burst ${n}`, {
+        labels: { test: "burst" },
+        ...(n % 5 === 0 && { limits: { maxSteps: 1, onLimit: "fail" } }),
+      }),
+    );
+    await Promise.all(burst);
+    process.kill(await busyRunner(dev), "SIGKILL");
+    interface Totals {
+      readonly statuses: Readonly<Record<string, number>>;
+      readonly total: { readonly runs: number; readonly failed: number };
+    }
+    const totals = await until<Totals>(
+      () => read<Totals>("/runs/totals?labels=test%3Dburst&range=1h"),
+      ({ statuses, total }) => total.runs === 60 && statuses["running"] === 0,
+      { timeoutMs: 120_000 },
+    );
+    const { runs } = await read<{ runs: { status: string }[] }>(
+      "/runs?labels=test%3Dburst&limit=200",
+    );
+    assert.equal(runs.length, 60);
+    for (const [name, many] of Object.entries(totals.statuses))
+      assert.equal(runs.filter((run) => run.status === name).length, many, name);
+    assert.ok(totals.total.failed > 0);
+    const { page, go } = await there().look(t);
+    await go("/");
+    const all = await read<Totals>("/runs/totals?range=24h");
+    await page.getByTestId("failed").getByText(String(all.total.failed), { exact: true }).waitFor();
   },
 );
 

@@ -376,15 +376,55 @@ test("Ctrl-K finds every kind of thing by its name, and any run by its id", { sk
 });
 
 test(
+  "failed runs of an agent of yesterday are two clicks away, cost by agent of the week one, and the address keeps both",
+  { skip },
+  async (t) => {
+    const { dev } = there();
+    const yesterday = new Date(new Date().setHours(0, 0, 0, 0) - 12 * 3_600_000).getTime();
+    const failed = { agent: "nightly", errorCode: "model_error", newestMs: yesterday };
+    await keepArchivedRuns(dev, 2, { ...failed, costUsd: 1.5 });
+    const { page, go } = await there().look(t);
+    await go("/");
+    await page.getByTestId("range-yesterday").click();
+    await page.getByTestId("by-agent").getByLabel("2 failed runs of nightly").click();
+    await page.locator('[data-testid="runs"][data-count="2"]').waitFor();
+    assert.match(page.url(), /status=failed%2Cdead&agent=nightly&range=yesterday/);
+    await page.reload();
+    await page.locator('[data-testid="runs"][data-count="2"]').waitFor();
+    await page.getByTestId("save-view").click();
+    await page.getByTestId("save-view-dialog").getByLabel("Name").fill("Nightly");
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await go("/runs");
+    await page.getByTestId("saved-views").getByRole("link", { name: "Nightly" }).click();
+    await page.locator('[data-testid="runs"][data-count="2"]').waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+
+    await go("/");
+    await page.getByTestId("range-7d").click();
+    await page
+      .getByTestId("by-agent")
+      .getByRole("row", { name: /nightly 2 .*\$3\.00/ })
+      .waitFor();
+    await page.getByTestId("top-errors").getByRole("link", { name: "model_error" }).click();
+    await page.getByTestId("runs").getByText("nightly").first().waitFor();
+    assert.match(page.url(), /error=model_error/);
+  },
+);
+
+test(
   "what runs cost is a figure and a chart, and the audit is exported as lines",
   { skip },
   async (t) => {
     await keepArchivedRuns(there().dev, 3, { costUsd: 0.25, newestMs: Date.now() - 60_000 });
     const { page, go } = await there().look(t);
     await go("/");
-    await page.getByTestId("spend").getByText("$0.75", { exact: true }).waitFor();
+    await page
+      .getByTestId("spend")
+      .getByText(/^\$[1-9]|^\$0\.[0-9]/)
+      .waitFor();
+    await page.getByTestId("by-agent").getByRole("row", { name: "archived 3 0 $0.75" }).waitFor();
     const chart = page.getByTestId("spend-chart");
-    await chart.getByText("$0.75 for runs begun in the last 30 minutes").waitFor();
+    await chart.getByText(/^\$[\d.]+ for runs begun in the last 24 hours$/).waitFor();
     await chart.locator("canvas").waitFor();
     await go("/audit");
     const download = page.waitForEvent("download");

@@ -137,12 +137,12 @@ function RangeFigures({ totals, range }: { totals: Totals | null; range: RangeNa
         of {count(total?.runs ?? 0, "run")}, {RANGES[range]}
       </Figure>
       <Figure
-        title="95 % took at most"
+        title="p95 duration"
         href={runsHref({ range, sort: "longest" })}
         value={p95 === null ? null : durationText(p95)}
         testId="p95"
       >
-        {p50 === null ? "No run has ended" : `half at most ${durationText(p50)}`}
+        {p50 === null ? "No run has ended" : `median ${durationText(p50)}`}
       </Figure>
       <Figure
         title="Spend"

@@ -48,7 +48,6 @@ const COLUMNS: readonly Column<RunSummary>[] = [
       status === "running" ? "…" : durationText(Date.parse(updatedAt) - Date.parse(createdAt)),
   },
   { title: "Steps", isNumber: true, isWide: true, cell: ({ steps }) => steps },
-  { title: "Calls", isNumber: true, isWide: true, cell: ({ toolCalls }) => toolCalls },
   {
     title: "Cost",
     isNumber: true,
@@ -169,8 +168,6 @@ function Filters({
 }) {
   const query = times.from === undefined ? { ...times, from: SINCE_EVER } : times;
   const totals = useResource("GET /runs/totals", { query }, ["run"], TOTALS_AGAIN_MS).data;
-  const counted = (rows: readonly Named[] = []) =>
-    rows.flatMap(({ name, runs }) => (name === null ? [] : [{ name, runs }]));
   const statuses = STATUSES.map((name) => ({ name, runs: totals?.statuses[name] }));
   const failed = { name: FAILED, title: "failed or dead", runs: totals?.total.failed };
   return (
@@ -218,6 +215,10 @@ interface Named {
   readonly runs: number;
 }
 
+function counted(rows: readonly Named[] = []): { name: string; runs: number }[] {
+  return rows.flatMap(({ name, runs }) => (name === null ? [] : [{ name, runs }]));
+}
+
 /** A filter with a list of values; one that the address has and the list has not is added. */
 function Choice(props: {
   title: string;
@@ -231,7 +232,8 @@ function Choice(props: {
   }[];
 }) {
   const { title, name, values, none = "all", options } = props;
-  const chosen = values[name] ?? "";
+  const value = values[name] ?? "";
+  const chosen = name === "sort" && value === "newest" ? "" : value;
   const isListed = chosen === "" || options.some((option) => option.name === chosen);
   return (
     <label>

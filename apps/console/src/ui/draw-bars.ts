@@ -22,6 +22,7 @@ export function drawBars(
     font: "11px sans-serif",
   };
   const fill = resolved(element, color(isBad ? "--bad" : "--accent"));
+  const halfBar = ((times[1] ?? 0) - (times[0] ?? 0)) / 2;
   const isOfDays = (times.at(-1) ?? 0) - (times[0] ?? 0) > 2 * 86_400;
   const bars = uPlot.paths.bars?.({ size: [0.7, 24] });
   const plot = new uPlot(
@@ -33,6 +34,8 @@ export function drawBars(
       cursor: { show: false },
       legend: { show: false },
       scales: {
+        // The first and the last bar are drawn whole.
+        x: { range: (_plot, min, max) => [min - halfBar, max + halfBar] },
         y: { range: (_plot, _min, max) => [0, isMoney ? max * 1.1 || 1 : Math.max(4, max)] },
       },
       axes: [
@@ -49,7 +52,7 @@ export function drawBars(
               incrs: [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 5_000, 20_000],
             },
       ],
-      series: [{}, { fill, stroke: fill, points: { show: false }, ...(bars && { paths: bars }) }],
+      series: [{}, { fill, width: 0, points: { show: false }, ...(bars && { paths: bars }) }],
     },
     [[...times], [...values]],
     element,
