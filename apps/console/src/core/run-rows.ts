@@ -3,6 +3,7 @@ import type { RunSummary } from "@switchyard/client/operations";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { onLive } from "./live.ts";
 import { useResource, type Resource } from "./resource.ts";
+import { withChanges } from "./run-changes.ts";
 import { client } from "./session.ts";
 
 type Query = NonNullable<Request<"GET /runs">["query"]>;
@@ -60,32 +61,4 @@ export function useRunRows(query: Query): Resource<RunList> {
     };
   }, [key]);
   return { ...whole, data: list };
-}
-
-/**
- * The rows with the changed ones in their positions. A changed run that was not found fits the filters no more. A new one comes first,
- * except in an order in which only the server knows its position.
- */
-export function withChanges(
-  rows: readonly RunSummary[],
-  {
-    ids,
-    found,
-    sort = "newest",
-  }: {
-    readonly ids: readonly string[];
-    readonly found: readonly RunSummary[];
-    readonly sort?: Query["sort"];
-  },
-): readonly RunSummary[] {
-  const changed = new Set(ids);
-  const byId = new Map(found.map((run) => [run.runId, run]));
-  const kept = rows.flatMap((row) => {
-    if (!changed.has(row.runId)) return [row];
-    const run = byId.get(row.runId);
-    byId.delete(row.runId);
-    return run === undefined ? [] : [run];
-  });
-  if (sort !== "newest" || byId.size === 0) return kept;
-  return [...byId.values(), ...kept].toSorted((a, b) => (a.createdAt < b.createdAt ? 1 : -1));
 }
