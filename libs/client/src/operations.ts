@@ -1712,6 +1712,8 @@ export type RunFailure = {
   code: string;
   /** A description of the event, for people. */
   message: string;
+  /** With `limit_exceeded`: the limit that the run reached. */
+  limit?: ReachedLimit;
 };
 
 export type RunFollowUp =

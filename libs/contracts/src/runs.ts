@@ -17,7 +17,7 @@ import { ListCursor, NextCursor } from "./list-cursor.ts";
 import { Recording } from "./recording.ts";
 import { RunOrigin, SaidOrigin } from "./run-context.ts";
 import { RoleName } from "./run-token.ts";
-import { RunWait, WaitReason } from "./run-waits.ts";
+import { ReachedLimit, RunWait, WaitReason } from "./run-waits.ts";
 import { Sampling } from "./sampling.ts";
 import { BusyPolicy, SessionId, SessionKey, SessionRef } from "./session-key.ts";
 import { storeUnavailable } from "./store-errors.ts";
@@ -164,6 +164,8 @@ export const RunFailure = z.object({
   /** `unknown_agent`, `model_error`, `limit_exceeded`, `internal`, … */
   code: z.string(),
   message: z.string(),
+  /** With `limit_exceeded`: the limit, so that a client can retry with a higher one; missing in runs of earlier versions. */
+  limit: ReachedLimit.optional(),
 });
 export type RunFailure = z.infer<typeof RunFailure>;
 

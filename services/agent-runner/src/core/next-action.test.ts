@@ -41,7 +41,8 @@ test("stops at each limit, by its name", () => {
   for (const [entries, now, named] of cases) {
     const action = nextAction(replay(entries), now);
     assert.ok(action.action === "limit", named);
-    const { code, message } = limitFailure(action.reached);
+    const { code, message, limit } = limitFailure(action.reached);
+    assert.ok(limit !== undefined && named.startsWith(`${limit.limit} (${limit.value}`));
     assert.equal(code, "limit_exceeded");
     assert.ok(message.includes(named), message);
     assert.match(message, /a retry with a higher \w+ continues/);

@@ -93,7 +93,11 @@ export function limitFailure({ limit, value, team }: ReachedLimit): RunFailure {
     team === undefined
       ? `the run came to its limit ${limit} (${value}${unit}); a retry with a higher ${limit} continues where it ended`
       : `the runs of ${team.name} came to their limit of ${limit} for a ${team.per} (${value}); it is counted anew with the next ${team.per}`;
-  return { code: "limit_exceeded", message };
+  return {
+    code: "limit_exceeded",
+    message,
+    limit: { limit, value, ...(team !== undefined && { team }) },
+  };
 }
 
 /** The tool's result is the run's; no model comments on it or converts it. */

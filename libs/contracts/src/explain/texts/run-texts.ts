@@ -63,6 +63,7 @@ export const runTexts = {
   waitsFor: "Reasons for `waiting`, each once.",
   suspended: "With `running`: what keeps the run from continuing. The runner retries.",
   "RunFailure.code": "Stable snake_case code, such as `model_error` or `limit_exceeded`.",
+  "RunFailure.limit": "With `limit_exceeded`: the limit that the run reached.",
   cancellation: "Set as soon as the run is to be cancelled.",
   "Cancellation.by": "The user that cancelled it.",
   agentDigest: "Digest of the agent's version; null until a runner has begun the run.",
