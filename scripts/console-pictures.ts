@@ -23,7 +23,7 @@ try {
   const runId = await film();
   const lights = await look();
   await lights.go(`/runs/${runId}`);
-  await lights.page.getByTestId("timeline").getByText("mcp__files__write_file").click();
+  await lights.page.getByTestId("timeline").getByText("files › write_file").click();
   await lights.page.getByTestId("decision").waitFor();
   await keep(lights.page, "run");
   await lights.go("/tools/mcp__everything__echo");
@@ -65,7 +65,7 @@ async function film(): Promise<string> {
   const waits = page.locator('[data-testid="wait"][data-status="approval"]');
   await shots.takeUntil(() => waits.isVisible());
   await shots.take(1_500);
-  await waits.getByRole("link", { name: "Look at the call" }).click();
+  await waits.getByRole("link", { name: "Decide about the call" }).click();
   await page.getByTestId("approval-detail").getByText('"path": "notes.md"').waitFor();
   await shots.take(1_800);
   await page.getByTestId("approve").click();
@@ -81,7 +81,7 @@ async function film(): Promise<string> {
   await shots.takeUntil(() => over.isVisible());
   await page.getByTestId("timeline").getByText("finished").waitFor();
   await shots.take(1_200);
-  await page.getByTestId("timeline").getByText("mcp__files__write_file").click();
+  await page.getByTestId("timeline").getByText("files › write_file").click();
   await page.getByTestId("decision").waitFor();
   await shots.take(3_500);
   await write("run.webp", await shots.develop(), MOST_BYTES.animation);

@@ -80,7 +80,7 @@ test(
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.waitForURL(/\/runs\/cli~/);
     await page.locator('.page-head [data-status="succeeded"]').waitFor();
-    await page.getByTestId("timeline").getByText("mcp__files__write_file").click();
+    await page.getByTestId("timeline").getByText("files › write_file").click();
     const decision = page.getByTestId("decision");
     assert.match(await decision.innerText(), /Denied by rule no-writes[\s\S]*nobody writes here/);
     await decision.getByRole("link").click();
@@ -115,7 +115,7 @@ test(
       const run = await there().send("/runs", { agent: "peeker", input });
       await go(`/runs/${String(run["runId"])}`);
       await page.locator('.page-head [data-status="succeeded"]').waitFor();
-      await page.getByTestId("timeline").getByText("mcp__files__read_text_file").click();
+      await page.getByTestId("timeline").getByText("files › read_text_file").click();
       await page.getByTestId("decision").getByRole("link").click();
       await page.getByTestId("recorded-decision").waitFor();
       return page.getByTestId("explained").innerText();

@@ -36,7 +36,7 @@ test(
     const said = page.getByTestId("run-approvals");
     await said.getByText("I know this file").waitFor();
     assert.match(await said.innerText(), /approved[\s\S]*get_file_info[\s\S]*by dana/);
-    const call = page.getByTestId("timeline").getByText("mcp__files__get_file_info").first();
+    const call = page.getByTestId("timeline").getByText("files › get_file_info").first();
     await call.click();
     await page.getByTestId("span-detail").getByText("I know this file").waitFor();
     assert.ok((await page.getByTestId("axis").locator("span").count()) >= 2, "marks of time");
@@ -104,13 +104,13 @@ test(
     const { page, go } = await there().look(t);
     const runId = await started("slow", "go on");
     await go(`/runs/${runId}`);
-    await page.getByTestId("timeline").getByText("mcp__files__list_directory").first().waitFor();
+    await page.getByTestId("timeline").getByText("files › list_directory").first().waitFor();
     process.kill(await busyRunner(there().dev), "SIGKILL");
     const timeline = page.getByTestId("timeline");
     await timeline.getByText("another runner continues").waitFor({ timeout: 120_000 });
     await status(page, "succeeded").waitFor({ timeout: 120_000 });
     const titles = await timeline.getByTestId("row").allInnerTexts();
-    const calls = titles.filter((title) => title.includes("mcp__files__"));
+    const calls = titles.filter((title) => title.includes("files ›"));
     assert.equal(calls.length, 4, titles.join("\n"));
     assert.match(await page.getByTestId("facts").innerText(), /Runners that had it\s+2/);
   },
@@ -278,7 +278,7 @@ test(
       return (await runs.getByText(`archived-${MANY - 1}`, { exact: true }).count()) === 1;
     });
     assert.ok((await runs.getByTestId("row").count()) < 100);
-    await scrollTo(page, "runs", 40 * 5_000);
+    await scrollTo(page, "runs", 32 * 5_000);
     await runs.getByText("archived-5000", { exact: true }).waitFor();
     const numbers = await page.evaluate<number[]>(
       "[...document.querySelectorAll('[data-testid=row]')].map((row) => Number(row.getAttribute('aria-rowindex')))",

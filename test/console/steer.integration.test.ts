@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { axeViolations } from "./chromium.ts";
 import { approveByKey } from "./approve.ts";
+import { countClicks } from "./clicks.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
 const there = await consoleWorld();
@@ -24,12 +25,13 @@ test(
     await page.getByTestId("timeline").getByText("child run of reader").waitFor();
     await page.getByRole("tab", { name: "Children" }).click();
     const tree = page.getByTestId("children");
-    await tree.getByRole("button").first().click();
-    await tree.getByText("It has no children.").waitFor();
+    await tree.getByText(/reader · for the child · \d/).waitFor();
+    assert.match(await tree.innerText(), /succeeded[\s\S]* (?:ms|s) · \$0/);
+    assert.match(await page.getByTestId("facts").innerText(), /Total cost\s+\$0, 2 runs/);
     assert.deepEqual(await axeViolations(page), []);
     await tree.getByRole("link", { name: /reader/ }).click();
     await status(page, "succeeded").waitFor();
-    await page.getByRole("link", { name: runId.slice("cli~".length) }).click();
+    await page.getByRole("link", { name: /^lead · for the child/ }).click();
     await page.waitForURL(new RegExp(`/runs/${runId}$`));
   },
 );
@@ -44,7 +46,7 @@ test(
     await page.locator('[data-testid="wait"][data-status="limit"]').waitFor();
     assert.deepEqual(await axeViolations(page), []);
     await page.getByTestId("raise-limit").getByRole("spinbutton").fill("9");
-    await page.getByRole("button", { name: "Raise and continue" }).click();
+    await page.getByRole("button", { name: "Raise the limit to 9 and continue" }).click();
     await status(page, "succeeded").waitFor();
     await page.getByTestId("timeline").getByText("limits changed by cli").waitFor();
   },
@@ -58,14 +60,20 @@ test(
     const runId = await started("reader", "again", { limits: { maxSteps: 1, onLimit: "fail" } });
     await go(`/runs/${runId}`);
     await status(page, "failed").waitFor();
-    await page.getByTestId("retry").click();
+    await page.getByTestId("failure").getByText("It reached its limit of 1 model call").waitFor();
+    await page.getByTestId("raise-limit").getByRole("spinbutton").fill("1");
+    await page.getByRole("button", { name: "Raise the limit to 1 and retry" }).click();
     const retries = page.getByTestId("timeline").getByText("retried by cli");
     await retries.waitFor();
     await status(page, "failed").waitFor();
     await there().send(`/runs/${runId}/retry`, {});
     await retries.nth(1).waitFor();
-    await page.getByRole("tab", { name: "Conversation" }).click();
     await page.getByText("limit_exceeded").first().waitFor();
+    const clicks = await countClicks(page);
+    await page.getByTestId("raise-limit").getByRole("spinbutton").fill("9");
+    await page.getByRole("button", { name: "Raise the limit to 9 and retry" }).click();
+    await status(page, "succeeded").waitFor();
+    assert.equal(await clicks(), 1);
   },
 );
 
@@ -176,7 +184,7 @@ test(
     await page.getByTestId("toast").getByText("The draft is active").waitFor();
     const runId = await started("reader", "denied");
     await go(`/runs/${runId}`);
-    await page.getByTestId("timeline").getByText("mcp__files__list_directory").click();
+    await page.getByTestId("timeline").getByText("files › list_directory").click();
     await page.getByTestId("decision").getByText("nobody-looks", { exact: true }).waitFor();
     const explained = await page.getByTestId("decision").getByRole("link").getAttribute("href");
 

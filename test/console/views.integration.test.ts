@@ -291,7 +291,7 @@ test(
     }
     const runId = await started("measurer", "notes.md");
     await go(`/runs/${runId}`);
-    await page.getByRole("link", { name: "Look at the call" }).click();
+    await page.getByRole("link", { name: "Decide about the call" }).click();
     await page.getByTestId("approve-session").click();
     await page.getByTestId("toast").getByText("Approved").first().waitFor();
     await go(`/runs/${runId}`);

@@ -7,9 +7,9 @@ import {
   numberText,
   tokensText,
   prettyJson,
-  shortRunId,
   usdText,
 } from "../core/format.ts";
+import { runText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
 import { callerName } from "../core/session.ts";
@@ -122,10 +122,10 @@ function Facts({ left, right }: { left: RunDetail; right: RunDetail }) {
           <tr>
             <th scope="col">What</th>
             <th scope="col">
-              <RunLink {...left} side="Left" />
+              <SideHead run={left} side="Left" />
             </th>
             <th scope="col">
-              <RunLink {...right} side="Right" />
+              <SideHead run={right} side="Right" />
             </th>
           </tr>
         </thead>
@@ -160,11 +160,11 @@ function Differs() {
   );
 }
 
-function RunLink({ runId, status, side }: RunDetail & { side: string }) {
+function SideHead({ run, side }: { run: RunDetail; side: string }) {
   return (
     <>
-      {side}: <a href={`/runs/${encodeURIComponent(runId)}`}>{shortRunId(runId).slice(0, 13)}</a>{" "}
-      <Status is={status} />
+      {side}: <a href={`/runs/${encodeURIComponent(run.runId)}`}>{runText(run)}</a>{" "}
+      <Status is={run.status} />
     </>
   );
 }

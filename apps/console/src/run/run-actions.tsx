@@ -1,7 +1,8 @@
-import type { RunDetail } from "@switchyard/client/operations";
+import type { RunDetail, RunSummary } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
-import { shortRunId } from "../core/format.ts";
+import { durationText, usdText } from "../core/format.ts";
+import { firstWords, runText } from "../core/names.ts";
 import { act, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
@@ -24,7 +25,7 @@ export function RunActions({ run, status, story }: Props) {
   const [isComparing, setComparing] = useState(false);
   const { runId } = run;
   const path = { runId };
-  const name = `${run.agent} ${shortRunId(runId)}`;
+  const name = [run.agent, firstWords(run.input, 30)].filter((part) => part !== "").join(": ");
   const cancel = async (): Promise<void> => {
     const reason = await ask({
       title: `Cancel ${name}?`,
@@ -51,11 +52,6 @@ export function RunActions({ run, status, story }: Props) {
       client.request("POST /runs/{runId}/steer", { path, body: { message } }),
     );
   };
-  const retry = async (): Promise<void> => {
-    await act(`${name} continues`, () =>
-      client.request("POST /runs/{runId}/retry", { path, body: {} }),
-    );
-  };
   const isEnded = isOver(status);
   return (
     <>
@@ -67,16 +63,6 @@ export function RunActions({ run, status, story }: Props) {
       {may("POST /runs/{runId}/fork") && Math.max(run.steps, story.steps) > 0 && (
         <button type="button" class="button" onClick={() => setForking(true)} data-testid="fork">
           Fork
-        </button>
-      )}
-      {isEnded && status !== "succeeded" && may("POST /runs/{runId}/retry") && (
-        <button
-          type="button"
-          class="button primary"
-          onClick={() => void retry()}
-          data-testid="retry"
-        >
-          Retry
         </button>
       )}
       {!isEnded && may("POST /runs/{runId}/cancel") && (
@@ -122,12 +108,12 @@ function CompareWith({ run, onClose }: { run: RunDetail; onClose: () => void }) 
           <ul class="lines" data-testid="comparable">
             {runs
               .filter(({ runId }) => runId !== run.runId)
-              .map(({ runId, status, createdAt }) => (
-                <li key={runId}>
-                  <Status is={status} />
-                  <a href={hrefOf(runId)}>{shortRunId(runId)}</a>
+              .map((other) => (
+                <li key={other.runId}>
+                  <Status is={other.status} />
+                  <a href={hrefOf(other.runId)}>{runText(other)}</a>
                   <span class="quiet">
-                    <Time at={createdAt} />
+                    {summaryText(other)} · <Time at={other.createdAt} />
                   </span>
                 </li>
               ))}
@@ -146,6 +132,12 @@ function CompareWith({ run, onClose }: { run: RunDetail; onClose: () => void }) 
       </div>
     </Dialog>
   );
+}
+
+/** Duration and cost. */
+function summaryText({ createdAt, updatedAt, costUsd }: RunSummary): string {
+  const took = durationText(Date.parse(updatedAt) - Date.parse(createdAt));
+  return typeof costUsd === "number" ? `${took} · ${usdText(costUsd)}` : took;
 }
 
 function ForkRun(props: { run: RunDetail; steps: number; onClose: () => void }) {

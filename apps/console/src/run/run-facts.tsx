@@ -1,12 +1,15 @@
 import type { RunDetail } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
 import { nowMs } from "../core/clock.ts";
-import { durationText, shortRunId, tokensText, usdText } from "../core/format.ts";
+import { count, durationText, tokensText, usdText } from "../core/format.ts";
+import { RunLink } from "../ui/run-link.tsx";
 import { Time } from "../ui/time.tsx";
+import { costBelow, type Family } from "./family.ts";
 import type { StorySoFar } from "./run-story.ts";
 
 /** The run in figures. */
-export function RunFacts({ run, story }: { run: RunDetail; story: StorySoFar }) {
+export function RunFacts(props: { run: RunDetail; story: StorySoFar; family: Family }) {
+  const { run, story, family } = props;
   const startMs = story.startMs ?? Date.parse(run.createdAt);
   const endMs = story.endMs ?? (isOver(run.status) ? Date.parse(run.updatedAt) : nowMs.value);
   const cost = story.messages.length > 0 ? story.costUsd : (run.costUsd ?? null);
@@ -23,7 +26,10 @@ export function RunFacts({ run, story }: { run: RunDetail; story: StorySoFar }) 
       <Fact name="Steps">{Math.max(story.steps, run.steps)}</Fact>
       <Fact name="Tool calls">{Math.max(story.toolCalls, run.toolCalls)}</Fact>
       <Fact name="Tokens">{tokensText({ inputTokens, outputTokens, cacheReadTokens })}</Fact>
-      <Fact name="Cost">{cost === null ? "price not known" : usdText(cost)}</Fact>
+      <Fact name={family.runs.size > 0 ? "Own cost" : "Cost"}>
+        {cost === null ? "price not known" : usdText(cost)}
+      </Fact>
+      {family.runs.size > 0 && <Fact name="Total cost">{totalText(cost, family)}</Fact>}
       <Fact name="By">{run.requester}</Fact>
       {run.attempts > 1 && <Fact name="Runners that had it">{run.attempts}</Fact>}
       {run.session !== undefined && (
@@ -33,21 +39,24 @@ export function RunFacts({ run, story }: { run: RunDetail; story: StorySoFar }) 
       )}
       {run.parent !== undefined && (
         <Fact name="Works for">
-          <a href={`/runs/${encodeURIComponent(run.parent.runId)}`}>
-            {shortRunId(run.parent.runId)}
-          </a>
+          <RunLink runId={run.parent.runId} />
         </Fact>
       )}
       {run.forkedFrom !== undefined && (
         <Fact name="Copied from">
-          <a href={`/runs/${encodeURIComponent(run.forkedFrom.runId)}`}>
-            {shortRunId(run.forkedFrom.runId)}
-          </a>
-          , step {run.forkedFrom.fromStep}
+          <RunLink runId={run.forkedFrom.runId} />, step {run.forkedFrom.fromStep}
         </Fact>
       )}
     </dl>
   );
+}
+
+/** The cost of the run and of the runs below it. */
+function totalText(own: number | null, family: Family): string {
+  const below = costBelow(family);
+  if (own === null || below === null) return "price not known";
+  const total = `${usdText(own + below)}, ${count(family.runs.size + 1, "run")}`;
+  return family.isWhole ? total : `at least ${total}`;
 }
 
 export function Fact({ name, children }: { name: string; children: ComponentChildren }) {

@@ -1,22 +1,22 @@
-import { inputText } from "@switchyard/contracts/input-text";
 import type { RunDetail } from "@switchyard/client/operations";
-import { useState } from "preact/hooks";
-import { cutForReader } from "@switchyard/contracts/cut-text";
 import { count, shortRunId } from "../core/format.ts";
+import { clockText, firstWords } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
-import { Id, Snippet } from "../ui/copy.tsx";
+import { CopyMenu, Snippet } from "../ui/copy.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
-import { saidCode, wordOr } from "../ui/statuses.ts";
+import { saidCode } from "../ui/statuses.ts";
 import { Tabs } from "../ui/tabs.tsx";
+import { Children } from "./children.tsx";
 import { Conversation } from "./conversation.tsx";
+import { useFamily } from "./family.ts";
+import { MissingTools, Outcome } from "./outcome.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunApprovals, useApprovalsOf } from "./run-approvals.tsx";
-import { isOver, RunFacts } from "./run-facts.tsx";
+import { RunFacts } from "./run-facts.tsx";
 import { isBehind, type RunWord, type StorySoFar } from "./run-story.ts";
-import { RunWaits } from "./run-waits.tsx";
 import { Timeline } from "./timeline.tsx";
 import { useStory } from "./use-story.ts";
 
@@ -34,6 +34,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   const detail = useResource("GET /runs/{runId}", { path: { runId } }, ["run"]);
   const run = detail.data?.run ?? null;
   const approvals = useApprovalsOf(runId);
+  const family = useFamily(run);
   const isKnown = story.messages.length > 0 || run !== null;
   // Everything above the timeline is rendered at once, so that nothing is pushed away.
   const isAnswered = (run !== null || detail.problem !== null) && approvals !== null;
@@ -41,11 +42,14 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   const status = statusOf(run, story);
   return (
     <Page
-      title={run === null ? `Run ${shortRunId(runId)}` : `${run.agent}: ${titleOf(run)}`}
+      title={
+        run === null ? `Run ${shortRunId(runId)}` : `${run.agent}: ${firstWords(run.input, 90)}`
+      }
       about={
         isAnswered && (
           <>
-            {isKnown && <Status is={status} />} <Id value={runId} />
+            {isKnown && <Status is={status} />} {run !== null && clockText(run.createdAt)}{" "}
+            <CopyMenu label="Copy" texts={textsOf(runId)} />
           </>
         )
       }
@@ -72,9 +76,9 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
       {!isAnswered && <Loading />}
       {isKnown && isAnswered && (
         <>
-          {run !== null && <RunFacts run={run} story={story} />}
-          {run !== null && <RunWaits run={run} story={story} />}
-          <Failure run={run} status={status} story={story} />
+          <Outcome run={run} status={status} story={story} />
+          {run !== null && <RunFacts run={run} story={story} family={family} />}
+          <MissingTools story={story} />
           <RunApprovals approvals={approvals} />
           <Tabs
             label="Views of the run"
@@ -84,7 +88,7 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
           />
           <div role="tabpanel" aria-label={view} class="run-view">
             {view === "conversation" && <Conversation run={run} story={story} />}
-            {view === "children" && <Children run={run} />}
+            {view === "children" && <Children run={run} family={family} />}
             {view === "raw" && <Raw story={story} />}
             {(view === "timeline" || view === "compact") && (
               <Timeline story={story} approvals={approvals} isCompact={view === "compact"} />
@@ -101,78 +105,16 @@ function statusOf(run: RunDetail | null, story: StorySoFar): RunWord {
   return run !== null && isBehind(story, run) ? run.status : story.status;
 }
 
+/** Texts about the run that a person takes elsewhere. */
+function textsOf(runId: string): Readonly<Record<string, string>> {
+  return { "Run id": runId, "Short id": shortRunId(runId), Link: location.href };
+}
+
 function elsewhereOf(runId: string) {
   return {
     cli: `yard runs tail ${runId}`,
     nats: `nats sub 'yard.evt.run.${runId.replace("~", ".")}.*'`,
   };
-}
-
-/** Shows the reason of a failed run, while it has that status. */
-function Failure(props: { run: RunDetail | null; status: RunWord; story: StorySoFar }) {
-  const { run, status, story } = props;
-  const failure = status === "rejected" ? story.rejection : run?.failure;
-  if (failure === undefined || failure === null || !isOver(status)) return null;
-  return (
-    <section class="note bad" data-testid="failure" data-status={saidCode("failure", failure.code)}>
-      <strong>{failure.code}</strong>
-      <p class="text">{failure.message}</p>
-    </section>
-  );
-}
-
-function Children({ run }: { run: RunDetail | null }) {
-  const children = run?.children ?? [];
-  if (children.length === 0) return <p class="empty">This run gave no work to other runs.</p>;
-  return (
-    <ul class="tree" data-testid="children">
-      {children.map((child) => (
-        <ChildRun key={child.runId} {...child} />
-      ))}
-    </ul>
-  );
-}
-
-/** A child with its own children below, loaded when it is opened. */
-function ChildRun({
-  runId,
-  agent,
-  status,
-}: {
-  runId: string;
-  agent: string;
-  status: string | null;
-}) {
-  const [isOpen, setOpen] = useState(false);
-  const detail = useResource("GET /runs/{runId}", isOpen ? { path: { runId } } : null, ["run"]);
-  const below = detail.data?.run.children ?? [];
-  return (
-    <li>
-      <button
-        type="button"
-        class="button small"
-        aria-expanded={isOpen}
-        aria-label={`${isOpen ? "Hide" : "Show"} the children of ${runId}`}
-        onClick={() => setOpen(!isOpen)}
-      >
-        {isOpen ? "−" : "+"}
-      </button>{" "}
-      <Status is={wordOr(status ?? "running", "done")} />{" "}
-      <a href={`/runs/${encodeURIComponent(runId)}`}>
-        {agent} · {shortRunId(runId)}
-      </a>
-      {isOpen && detail.data !== null && below.length === 0 && (
-        <p class="quiet">It has no children.</p>
-      )}
-      {below.length > 0 && (
-        <ul class="tree">
-          {below.map((child) => (
-            <ChildRun key={child.runId} {...child} />
-          ))}
-        </ul>
-      )}
-    </li>
-  );
 }
 
 const MOST_RAW = 500;
@@ -192,10 +134,4 @@ function Raw({ story }: { story: StorySoFar }) {
       <Snippet text={text} label="Events as JSON" />
     </>
   );
-}
-
-function titleOf({ input }: RunDetail): string {
-  const text = inputText(input);
-  const line = text.split("\n", 1)[0] ?? "";
-  return cutForReader(line, 90);
 }

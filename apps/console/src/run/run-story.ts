@@ -6,8 +6,10 @@ import type {
   UnavailableServer,
   Usage,
 } from "@switchyard/client/operations";
-import { durationText, numberText, scopeText, usdText } from "../core/format.ts";
+import { scopeText } from "../core/format.ts";
+import { toolText } from "../core/names.ts";
 import { wordOr, type ToolWord, type Word } from "../ui/statuses.ts";
+import { limitText } from "./limits.ts";
 
 type SpanKind = "model" | "tool" | "wait" | "child" | "question" | "note";
 
@@ -74,8 +76,12 @@ export class RunStory {
   rejection: { readonly code: string; readonly message: string } | null = null;
   waits: readonly RunWait[] = [];
   unavailable: readonly UnavailableServer[] = [];
+  /** MCP servers of the tools that it called. */
+  readonly servers = new Set<string>();
   readonly #open = new Map<string, Span>();
   readonly #live = new Map<number, Turn>();
+  /** Calls that the run waits for, such as one that a person has to approve. */
+  readonly #waiting: Span[] = [];
 
   take(message: RunMessage): void {
     if (message.event === "delta") return this.#delta(message.data);
@@ -154,9 +160,11 @@ export class RunStory {
   #toolBegins(message: RunMessage & { event: "tool-requested" }, ms: number): void {
     const { step, callId, tool, argsPreview } = message.data;
     this.toolCalls += 1;
+    const server = /^mcp__(.+?)__/.exec(tool)?.[1];
+    if (server !== undefined) this.servers.add(server);
     const span = this.#push<ToolWord>({
       kind: "tool",
-      title: tool,
+      title: toolText(tool),
       status: "running",
       step,
       startMs: ms,
@@ -207,7 +215,10 @@ export class RunStory {
     const approvalIds = message.data.waits.flatMap(({ approvalId }) => approvalId ?? []);
     for (const { callId, approvalId } of message.data.waits) {
       const call = this.#open.get(callId);
-      if (call !== undefined && approvalId !== undefined) call.approvalIds = [approvalId];
+      if (call === undefined) continue;
+      call.status = "waiting";
+      this.#waiting.push(call);
+      if (approvalId !== undefined) call.approvalIds = [approvalId];
     }
     const span = this.#push({
       kind: "wait",
@@ -225,6 +236,8 @@ export class RunStory {
 
   #closeWait(ms: number, message?: RunMessage): void {
     this.waits = [];
+    for (const call of this.#waiting.splice(0))
+      if (call.status === "waiting") call.status = "running";
     const span = this.#open.get("wait");
     if (span === undefined) return;
     this.#open.delete("wait");
@@ -389,32 +402,13 @@ export function isBehind({ lastMs }: StorySoFar, { updatedAt }: { readonly updat
 export function waitText({ reason, tool, limit, question, stop }: RunWait): string {
   if (reason === "stopped")
     return stop === undefined ? "the end of a stop" : `the end of a stop of ${stopText(stop)}`;
-  if (reason === "limit") return limit === undefined ? "a higher limit" : moreText(limit);
+  if (reason === "limit")
+    return limit === undefined ? "a higher limit" : `a limit above ${limitText(limit)}`;
   if (reason === "question") return question ?? "an answer";
-  return tool === "" ? reason : `${reason} of ${tool}`;
+  if (reason === "child") return "a child run";
+  return tool === "" ? reason : `${reason} of ${toolText(tool)}`;
 }
 
 function stopText({ scope, reason }: NonNullable<RunWait["stop"]>): string {
   return reason === "" ? scopeText(scope) : `${scopeText(scope)} (${reason})`;
-}
-
-/** The name of a limit, for people. */
-export function limitWord(limit: string): string {
-  return LIMIT_WORDS[limit] ?? limit;
-}
-
-const LIMIT_WORDS: Readonly<Record<string, string>> = {
-  maxSteps: "model calls",
-  maxToolCalls: "tool calls",
-  maxTokens: "tokens",
-  maxCostUsd: "US dollars",
-  costUsd: "US dollars",
-  maxRepeatedCalls: "equal calls",
-  timeoutMs: "milliseconds",
-};
-
-function moreText({ limit, value }: NonNullable<RunWait["limit"]>): string {
-  if (limit === "timeoutMs") return `more time than ${durationText(value)}`;
-  if (limit.toLowerCase().endsWith("costusd")) return `more money than ${usdText(value)}`;
-  return `more ${limitWord(limit)} than ${numberText(value)}`;
 }

@@ -1,13 +1,13 @@
 import type { RunDetail, RunWait } from "@switchyard/client/operations";
-import { textsOf } from "../core/form.ts";
-import { act } from "../core/resource.ts";
-import { client, may } from "../core/session.ts";
+import { toolText } from "../core/names.ts";
+import { useSeen } from "../core/seen.ts";
 import { Loading } from "../ui/resource-view.tsx";
 import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
-import { useSeen } from "../core/seen.ts";
 import { AnswerQuestion } from "./answer-question.tsx";
-import { isBehind, limitWord, waitText, type StorySoFar } from "./run-story.ts";
+import { limitText } from "./limits.ts";
+import { RaiseLimit } from "./raise-limit.tsx";
+import { isBehind, waitText, type StorySoFar } from "./run-story.ts";
 
 /** The waits of the run, with the actions that end them. */
 export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
@@ -16,43 +16,46 @@ export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) 
     ? (run.waits ?? [])
     : story.waits.map((wait) => whole.get(wait.callId) ?? wait);
   return (
-    <>
+    <div class="side">
       {waits.map((wait) => (
         <section
           key={wait.callId}
-          class="note wait"
+          class="part wait"
           data-testid="wait"
           data-status={said("wait", wait.reason)}
         >
-          <strong>Waits for {wait.reason === "question" ? "an answer" : waitText(wait)}</strong>
+          <h2>{headline(wait)}</h2>
+          <WaitBody run={run} wait={wait} />
           {wait.until !== null && (
-            <p>
-              Continues by itself <Time at={wait.until} />.
+            <p class="quiet">
+              {endWord(wait)} <Time at={wait.until} />
             </p>
           )}
-          <WaitBody run={run} wait={wait} />
         </section>
       ))}
-      {story.unavailable.length > 0 && (
-        <section class="note wait" data-testid="tools-unavailable">
-          <strong>Some tools are missing</strong>
-          {story.unavailable.map(({ server, reason }) => (
-            <p key={server}>
-              <a href={`/servers/${encodeURIComponent(server)}`}>{server}</a>: {reason}
-            </p>
-          ))}
-        </section>
-      )}
-    </>
+    </div>
   );
 }
 
+function headline(wait: RunWait): string {
+  if (wait.reason === "question") return "Waits for an answer";
+  if (wait.reason === "limit" && wait.limit !== undefined)
+    return `Reached its limit of ${limitText(wait.limit)}`;
+  if (wait.reason === "approval") return `Waits for approval of ${toolText(wait.tool)}`;
+  return `Waits for ${waitText(wait)}`;
+}
+
+/** A run continues without a decision or an answer when that has expired; the other waits end by themselves. */
+function endWord({ reason }: RunWait): string {
+  return reason === "approval" || reason === "question" ? "Expires" : "Continues";
+}
+
 function WaitBody({ run, wait }: { run: RunDetail; wait: RunWait }) {
-  const { reason, approvalId, childRunId } = wait;
+  const { reason, approvalId, childRunId, limit } = wait;
   if (reason === "approval" && approvalId !== undefined)
     return (
-      <a class="button" href={`/approvals?id=${approvalId}`}>
-        Look at the call
+      <a class="button primary" href={`/approvals?id=${approvalId}`}>
+        Decide about the call
       </a>
     );
   if (reason === "child" && childRunId !== undefined)
@@ -62,7 +65,9 @@ function WaitBody({ run, wait }: { run: RunDetail; wait: RunWait }) {
       </a>
     );
   if (reason === "question") return <Question key={wait.callId} run={run} wait={wait} />;
-  return reason === "limit" ? <RaiseLimit run={run} wait={wait} /> : null;
+  if (reason === "limit" && limit !== undefined)
+    return <RaiseLimit runId={run.runId} reached={limit} how="resume" />;
+  return null;
 }
 
 function Question({ run, wait }: { run: RunDetail; wait: RunWait }) {
@@ -75,38 +80,5 @@ function Question({ run, wait }: { run: RunDetail; wait: RunWait }) {
       <p class="text">{question}</p>
       <AnswerQuestion runId={run.runId} {...{ callId, options, schema, isSeen }} />
     </>
-  );
-}
-
-function RaiseLimit({ run, wait }: { run: RunDetail; wait: RunWait }) {
-  const reached = wait.limit;
-  if (reached === undefined || !may("POST /runs/{runId}/resume")) return null;
-  if (reached.team !== undefined)
-    return (
-      <p>
-        The limit is of all runs of {reached.team.name} in one {reached.team.per}.
-      </p>
-    );
-  const submit = (event: SubmitEvent): void => {
-    const limits = { [reached.limit]: Number(textsOf(event)("value")) };
-    void act("The run continues", () =>
-      client.request("POST /runs/{runId}/resume", { path: { runId: run.runId }, body: { limits } }),
-    );
-  };
-  return (
-    <form class="inline" onSubmit={submit} data-testid="raise-limit">
-      <label class="field">
-        <span>New limit of {limitWord(reached.limit)}</span>
-        <input
-          name="value"
-          type="number"
-          step="any"
-          min={0}
-          defaultValue={String(reached.value * 2)}
-          required
-        />
-      </label>
-      <button class="button primary">Raise and continue</button>
-    </form>
   );
 }

@@ -1,16 +1,20 @@
 import type { Approval } from "@switchyard/client/operations";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
-import { bytesText, durationText, prettyJson, tokensText, usdText } from "../core/format.ts";
+import { bytesText, count, durationText, prettyJson, tokensText, usdText } from "../core/format.ts";
+import { filterOf, setFilter } from "../core/router.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Loading } from "../ui/resource-view.tsx";
+import { SearchField } from "../ui/search-field.tsx";
+import { SplitPanels } from "../ui/split-panels.tsx";
 import { Status } from "../ui/status.tsx";
 import { toneOf } from "../ui/statuses.ts";
 import { Fact } from "./run-facts.tsx";
 import { Verdict } from "./run-approvals.tsx";
 import type { StorySoFar, Span } from "./run-story.ts";
 import { axisOf, ticksOf } from "./time-axis.ts";
+import { argumentsText, nextError, traceRows, type TraceRow } from "./trace-rows.ts";
 
 const KINDS: Readonly<Record<Span["kind"], string>> = {
   model: "model",
@@ -21,74 +25,175 @@ const KINDS: Readonly<Record<Span["kind"], string>> = {
   note: "·",
 };
 
-/** The run's steps, with bars on an axis of time; the picked line has its details beside it. */
-export function Timeline(props: {
-  story: StorySoFar;
-  approvals: readonly Approval[];
-  isCompact: boolean;
-}) {
-  const { story, approvals, isCompact } = props;
+interface Props {
+  readonly story: StorySoFar;
+  readonly approvals: readonly Approval[];
+  readonly isCompact: boolean;
+}
+
+/** The run's steps with their calls below, and bars on an axis of time; the picked line has its details beside it. */
+export function Timeline({ story, approvals, isCompact }: Props) {
   const [picked, setPicked] = useState<string | null>(null);
+  const [jumped, setJumped] = useState<string | null>(null);
+  const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
+  const [isFollowing, setFollowing] = useState(false);
+  const filter = filterOf("q");
+  const isWall = filterOf("clock") === "wall";
   if (story.spans.length === 0) return <Loading />;
   const startMs = story.startMs ?? 0;
   const endMs = story.endMs ?? nowMs.value;
   const longMs = Math.max(1, endMs - startMs, story.lastMs - startMs);
-  const spans = isCompact ? story.spans.filter(({ kind }) => kind !== "note") : story.spans;
-  const columns: Column<Span>[] = [
+  const rows = traceRows(story.spans, { folded, filter, hasNotes: !isCompact });
+  const fold = (id: string): void => {
+    const next = new Set(folded);
+    if (!next.delete(id)) next.add(id);
+    setFolded(next);
+  };
+  const steps = story.spans.filter(({ kind }) => kind === "model").map(({ id }) => id);
+  const jump = (): void => {
+    const error = nextError(story.spans, picked);
+    if (error === null) return;
+    setFolded(new Set());
+    setFilter("q", "");
+    setPicked(error.id);
+    setJumped(error.id);
+  };
+  const columns: Column<TraceRow>[] = [
     {
       title: "What",
-      cell: (span) => (
-        <span class={`span-name ${span.kind === "note" ? "quiet-line" : ""}`}>
-          <span class="label">{KINDS[span.kind]}</span> {span.title}
+      cell: ({ span, depth }) => (
+        <span class={`span-name depth-${depth} ${span.kind === "note" ? "quiet-line" : ""}`}>
+          <span class="label">{KINDS[span.kind]}</span> {span.title}{" "}
+          <span class="quiet">{argumentsText(span)}</span>
         </span>
       ),
     },
     {
       title: "Status",
       // The title of a note already states its status.
-      cell: ({ kind, status }) =>
+      cell: ({ span: { kind, status } }) =>
         kind === "note" && toneOf(status) === "quiet" ? "" : <Status is={status} />,
     },
     ...(isCompact
-      ? [{ title: "Detail", isWide: true, isMain: true, cell: ({ detail }: Span) => detail }]
+      ? [
+          {
+            title: "Detail",
+            isWide: true,
+            isMain: true,
+            cell: ({ span }: TraceRow) => span.detail,
+          },
+        ]
       : [
           {
             title: `When, from 0 to ${durationText(longMs)}`,
             head: <Axis longMs={longMs} />,
             isWide: true,
             isMain: true,
-            cell: (span: Span) => (
+            cell: ({ span }: TraceRow) => (
               <Bar span={span} startMs={startMs} longMs={longMs} nowMs={endMs} />
             ),
           },
         ]),
+    ...(isWall
+      ? [{ title: "At", isNumber: true, cell: ({ span }: TraceRow) => wallText(span.startMs) }]
+      : []),
     {
       title: "Took",
       isNumber: true,
-      cell: (span) => (span.kind === "note" ? "" : tookText(span, endMs)),
+      cell: ({ span }) => (span.kind === "note" ? "" : tookText(span, endMs)),
     },
   ];
-  const chosen = spans.find(({ id }) => id === picked) ?? null;
+  const chosen = story.spans.find(({ id }) => id === picked) ?? null;
   return (
-    <div class={`split ${chosen === null ? "" : "has-detail"}`}>
-      <DataTable
-        label="Timeline"
-        testId="timeline"
-        columns={columns}
-        rows={spans}
-        keyOf={({ id }) => id}
-        onPick={({ id }) => setPicked(id === picked ? null : id)}
-        isPicked={({ id }) => id === picked}
-      />
-      {chosen !== null && (
-        <SpanDetail
-          span={chosen}
-          approvals={approvals.filter(({ id }) => chosen.approvalIds?.includes(id))}
-          onClose={() => setPicked(null)}
+    <>
+      <div class="filters trace-tools">
+        <SearchField label="Filter the trace" placeholder="Filter: a tool, failed, a path" />
+        <button
+          type="button"
+          class="button small"
+          disabled={nextError(story.spans, picked) === null}
+          onClick={jump}
+          data-testid="next-error"
+        >
+          Next error
+        </button>
+        <button
+          type="button"
+          class="button small"
+          onClick={() => setFolded(new Set(folded.size === 0 ? steps : []))}
+          data-testid="fold-all"
+        >
+          {folded.size === 0 ? "Fold steps" : "Unfold steps"}
+        </button>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isWall}
+            onChange={(event) => setFilter("clock", event.currentTarget.checked ? "wall" : "")}
+          />
+          Wall clock
+        </label>
+        {story.endMs === null && (
+          <label class="check">
+            <input
+              type="checkbox"
+              checked={isFollowing}
+              onChange={(event) => setFollowing(event.currentTarget.checked)}
+              data-testid="follow-latest"
+            />
+            Follow latest
+          </label>
+        )}
+      </div>
+      <SplitPanels
+        detail={
+          chosen === null ? null : (
+            <SpanDetail
+              span={chosen}
+              approvals={approvals.filter(({ id }) => chosen.approvalIds?.includes(id))}
+              onClose={() => setPicked(null)}
+            />
+          )
+        }
+      >
+        <DataTable
+          label="Timeline"
+          testId="timeline"
+          columns={columns}
+          rows={rows}
+          keyOf={({ span }) => span.id}
+          onPick={({ span }) => setPicked(span.id === picked ? null : span.id)}
+          isPicked={({ span }) => span.id === picked}
+          beforeOf={(row) => <Fold row={row} onFold={fold} />}
+          inSight={jumped}
+          isFollowing={isFollowing && story.endMs === null}
         />
-      )}
-    </div>
+      </SplitPanels>
+    </>
   );
+}
+
+/** Folds the calls of a step; empty in front of lines that have none. */
+function Fold({ row, onFold }: { row: TraceRow; onFold: (id: string) => void }) {
+  if (row.below === 0) return <span class="fold" />;
+  return (
+    <button
+      type="button"
+      class="fold"
+      aria-expanded={!row.isFolded}
+      aria-label={`${row.isFolded ? "Show" : "Hide"} the ${count(row.below, "line")} of step ${row.span.step ?? ""}`}
+      onClick={(event) => {
+        event.stopPropagation();
+        onFold(row.span.id);
+      }}
+    >
+      {row.isFolded ? "▸" : "▾"}
+    </button>
+  );
+}
+
+function wallText(ms: number): string {
+  return new Date(ms).toLocaleTimeString("en-GB");
 }
 
 /** The marks above the bars, with as many texts as there is room for. */

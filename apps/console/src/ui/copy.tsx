@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 const SHOWN_MS = 1_200;
 
@@ -35,6 +35,29 @@ export function Id({ value, shown = value }: { value: string; shown?: string }) 
     <button type="button" class="id" title={`Copy ${value}`} onClick={press} data-testid="id">
       {isCopied ? "copied" : shown}
     </button>
+  );
+}
+
+/** Ids and links behind one button, each copied with a click. */
+export function CopyMenu(props: { label: string; texts: Readonly<Record<string, string>> }) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  const close = (): void => void (menu.current !== null && (menu.current.open = false));
+  return (
+    <details
+      ref={menu}
+      class="copy-menu"
+      data-testid="copy-menu"
+      onKeyDown={(event) => event.key === "Escape" && close()}
+    >
+      <summary class="button small">{props.label}</summary>
+      <ul>
+        {Object.entries(props.texts).map(([name, text]) => (
+          <li key={name} title={text}>
+            <CopyButton text={text} label={name} />
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

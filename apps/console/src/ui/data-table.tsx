@@ -27,12 +27,18 @@ interface Props<Row> {
   readonly isPicked?: (row: Row) => boolean;
   readonly height?: "tall" | "half";
   readonly testId?: string;
+  /** A control in front of a row's first cell, such as one that folds the rows below. */
+  readonly beforeOf?: (row: Row) => ComponentChildren;
+  /** The key of a row to scroll to. */
+  readonly inSight?: string | null;
+  /** True: the end stays in sight while rows come. */
+  readonly isFollowing?: boolean;
   /** Further rows, loaded when the person scrolls to the end. */
   readonly more?: MoreRows<unknown>;
 }
 
 /** The CSS has the same value: `--row`. */
-const ROW_PX = 40;
+const ROW_PX = 32;
 /** The number of rows rendered beyond the edges. */
 const BEYOND = 12;
 const ALL_BELOW = 120;
@@ -60,6 +66,13 @@ export function DataTable<Row>(props: Props<Row>) {
   useEffect(() => {
     if (isAtEnd) more?.load();
   }, [isAtEnd, rows.length]);
+  useEffect(() => {
+    if (props.isFollowing === true) box.current?.scrollTo(0, rows.length * ROW_PX);
+  }, [props.isFollowing, rows.length]);
+  useEffect(() => {
+    const at = rows.findIndex((row) => keyOf(row) === props.inSight);
+    if (at >= 0) box.current?.scrollTo(0, Math.max(0, at * ROW_PX - view.height / 2));
+  }, [props.inSight]);
   const isWhole = rows.length <= ALL_BELOW;
   const first = isWhole ? 0 : Math.max(0, Math.floor(view.top / ROW_PX) - BEYOND);
   const many = isWhole ? rows.length : Math.ceil(view.height / ROW_PX) + 2 * BEYOND;
@@ -121,6 +134,7 @@ function TableRow<Row>({
   hrefOf,
   onPick,
   isPicked,
+  beforeOf,
 }: Props<Row> & { row: Row; index: number }) {
   const href = hrefOf?.(row);
   const open = (event: MouseEvent): void => {
@@ -142,6 +156,7 @@ function TableRow<Row>({
         const content = column.cell(row);
         return (
           <td key={at} class={classOf(column)}>
+            {at === 0 && beforeOf?.(row)}
             {at === 0 && href !== undefined ? <a href={href}>{content}</a> : null}
             {at === 0 && isButton ? (
               <button

@@ -59,7 +59,7 @@ export function toneOf(word: Word): Tone {
 }
 
 const EFFECTS = ["allow", "deny", "ask"] as const;
-const TOOL_WORDS = ["running", "done", "error", "denied", "failed"] as const;
+const TOOL_WORDS = ["running", "waiting", "done", "error", "denied", "failed"] as const;
 /** The state of a tool call. */
 export type ToolWord = (typeof TOOL_WORDS)[number];
 

@@ -1,0 +1,151 @@
+import { inputText } from "@switchyard/contracts/input-text";
+import type { RunDetail } from "@switchyard/client/operations";
+import type { ComponentChildren } from "preact";
+import { act } from "../core/resource.ts";
+import { client, may } from "../core/session.ts";
+import { Markdown } from "../ui/markdown.tsx";
+import { saidCode } from "../ui/statuses.ts";
+import { failureWords } from "./failure-words.ts";
+import { RaiseLimit } from "./raise-limit.tsx";
+import { isOver } from "./run-facts.tsx";
+import { isBehind, type RunWord, type StorySoFar } from "./run-story.ts";
+import { RunWaits } from "./run-waits.tsx";
+
+interface Props {
+  readonly run: RunDetail | null;
+  readonly status: RunWord;
+  readonly story: StorySoFar;
+}
+
+/** The first questions about a run: what it was asked, what it answered, and why it stopped or waits. Always in view. */
+export function Outcome({ run, status, story }: Props) {
+  return (
+    <section class="outcome" aria-label="What was asked and what came of it" data-testid="outcome">
+      {run !== null && (
+        <Part title={`Asked by ${run.requester}`}>
+          <p class="text scrolls" tabIndex={0} role="group" aria-label="Input">
+            {inputText(run.input, 2)}
+          </p>
+        </Part>
+      )}
+      <Ending run={run} status={status} story={story} />
+    </section>
+  );
+}
+
+function Part(props: { title: string; tone?: string; children: ComponentChildren }) {
+  return (
+    <div class={`part ${props.tone ?? ""}`}>
+      <h2>{props.title}</h2>
+      {props.children}
+    </div>
+  );
+}
+
+function Ending({ run, status, story }: Props) {
+  const failure = status === "rejected" ? story.rejection : (run?.failure ?? null);
+  if (failure !== null && isOver(status) && status !== "succeeded")
+    return (
+      <Part title="Why it stopped" tone="bad">
+        <Failure run={run} failure={failure} />
+      </Part>
+    );
+  if (status === "cancelled") return <Cancelled run={run} />;
+  const output = run?.output ?? story.output;
+  if (status === "succeeded" && output !== null)
+    return (
+      <Part title="Answered">
+        <div class="scrolls" tabIndex={0} role="group" aria-label="Answer" data-testid="output">
+          <Markdown text={output} />
+        </div>
+      </Part>
+    );
+  if (run !== null && status === "waiting") return <RunWaits run={run} story={story} />;
+  return (
+    <Part title="Not answered yet">
+      <p class="quiet">{progressText(run, status, story)}</p>
+    </Part>
+  );
+}
+
+/** The state of a run that has not ended and does not wait. */
+function progressText(run: RunDetail | null, status: RunWord, story: StorySoFar): string {
+  if (status === "queued") return "It waits in the queue for a runner.";
+  if (status === "merged") return "It became part of another run of its session.";
+  if (run?.suspended !== undefined && isBehind(story, run)) return `Held up: ${run.suspended}.`;
+  const open = story.spans.findLast(({ kind, endMs }) => kind === "tool" && endMs === null);
+  return open === undefined ? "The model works on it." : `It calls ${open.title}.`;
+}
+
+/** A failure in words, with the one action that helps. The code is for programs and searches. */
+function Failure(props: {
+  run: RunDetail | null;
+  failure: NonNullable<RunDetail["failure"]>;
+}): ComponentChildren {
+  const { run, failure } = props;
+  return (
+    <div data-testid="failure" data-status={saidCode("failure", failure.code)} class="side">
+      <strong>{failureWords(failure)}</strong>
+      <p class="text scrolls" tabIndex={0} role="group" aria-label="Message">
+        {failure.message} <code class="quiet">{failure.code}</code>
+      </p>
+      {run !== null &&
+        (failure.limit === undefined ? (
+          <Retry runId={run.runId} />
+        ) : (
+          <RaiseLimit runId={run.runId} reached={failure.limit} how="retry" />
+        ))}
+    </div>
+  );
+}
+
+function Cancelled({ run }: { run: RunDetail | null }) {
+  const cancellation = run?.cancellation ?? null;
+  return (
+    <Part title="Why it stopped">
+      <p class="text">
+        {cancellation === null ? "It was cancelled." : `${cancellation.by} cancelled it`}
+        {cancellation?.reason ? `: ${cancellation.reason}` : ""}
+      </p>
+      {run !== null && <Retry runId={run.runId} />}
+    </Part>
+  );
+}
+
+function Retry({ runId }: { runId: string }) {
+  if (!may("POST /runs/{runId}/retry")) return null;
+  const retry = (): void =>
+    void act("The run continues", () =>
+      client.request("POST /runs/{runId}/retry", { path: { runId }, body: {} }),
+    );
+  return (
+    <div class="actions">
+      <button type="button" class="button primary" onClick={retry} data-testid="retry">
+        Retry
+      </button>
+    </div>
+  );
+}
+
+/** Servers whose tools were missing; folded unless the run called a tool of one. */
+export function MissingTools({ story }: { story: StorySoFar }) {
+  if (story.unavailable.length === 0) return null;
+  const isUsed = story.unavailable.some(({ server }) => story.servers.has(server));
+  const names = story.unavailable.map(({ server }) => server).join(", ");
+  return (
+    <details class="missing" open={isUsed} data-testid="tools-unavailable">
+      <summary>
+        {isUsed ? "Missing tools of servers that it used" : "Missing tools, which it did not use"}:{" "}
+        {names}
+      </summary>
+      <ul class="lines">
+        {story.unavailable.map(({ server, reason }) => (
+          <li key={server}>
+            <a href={`/servers/${encodeURIComponent(server)}`}>{server}</a>
+            <span>{reason}</span>
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
