@@ -5,7 +5,7 @@ import { nowMs } from "../core/clock.ts";
 import { Status } from "../ui/status.tsx";
 import { wordOr } from "../ui/statuses.ts";
 import type { Family } from "./family.ts";
-import { isOver } from "./run-facts.tsx";
+import { isOver } from "./is-over.ts";
 
 type Child = NonNullable<RunDetail["children"]>[number];
 

@@ -20,7 +20,7 @@ import { Loading, ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import { pairsOf, saidOf, type Pair } from "./run-diff.ts";
-import { isOver } from "./run-facts.tsx";
+import { isOver } from "./is-over.ts";
 import type { Span, StorySoFar } from "./run-story.ts";
 import { useStory } from "./use-story.ts";
 

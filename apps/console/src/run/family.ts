@@ -1,7 +1,7 @@
 import type { RunDetail } from "@switchyard/client/operations";
 import { useEffect, useState } from "preact/hooks";
 import { client, may } from "../core/session.ts";
-import { isOver } from "./run-facts.tsx";
+import { isOver } from "./is-over.ts";
 
 /** Children are loaded one by one; the sums of runs with more of them are lower bounds. */
 const MOST_RUNS = 50;
@@ -25,14 +25,14 @@ export function useFamily(run: RunDetail | null): Family {
     if (run === null || !hasChildren || !may("GET /runs/{runId}")) return undefined;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const load = async (): Promise<void> => {
+    const reload = async (): Promise<void> => {
       const next = await loadBelow(run, family.runs, stop.signal);
       if (stop.signal.aborted) return;
       setFamily(next);
       if ([...next.runs.values()].some(({ status }) => !isOver(status)))
-        timer = setTimeout(() => void load(), AGAIN_MS);
+        timer = setTimeout(() => void reload(), AGAIN_MS);
     };
-    void load();
+    void reload();
     return () => {
       stop.abort();
       clearTimeout(timer);

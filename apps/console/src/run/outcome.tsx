@@ -7,7 +7,7 @@ import { Markdown } from "../ui/markdown.tsx";
 import { saidCode } from "../ui/statuses.ts";
 import { failureWords } from "./failure-words.ts";
 import { RaiseLimit } from "./raise-limit.tsx";
-import { isOver } from "./run-facts.tsx";
+import { isOver } from "./is-over.ts";
 import { isBehind, type RunWord, type StorySoFar } from "./run-story.ts";
 import { RunWaits } from "./run-waits.tsx";
 
@@ -17,10 +17,10 @@ interface Props {
   readonly story: StorySoFar;
 }
 
-/** The first questions about a run: what it was asked, what it answered, and why it stopped or waits. Always in view. */
+/** The first facts about a run: its input, its answer, and why it stopped or waits. Always in view. */
 export function Outcome({ run, status, story }: Props) {
   return (
-    <section class="outcome" aria-label="What was asked and what came of it" data-testid="outcome">
+    <section class="outcome" aria-label="Input and outcome" data-testid="outcome">
       {run !== null && (
         <Part title={`Asked by ${run.requester}`}>
           <p class="text scrolls" tabIndex={0} role="group" aria-label="Input">

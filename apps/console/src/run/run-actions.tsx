@@ -10,7 +10,7 @@ import { ask, Dialog } from "../ui/dialog.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
-import { isOver } from "./run-facts.tsx";
+import { isOver } from "./is-over.ts";
 import type { StorySoFar } from "./run-story.ts";
 
 interface Props {

@@ -5,6 +5,7 @@ import { count, durationText, tokensText, usdText } from "../core/format.ts";
 import { RunLink } from "../ui/run-link.tsx";
 import { Time } from "../ui/time.tsx";
 import { costBelow, type Family } from "./family.ts";
+import { isOver } from "./is-over.ts";
 import type { StorySoFar } from "./run-story.ts";
 
 /** The run in figures. */
@@ -66,8 +67,4 @@ export function Fact({ name, children }: { name: string; children: ComponentChil
       <dd>{children}</dd>
     </div>
   );
-}
-
-export function isOver(status: string): boolean {
-  return ["succeeded", "failed", "cancelled", "dead", "rejected", "merged"].includes(status);
 }

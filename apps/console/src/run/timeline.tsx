@@ -106,45 +106,15 @@ export function Timeline({ story, approvals, isCompact }: Props) {
   const chosen = story.spans.find(({ id }) => id === picked) ?? null;
   return (
     <>
-      <div class="filters trace-tools">
-        <SearchField label="Filter the trace" placeholder="Filter: a tool, failed, a path" />
-        <button
-          type="button"
-          class="button small"
-          disabled={nextError(story.spans, picked) === null}
-          onClick={jump}
-          data-testid="next-error"
-        >
-          Next error
-        </button>
-        <button
-          type="button"
-          class="button small"
-          onClick={() => setFolded(new Set(folded.size === 0 ? steps : []))}
-          data-testid="fold-all"
-        >
-          {folded.size === 0 ? "Fold steps" : "Unfold steps"}
-        </button>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isWall}
-            onChange={(event) => setFilter("clock", event.currentTarget.checked ? "wall" : "")}
-          />
-          Wall clock
-        </label>
-        {story.endMs === null && (
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={isFollowing}
-              onChange={(event) => setFollowing(event.currentTarget.checked)}
-              data-testid="follow-latest"
-            />
-            Follow latest
-          </label>
-        )}
-      </div>
+      <TraceTools
+        story={story}
+        isFollowing={isFollowing}
+        onFollow={setFollowing}
+        hasError={nextError(story.spans, picked) !== null}
+        onNextError={jump}
+        isFolded={folded.size > 0}
+        onFold={() => setFolded(new Set(folded.size === 0 ? steps : []))}
+      />
       <SplitPanels
         detail={
           chosen === null ? null : (
@@ -170,6 +140,56 @@ export function Timeline({ story, approvals, isCompact }: Props) {
         />
       </SplitPanels>
     </>
+  );
+}
+
+interface ToolsProps {
+  readonly story: StorySoFar;
+  readonly isFollowing: boolean;
+  readonly onFollow: (isFollowing: boolean) => void;
+  readonly hasError: boolean;
+  readonly onNextError: () => void;
+  readonly isFolded: boolean;
+  readonly onFold: () => void;
+}
+
+function TraceTools(props: ToolsProps) {
+  const { story, isFollowing, onFollow, hasError, onNextError, isFolded, onFold } = props;
+  return (
+    <div class="filters trace-tools">
+      <SearchField label="Filter the trace" placeholder="Filter: a tool, failed, a path" />
+      <button
+        type="button"
+        class="button small"
+        disabled={!hasError}
+        onClick={onNextError}
+        data-testid="next-error"
+      >
+        Next error
+      </button>
+      <button type="button" class="button small" onClick={onFold} data-testid="fold-all">
+        {isFolded ? "Unfold steps" : "Fold steps"}
+      </button>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={filterOf("clock") === "wall"}
+          onChange={(event) => setFilter("clock", event.currentTarget.checked ? "wall" : "")}
+        />
+        Wall clock
+      </label>
+      {story.endMs === null && (
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={isFollowing}
+            onChange={(event) => onFollow(event.currentTarget.checked)}
+            data-testid="follow-latest"
+          />
+          Follow latest
+        </label>
+      )}
+    </div>
   );
 }
 
