@@ -5,8 +5,9 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { approveByKey } from "./approve.ts";
+import { approveByKey, confirmApproval, decidable } from "./approve.ts";
 import { axeViolations } from "./chromium.ts";
+import { countClicks } from "./clicks.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
 const there = await consoleWorld();
@@ -147,7 +148,8 @@ test(
     const detail = await page.getByTestId("approval-detail").innerText();
     assert.match(detail, /careful for cli/);
     assert.match(detail, /careful-info/);
-    assert.match(detail, /left/);
+    assert.match(detail, /^careful wants to read notes\.md/);
+    assert.match(detail, /Expires\s+in \d+ h/);
     await approveByKey(page);
     await page.getByTestId("toast").getByText("Approved").waitFor();
     await go(`/runs/${String(run["runId"])}`);
@@ -158,7 +160,41 @@ test(
     await page.getByTestId("confirm").getByRole("textbox").fill("it is late");
     await page.getByRole("button", { name: "Deny the call" }).click();
     await go(`/runs/${String(denied["runId"])}?view=conversation`);
-    await page.getByText(/Done:.*it is late/).waitFor();
+    await page
+      .getByTestId("output")
+      .getByText(/Done:.*it is late/)
+      .waitFor();
+  },
+);
+
+test(
+  "on a phone a call is approved with three taps, and the list and the call are pages of their own",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t, { width: 390, height: 844 });
+    const run = await there().send("/runs", { agent: "careful", input: "notes.md" });
+    await go("/");
+    await page
+      .getByTestId("announced")
+      .getByText(/needs? you$/)
+      .waitFor();
+    const taps = await countClicks(page);
+    await page.getByTestId("needs-you").click();
+    await page.getByTestId("sentence").getByText("careful wants to read notes.md").waitFor();
+    assert.equal(await page.getByTestId("approvals").isVisible(), false);
+    assert.deepEqual(await axeViolations(page), []);
+    await decidable(page);
+    const decide = await page.getByTestId("approve").boundingBox();
+    assert.ok(decide !== null && decide.y + decide.height <= 844, "the buttons are in sight");
+    await page.getByTestId("approve").click();
+    await confirmApproval(page);
+    await page.getByTestId("toast").getByText("Approved").waitFor();
+    assert.equal(await taps(), 3);
+    await page.getByTestId("back").click();
+    await page.getByTestId("approvals").waitFor();
+    assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 390);
+    await go(`/runs/${String(run["runId"])}`);
+    await page.locator('.page-head [data-status="succeeded"]').waitFor();
   },
 );
 
@@ -195,7 +231,7 @@ test("a question of a run is answered where the run is", { skip }, async (t) => 
   await page.getByTestId("answer").getByRole("button").click();
   await page.locator('.page-head [data-status="succeeded"]').waitFor();
   await page.getByRole("tab", { name: "Conversation" }).click();
-  await page.getByText("The colour is teal").waitFor();
+  await page.getByTestId("turn").getByText("The colour is teal").waitFor();
 });
 
 test(
@@ -213,14 +249,20 @@ test(
     await wait.getByRole("button", { name: "left" }).click();
     await page.locator('.page-head [data-status="succeeded"]').waitFor();
     const listed = await ask();
-    await go("/approvals");
-    const question = page.getByTestId("question").filter({ hasText: listed.slice("cli~".length) });
+    await go("/");
+    const clicks = await countClicks(page);
+    await page.getByTestId("needs-you").click();
+    const need = page.getByTestId("need").filter({ hasText: "Which box" });
+    await need.click();
+    const question = page.getByTestId("question");
     await question.getByText("Which box, <b>left</b> or right?").waitFor();
+    await question.getByText(/expires in 23 h/).waitFor();
     assert.deepEqual(await axeViolations(page), []);
     await question.getByRole("button", { name: "right" }).click();
-    await question.waitFor({ state: "detached" });
+    await need.waitFor({ state: "detached" });
+    assert.ok((await clicks()) <= 3, "an answer takes at most three clicks");
     await go(`/runs/${listed}?view=conversation`);
-    await page.getByText("The box is right").waitFor();
+    await page.getByTestId("output").getByText("The box is right").waitFor();
   },
 );
 

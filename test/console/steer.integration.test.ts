@@ -57,10 +57,15 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    const runId = await started("reader", "again", { limits: { maxSteps: 1, onLimit: "fail" } });
-    await go(`/runs/${runId}`);
+    await started("reader", "again", { limits: { maxSteps: 1, onLimit: "fail" } });
+    await go("/");
+    const found = await countClicks(page);
+    await page.getByRole("link", { name: "Runs", exact: true }).click();
+    await page.getByTestId("row").filter({ hasText: "failed" }).first().click();
     await status(page, "failed").waitFor();
+    const runId = decodeURIComponent(new URL(page.url()).pathname.slice("/runs/".length));
     await page.getByTestId("failure").getByText("It reached its limit of 1 model call").waitFor();
+    assert.ok((await found()) <= 2, "why a run failed takes at most two clicks");
     await page.getByTestId("raise-limit").getByRole("spinbutton").fill("1");
     await page.getByRole("button", { name: "Raise the limit to 1 and retry" }).click();
     const retries = page.getByTestId("timeline").getByText("retried by cli");
@@ -237,14 +242,45 @@ test(
   },
 );
 
+test(
+  "everything is stopped with two clicks, a red bar on every page shows it, and calls are resumed from there",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/");
+    const clicks = await countClicks(page);
+    await page.getByTestId("stop-calls").click();
+    await page.getByTestId("stop-dialog").getByRole("button", { name: "Stop all calls" }).click();
+    const banner = page.getByTestId("stops-banner");
+    await banner.getByText("all calls (stopped in the console)").waitFor();
+    assert.equal(await clicks(), 2);
+    await go("/agents");
+    await banner.waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.keyboard.press("Control+k");
+    await page.getByTestId("palette").getByRole("combobox").fill("stop calls");
+    await page.keyboard.press("Enter");
+    await page.getByTestId("stop-dialog").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.keyboard.press("Escape");
+    await page.getByTestId("resume").click();
+    await page.getByTestId("confirm").getByRole("button", { name: "Resume calls" }).click();
+    await banner.waitFor({ state: "detached" });
+  },
+);
+
 test("who may call a tool is said rule by rule", { skip }, async (t) => {
   const { page, go } = await there().look(t);
   await go("/policy?view=who&tool=files.get_file_info");
   const reach = page.getByTestId("reach");
   await reach.getByText("careful-info").waitFor();
   assert.match(await reach.innerText(), /agents: careful; a person approves \(always\)/);
+  await page.getByTestId("api").getByText("API").click();
   await page.getByText("yard policy who-can files.get_file_info", { exact: true }).waitFor();
+  await page.getByText(/^curl .*\/api\/v1\/policy\/rules'$/).waitFor();
+  assert.deepEqual(await axeViolations(page), []);
   await go("/policy?view=stops");
+  await page.getByTestId("api").getByText("API").click();
   await page.getByText("yard policy stops", { exact: true }).waitFor();
 });
 

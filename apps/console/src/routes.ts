@@ -1,5 +1,6 @@
 import type { Operation } from "@switchyard/client/client";
 import type { ComponentType } from "preact";
+import type { IconName } from "./ui/icon.tsx";
 
 /** A view: its path, and how it is loaded. `{names}` are its parameters. */
 export interface View {
@@ -7,6 +8,7 @@ export interface View {
   /** In the navigation; missing: it is reached from another one. */
   readonly title?: string;
   readonly group?: "work" | "build" | "govern";
+  readonly icon?: IconName;
   /** Without this right it is not in the navigation. */
   readonly needs?: Operation;
   readonly load: () => Promise<ComponentType<{ params: Readonly<Record<string, string>> }>>;
@@ -16,12 +18,14 @@ export const views: readonly View[] = [
   {
     path: "/",
     title: "Overview",
+    icon: "overview",
     group: "work",
     load: async () => (await import("./pages/overview.tsx")).Overview,
   },
   {
     path: "/runs",
     title: "Runs",
+    icon: "runs",
     group: "work",
     needs: "GET /runs",
     load: async () => (await import("./pages/runs.tsx")).Runs,
@@ -33,7 +37,8 @@ export const views: readonly View[] = [
   },
   {
     path: "/approvals",
-    title: "Approvals",
+    title: "Needs you",
+    icon: "needs",
     group: "work",
     needs: "GET /approvals",
     load: async () => (await import("./pages/approvals.tsx")).Approvals,
@@ -41,6 +46,7 @@ export const views: readonly View[] = [
   {
     path: "/chat",
     title: "Chat",
+    icon: "chat",
     group: "work",
     needs: "GET /sessions",
     load: async () => (await import("./pages/chat.tsx")).Chat,
@@ -49,6 +55,7 @@ export const views: readonly View[] = [
   {
     path: "/schedules",
     title: "Schedules",
+    icon: "schedules",
     group: "work",
     needs: "GET /schedules",
     load: async () => (await import("./pages/schedules.tsx")).Schedules,
@@ -60,6 +67,7 @@ export const views: readonly View[] = [
   {
     path: "/channels",
     title: "Channels",
+    icon: "channels",
     group: "work",
     needs: "GET /channels/accounts",
     load: async () => (await import("./pages/channels.tsx")).Channels,
@@ -71,6 +79,7 @@ export const views: readonly View[] = [
   {
     path: "/webhooks",
     title: "Webhooks",
+    icon: "webhooks",
     group: "work",
     needs: "GET /webhooks",
     load: async () => (await import("./pages/webhooks.tsx")).Webhooks,
@@ -79,6 +88,7 @@ export const views: readonly View[] = [
   {
     path: "/agents",
     title: "Agents",
+    icon: "agents",
     group: "build",
     needs: "GET /agents",
     load: async () => (await import("./pages/agents.tsx")).Agents,
@@ -87,6 +97,7 @@ export const views: readonly View[] = [
   {
     path: "/skills",
     title: "Skills",
+    icon: "skills",
     group: "build",
     needs: "GET /skills",
     load: async () => (await import("./pages/skills.tsx")).Skills,
@@ -103,6 +114,7 @@ export const views: readonly View[] = [
   {
     path: "/tools",
     title: "Tools",
+    icon: "tools",
     group: "build",
     needs: "GET /tools",
     load: async () => (await import("./pages/tools.tsx")).Tools,
@@ -111,6 +123,7 @@ export const views: readonly View[] = [
   {
     path: "/servers",
     title: "MCP servers",
+    icon: "servers",
     group: "build",
     needs: "GET /mcp/servers",
     load: async () => (await import("./pages/servers.tsx")).Servers,
@@ -119,6 +132,7 @@ export const views: readonly View[] = [
   {
     path: "/policy",
     title: "Policy",
+    icon: "policy",
     group: "govern",
     needs: "POST /policy/explain",
     load: async () => (await import("./pages/policy.tsx")).Policy,
@@ -126,6 +140,7 @@ export const views: readonly View[] = [
   {
     path: "/audit",
     title: "Audit",
+    icon: "audit",
     group: "govern",
     needs: "GET /audit",
     load: async () => (await import("./pages/audit.tsx")).Audit,
@@ -133,6 +148,7 @@ export const views: readonly View[] = [
   {
     path: "/system",
     title: "System",
+    icon: "system",
     group: "govern",
     needs: "GET /system",
     load: async () => (await import("./pages/system.tsx")).System,

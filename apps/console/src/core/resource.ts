@@ -79,7 +79,12 @@ export function useResource<Op extends Operation>(
       clearTimeout(timer);
     };
   }, [topics.join(" ")]);
-  return { ...state, reload: () => setRound((n) => n + 1) };
+  // Without a request nothing is loading.
+  return {
+    ...state,
+    isLoading: request !== null && state.isLoading,
+    reload: () => setRound((n) => n + 1),
+  };
 }
 
 /** Reloads at this interval while the page is visible: for data that has no events. */

@@ -60,7 +60,7 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>
-      <div class="actions">
+      <div class="actions decide">
         <button
           type="button"
           class="button primary"

@@ -1,15 +1,18 @@
 import type { Approval, CallContext } from "@switchyard/client/operations";
 import { nowMs } from "../core/clock.ts";
-import { bytesText, count, prettyJson, relativeText, shortRunId } from "../core/format.ts";
+import { bytesText, count, prettyJson, relativeText } from "../core/format.ts";
+import { toolText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
-import { Id, Snippet } from "../ui/copy.tsx";
+import { CopyMenu, Snippet } from "../ui/copy.tsx";
 import { Loading, ResourceView } from "../ui/resource-view.tsx";
+import { RunLink } from "../ui/run-link.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 import { Verdict } from "../run/run-approvals.tsx";
 import { Fact } from "../run/run-facts.tsx";
 import { Decide, whoOf } from "./approval-decision.tsx";
 import { Votes } from "./approval-votes.tsx";
+import { CallSentence, Diff, MakeRule } from "./approval-sentence.tsx";
 
 /** One call with everything that a person needs to decide about it. */
 export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedByKey: () => void }) {
@@ -20,23 +23,25 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
       {({ approval, presentation, context }) => (
         <section class="card" aria-label="The call" data-testid="approval-detail">
           <div class="card-head">
-            <h2>{approval.tool.name}</h2>
+            <CallSentence approval={approval} presentation={presentation} />
             <Status is={approval.state} />
           </div>
           <p>{approval.why}</p>
+          <Diff presentation={presentation} />
           <dl class="facts">
             <Fact name="Who">{whoOf(approval)}</Fact>
+            <Fact name="Tool">
+              <span title={approval.tool.name}>{toolText(approval.tool.name)}</span>
+            </Fact>
             <Fact name="Rule">{approval.rule ?? "none"}</Fact>
             <Fact name="Risk">{approval.risk}</Fact>
             <Fact name="Asked">
               <Time at={approval.requestedAt} />
             </Fact>
-            {approval.state === "pending" && <Fact name="Ends">{countdown(approval)}</Fact>}
+            {approval.state === "pending" && <Fact name="Expires">{countdown(approval)}</Fact>}
             {approval.principal.runId !== null && (
               <Fact name="Run">
-                <a href={`/runs/${encodeURIComponent(approval.principal.runId)}`}>
-                  {shortRunId(approval.principal.runId)}
-                </a>
+                <RunLink runId={approval.principal.runId} />
               </Fact>
             )}
           </dl>
@@ -64,9 +69,17 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
               <Verdict approval={approval} />
             </p>
           )}
-          <p class="quiet">
-            <Id value={approval.id} />
-          </p>
+          <div class="actions">
+            <MakeRule approval={approval} args={presentation.args} />
+            <CopyMenu
+              label="Copy"
+              texts={{
+                "Approval id": approval.id,
+                "Call id": approval.callId ?? "",
+                Link: location.href,
+              }}
+            />
+          </div>
         </section>
       )}
     </ResourceView>
@@ -168,5 +181,5 @@ function Changes({ changes }: { changes: ArgumentChanges }) {
 export function countdown({ state, expiresAt, decision }: Approval): string {
   if (state !== "pending") return decision === null ? state : `by ${decision.by}`;
   const text = relativeText(expiresAt, nowMs.value);
-  return text.startsWith("in ") ? `${text.slice(3)} left` : "time is over";
+  return text.startsWith("in ") ? text : "expired";
 }

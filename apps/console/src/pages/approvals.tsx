@@ -2,6 +2,9 @@ import type { Approval } from "@switchyard/client/operations";
 import { useEffect, useRef } from "preact/hooks";
 import { useArrivals } from "../core/arrivals.ts";
 import { numberText } from "../core/format.ts";
+import { isNarrow } from "../core/narrow.ts";
+import { needs } from "../core/needs.ts";
+import { toolText } from "../core/names.ts";
 import { canNotify, toggleNotes, wantsNotes } from "../core/notify.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
@@ -16,14 +19,15 @@ import { said } from "../ui/statuses.ts";
 import { whoOf } from "./approval-decision.tsx";
 import { ApprovalDetail, countdown } from "./approval-detail.tsx";
 import { votesLabel } from "./approval-votes.tsx";
-import { OpenQuestions } from "./open-questions.tsx";
+import { NeedDetail, OtherNeeds } from "./other-needs.tsx";
 
 /** Sorted by risk, then by waiting time. */
 const RISKS = ["high", "medium", "low"] as const;
 
 /**
- * Calls that wait, and the one that is opened. It stays opened until the person opens another one: whatever comes meanwhile is
- * announced, and is listed below the others.
+ * The inbox: calls that wait and everything else that needs the person, and the one that is opened. It stays opened until the person opens
+ * another one: calls that come meanwhile are announced, and are listed below the others. On a narrow screen the list and the
+ * opened one are pages of their own.
  */
 export function Approvals() {
   const shown = filterOf("show");
@@ -42,20 +46,24 @@ export function Approvals() {
     opened,
   });
   const decided = useRef(new Set<string>());
+  const { others } = needs.value;
   const first = rows.find(({ id }) => !decided.current.has(id))?.id ?? "";
   useEffect(() => {
-    if (opened === "" && first !== "") open(first);
+    if (opened === "" && first !== "" && !isNarrow.value) open(first);
   }, [opened, first]);
-  const beside = (step: number): string => {
-    const at = rows.findIndex(({ id }) => id === opened);
-    return rows[(at + step + rows.length) % Math.max(1, rows.length)]?.id ?? "";
+  const calls = rows.map(({ id }) => id);
+  const ids = [...calls, ...others.map(({ id }) => id)];
+  const beside = (step: number, among = ids): string => {
+    const at = among.indexOf(opened);
+    return among[(at + step + among.length) % Math.max(1, among.length)] ?? "";
   };
   const move = (step: number): void => {
     if (beside(step) !== "") open(beside(step));
   };
   const goOn = (): void => {
     decided.current.add(opened);
-    open(beside(1) === opened ? "" : beside(1));
+    const next = beside(1, calls);
+    open(next === opened ? "" : next);
   };
   const openNew = (): void => {
     const next = listed.find(({ id }) => arrived.has(id));
@@ -65,20 +73,19 @@ export function Approvals() {
   useShortcuts({ j: () => move(1), k: () => move(-1) });
   return (
     <Page
-      title="Approvals"
-      about={`Calls and questions that wait for a person.${hasShortcuts.value ? " Keys: j and k move, a approves once, d denies." : ""}`}
+      title="Needs you"
+      about={`Calls, questions and everything else that waits for a person.${hasShortcuts.value ? " Keys: j and k move, a approves once, d denies." : ""}`}
       cli="yard approvals watch"
       nats="nats sub 'yard.evt.approval.>'"
       actions={<Settings shown={shown} />}
     >
-      <OpenQuestions />
       <ResourceView
         of={list}
-        empty={() => (rows.length > 0 || opened !== "" ? null : <NothingWaits />)}
+        empty={() => (ids.length > 0 || opened !== "" ? null : <NothingWaits />)}
       >
         {() => (
-          <div class="split has-detail approvals">
-            <div class="side">
+          <div class={`split has-detail approvals ${opened === "" ? "" : "is-opened"}`}>
+            <div class="side list">
               <p role="status" data-testid="new-approvals">
                 {arrived.size > 0 && (
                   <button type="button" class="button small" onClick={openNew}>
@@ -98,18 +105,32 @@ export function Approvals() {
                 ))}
                 {rows.length === 0 && <li class="quiet">No call waits for a person.</li>}
               </ul>
+              <OtherNeeds needs={others} opened={opened} onOpen={open} />
               <LoadMore of={more} />
             </div>
-            {opened === "" ? (
-              <Empty>Pick one.</Empty>
-            ) : (
-              <ApprovalDetail key={opened} id={opened} onDecidedByKey={goOn} />
-            )}
+            <div class="opened">
+              <button
+                type="button"
+                class="button small back"
+                onClick={() => open("")}
+                data-testid="back"
+              >
+                ← Back to the list
+              </button>
+              <Opened id={opened} onDecidedByKey={goOn} />
+            </div>
           </div>
         )}
       </ResourceView>
     </Page>
   );
+}
+
+function Opened({ id, onDecidedByKey }: { id: string; onDecidedByKey: () => void }) {
+  if (id === "") return <Empty>Pick one.</Empty>;
+  if (id.includes(":"))
+    return <NeedDetail key={id} need={needs.value.others.find((one) => one.id === id) ?? null} />;
+  return <ApprovalDetail key={id} id={id} onDecidedByKey={onDecidedByKey} />;
 }
 
 function open(id: string): void {
@@ -181,9 +202,15 @@ function ListedCall(props: { approval: Approval; isOpened: boolean; isNew: boole
         {isNew && <span class="tag">new</span>}
         <span class={`tag risk-${risk}`}>{risk} risk</span>
       </span>
-      <strong>{tool.name}</strong>
+      <strong title={tool.name}>{toolText(tool.name)}</strong>
       <span class="quiet">
-        {[whoOf(approval), countdown(approval), votesLabel(approval)].filter(Boolean).join(" · ")}
+        {[
+          whoOf(approval),
+          `${state === "pending" ? "expires " : ""}${countdown(approval)}`,
+          votesLabel(approval),
+        ]
+          .filter(Boolean)
+          .join(" · ")}
       </span>
     </button>
   );

@@ -28,8 +28,13 @@ export function Chat({ params }: { params: Readonly<Record<string, string>> }) {
       nats="nats sub 'yard.evt.session.>'"
       actions={current !== null && <SessionActions session={current} />}
     >
-      <div class="split has-detail approvals">
-        <div class="side">
+      {key !== "" && (
+        <a class="button small back" href="/chat">
+          ← Back to the list
+        </a>
+      )}
+      <div class={`split has-detail approvals ${key === "" ? "" : "is-opened"}`}>
+        <div class="side list">
           {may("POST /sessions/{session}/messages") && (
             <a class="button" href="/chat" data-testid="new-chat">
               New conversation

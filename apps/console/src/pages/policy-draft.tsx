@@ -9,11 +9,14 @@ import {
   type PolicyDraft as Draft,
 } from "../core/stored-draft.ts";
 import { act, useResource } from "../core/resource.ts";
+import { filterOf, setFilter } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
+import { Snippet } from "../ui/copy.tsx";
 import { ask } from "../ui/dialog.tsx";
 import { Loading, ProblemNote, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Tabs } from "../ui/tabs.tsx";
+import { withRule } from "./call-sentence.ts";
 import { DraftComparison } from "./draft-comparison.tsx";
 
 const ASK_AFTER_MS = 500;
@@ -83,8 +86,37 @@ export function PolicyDraft() {
           </div>
         </section>
       )}
+      <ProposedRule draft={draft} onChange={change} />
       <Editor draft={draft} onChange={change} isOutdated={isOutdated} onActivated={texts.reload} />
     </>
+  );
+}
+
+/** A rule that a link proposes, such as one made from a call that waits; it becomes part of the draft with a click. */
+function ProposedRule({ draft, onChange }: Pick<EditorProps, "draft" | "onChange">) {
+  const rule = filterOf("rule");
+  const file = draft.files.find(({ text }) => withRule(text, rule) !== null);
+  if (rule === "") return null;
+  const add = (): void => {
+    if (file === undefined) return;
+    const text = withRule(file.text, rule) ?? file.text;
+    const files = draft.files.map((one) => (one === file ? { name: file.name, text } : one));
+    onChange({ base: draft.base, files });
+    setFilter("rule", "");
+  };
+  return (
+    <section class="note wait" data-testid="proposed-rule">
+      <strong>A rule for calls like this one</strong>
+      <Snippet text={rule} label="Rule" />
+      <div class="actions">
+        <button type="button" class="button primary" disabled={file === undefined} onClick={add}>
+          Add it to the draft
+        </button>
+        <button type="button" class="button" onClick={() => setFilter("rule", "")}>
+          Leave it out
+        </button>
+      </div>
+    </section>
   );
 }
 

@@ -59,8 +59,8 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
         }
       >
         {() => (
-          <div class="split has-detail approvals">
-            <ul class="inbox" aria-label="Tools" data-testid="tools">
+          <div class={`split has-detail approvals ${chosen === null ? "" : "is-opened"}`}>
+            <ul class="inbox list" aria-label="Tools" data-testid="tools">
               {shown.map(({ name, tool, server, description }) => (
                 <li key={name}>
                   <button
@@ -81,7 +81,12 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
                 <p>Pick a tool to see what it takes and to try it.</p>
               </Empty>
             ) : (
-              <TryTool key={chosen.name} tool={chosen} />
+              <div class="opened">
+                <a class="button small back" href={`/tools${location.search}`}>
+                  ← Back to the list
+                </a>
+                <TryTool key={chosen.name} tool={chosen} />
+              </div>
             )}
           </div>
         )}

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { CopyButton } from "./copy.tsx";
+import { ApiMenu } from "./api-menu.tsx";
 
 interface PageProps {
   readonly title: string;
@@ -30,33 +30,20 @@ export function Page({ title, about, cli, nats, actions, children }: PageProps) 
           </h1>
           <p class="about">{about}</p>
         </div>
-        {actions !== undefined && <div class="actions">{actions}</div>}
+        <div class="actions">
+          {actions}
+          {(cli !== undefined || nats !== undefined) && <ApiMenu cli={cli} nats={nats} />}
+        </div>
       </header>
       {children}
-      {(cli !== undefined || nats !== undefined) && (
-        <footer class="elsewhere" aria-label="The same elsewhere">
-          {cli !== undefined && <Elsewhere where="Terminal" text={cli} />}
-          {nats !== undefined && <Elsewhere where="NATS" text={nats} />}
-        </footer>
-      )}
     </div>
-  );
-}
-
-function Elsewhere({ where, text }: { where: string; text: string }) {
-  return (
-    <p>
-      <span class="label">{where}</span>
-      <code>{text}</code>
-      <CopyButton text={text} />
-    </p>
   );
 }
 
 let waiting = 0;
 let shown = "";
 
-/** The tab's title, with the number of waiting approvals. */
+/** The tab's title, with the number of things that need the person. */
 function setTitle(title: string): void {
   shown = title;
   document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${shown} · Switchyard`;

@@ -1,14 +1,18 @@
 import type { Operation, Request } from "@switchyard/client/client";
 import { shortRunId } from "../core/format.ts";
+import { runText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
 import { views } from "../routes.ts";
+import { mayStop, openStop } from "./stop-control.tsx";
 
 /** A named target with its path. */
 export interface Target {
   readonly kind: string;
   readonly name: string;
   readonly href: string;
+  /** An action in place of a way to a page. */
+  readonly run?: () => void;
 }
 
 const A_RUN = /^(?:[a-z0-9][a-z0-9-]{0,31}~)?[A-Za-z0-9][A-Za-z0-9_-]{5,63}$/;
@@ -30,6 +34,7 @@ export function useTargets(typed: string): readonly Target[] {
   const word = typed.trim();
   const latest = runs.data?.runs ?? [];
   return [
+    ...(mayStop() ? [{ kind: "action", name: "Stop calls…", href: "", run: openStop }] : []),
     ...views.flatMap(({ title, path, needs }) =>
       title === undefined || (needs !== undefined && !may(needs))
         ? []
@@ -63,8 +68,8 @@ export function useTargets(typed: string): readonly Target[] {
     ...(sessions.data?.sessions ?? []).map(({ key, label }) =>
       targetOf("chat", label ?? key, "/chat", key),
     ),
-    ...latest.map(({ runId, agent, status }) =>
-      targetOf("run", `${agent} ${shortRunId(runId)} ${status}`, "/runs", runId),
+    ...latest.map((run) =>
+      targetOf("run", `${runText(run)} ${run.status} ${shortRunId(run.runId)}`, "/runs", run.runId),
     ),
     ...(runs.data !== null && A_RUN.test(word) && !latest.some(({ runId }) => runId.includes(word))
       ? [targetOf("run", word, "/runs")]

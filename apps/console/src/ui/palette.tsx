@@ -39,7 +39,8 @@ function Palette() {
   const go = (target: Target | undefined): void => {
     if (target === undefined) return;
     close();
-    navigate(target.href);
+    if (target.run === undefined) navigate(target.href);
+    else target.run();
   };
   const press = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

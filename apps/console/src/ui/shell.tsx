@@ -1,6 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { liveState } from "../core/live.ts";
+import { useLoadedNeeds } from "../core/needs.ts";
+import { numberText } from "../core/format.ts";
 import { notifyOf } from "../core/notify.ts";
 import { useResource } from "../core/resource.ts";
 import { address } from "../core/router.ts";
@@ -8,8 +10,10 @@ import { callerName, may, session, signOut } from "../core/session.ts";
 import { nextTheme, theme } from "../core/theme.ts";
 import { views, type View } from "../routes.ts";
 import { setWaiting } from "./page.tsx";
+import { Icon } from "./icon.tsx";
 import { openPalette, PaletteHost } from "./palette.tsx";
 import { said } from "./statuses.ts";
+import { StopControl } from "./stop-control.tsx";
 import { StopsBanner } from "./stops-banner.tsx";
 
 const GROUPS = { work: "Operate", build: "Build", govern: "Govern" } as const;
@@ -24,12 +28,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const [isOpen, setOpen] = useState(false);
   const { pathname } = address.value;
   useEffect(() => setOpen(false), [pathname]);
-  const approvals = useResource("GET /approvals", may("GET /approvals") ? {} : null, ["approval"]);
-  const waiting = approvals.data?.pending ?? 0;
+  const { approvals, others, count: waiting, isLoaded } = useLoadedNeeds();
   useEffect(() => setWaiting(waiting), [waiting]);
   useEffect(() => {
-    if (approvals.data !== null) notifyOf(approvals.data.approvals);
-  }, [approvals.data]);
+    if (isLoaded) notifyOf(approvals);
+  }, [approvals, isLoaded]);
+  const first = approvals[0]?.id ?? others[0]?.id ?? "";
   const hidden = useHidden();
   return (
     <div class={`shell ${isOpen ? "open" : ""}`}>
@@ -44,20 +48,22 @@ export function Shell({ children }: { children: ComponentChildren }) {
           aria-controls="navigation"
           onClick={() => setOpen(!isOpen)}
         >
-          Menu
+          <Icon name="menu" /> <span class="word">Menu</span>
         </button>
         <a class="brand" href="/">
           <img src="/icon.svg" alt="" width={24} height={24} />
-          Switchyard
+          <span class="word">Switchyard</span>
         </a>
+        <NeedsLink count={waiting} first={first} />
         <button
           type="button"
           class="button search"
           onClick={openPalette}
           data-testid="open-palette"
         >
-          Go to… <kbd>Ctrl K</kbd>
+          <Icon name="search" /> <span class="word">Go to…</span> <kbd>Ctrl K</kbd>
         </button>
+        <StopControl />
       </header>
       <nav id="navigation" aria-label="Views">
         {Object.entries(GROUPS).map(([group, title]) => (
@@ -71,6 +77,29 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </main>
       <PaletteHost />
     </div>
+  );
+}
+
+/** The number of things that need the person, announced when it changes; the link opens the first one. */
+function NeedsLink({ count, first }: { count: number; first: string }) {
+  if (!may("GET /approvals")) return null;
+  const words = count === 1 ? "1 thing needs you" : `${numberText(count)} things need you`;
+  return (
+    <>
+      <p class="visually-hidden" role="status" data-testid="announced">
+        {count === 0 ? "" : words}
+      </p>
+      {count > 0 && (
+        <a
+          class="button needs"
+          href={`/approvals?id=${encodeURIComponent(first)}`}
+          data-testid="needs-you"
+        >
+          <Icon name="needs" /> <span class="word">Needs you</span>{" "}
+          <span class="badge">{numberText(count)}</span>
+        </a>
+      )}
+    </>
   );
 }
 
@@ -103,7 +132,10 @@ function NavGroup(props: {
         {shown.map((view) => (
           <li key={view.path}>
             <a href={view.path} aria-current={isCurrent(view) ? "page" : undefined}>
-              {view.title}
+              <span class="nav-name">
+                {view.icon !== undefined && <Icon name={view.icon} />}
+                {view.title}
+              </span>
               {view.path === "/approvals" && waiting > 0 && (
                 <span class="badge" data-testid="waiting-count">
                   {waiting}
