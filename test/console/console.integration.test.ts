@@ -156,6 +156,19 @@ test(
     await page.locator('.page-head [data-status="succeeded"]').waitFor();
     const denied = await there().send("/runs", { agent: "careful", input: "notes.md" });
     await go("/approvals");
+    await page.getByTestId("make-rule").click();
+    const rule = page.getByTestId("proposed-rule");
+    await rule.getByRole("button", { name: "Add it to the draft" }).click();
+    await rule.waitFor({ state: "detached" });
+    assert.match(
+      await page.getByTestId("draft").inputValue(),
+      /^rules:\n {2}- id: careful-get-file-info$/m,
+    );
+    await page
+      .getByTestId("draft-check")
+      .getByText(/rules, valid/)
+      .waitFor();
+    await page.goBack();
     await page.getByTestId("deny").click();
     await page.getByTestId("confirm").getByRole("textbox").fill("it is late");
     await page.getByRole("button", { name: "Deny the call" }).click();

@@ -35,7 +35,7 @@ export const needs = signal<Needs>({ approvals: [], others: [], count: 0, isLoad
 
 const LISTED = { limit: 50 };
 /** Limits reached by runs are found in the newest waiting ones. */
-const WAITING = { status: "waiting", limit: 200 } as const;
+const WAITING = { status: "waiting", limit: 100 } as const;
 const MOST_SERVERS = 50;
 /** Events of a run after which other questions, limits or dead runs may be listed. */
 const CHANGES = ["waiting", "woken", "question", "dead", "retried", "limits", "cancelled", "ended"];

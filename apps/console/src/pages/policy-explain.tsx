@@ -1,13 +1,14 @@
 import type { Request } from "@switchyard/client/client";
 import type { Decision } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
-import { count, shortRunId } from "../core/format.ts";
+import { count } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
 import { callerName } from "../core/session.ts";
 import { useRecordedCall, type RecordedCall } from "../run/recorded-call.ts";
 import { Id } from "../ui/copy.tsx";
+import { RunLink } from "../ui/run-link.tsx";
 import { Loading, ProblemNote, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { said, toneOf } from "../ui/statuses.ts";
@@ -188,8 +189,7 @@ function Recorded({ recorded, now }: { recorded: RecordedCall; now: Decision }) 
   return (
     <div class={`note ${toneOf(decision.effect)}`} data-testid="recorded-decision">
       <p class="label">
-        As it was decided in{" "}
-        <a href={`/runs/${encodeURIComponent(run.runId)}`}>{shortRunId(run.runId)}</a>
+        As it was decided in <RunLink runId={run.runId} />
       </p>
       <DecisionLine decision={decision} />
       <p class="quiet">

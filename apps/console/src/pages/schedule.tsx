@@ -6,7 +6,7 @@ import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { toast } from "../core/toasts.ts";
 import { Fact } from "../run/run-facts.tsx";
-import { Id, Snippet } from "../ui/copy.tsx";
+import { CopyMenu, Snippet } from "../ui/copy.tsx";
 import { ask } from "../ui/dialog.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
@@ -48,7 +48,8 @@ export function SchedulePage({ params }: { params: Readonly<Record<string, strin
       title={job?.name ?? "Job"}
       about={
         <>
-          {job !== undefined && <Status is={stateOf(job)} />} <Id value={jobId} />
+          {job !== undefined && <Status is={stateOf(job)} />}{" "}
+          <CopyMenu label="Copy" texts={{ "Job id": jobId }} />
         </>
       }
       cli={`yard schedules show ${jobId}`}

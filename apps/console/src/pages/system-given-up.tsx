@@ -1,5 +1,6 @@
 import type { Reply } from "@switchyard/client/client";
 import { joined, useMoreRows } from "../core/more-rows.ts";
+import { runText } from "../core/names.ts";
 import { act, type Resource } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
 import { Id } from "../ui/copy.tsx";
@@ -70,16 +71,16 @@ export function GivenUp({ dead }: { dead: Resource<Reply<"GET /runs/dead">> }) {
       >
         {() => (
           <ul class="lines" data-testid="dead">
-            {runs.map(({ runId, agent, failure }) => (
-              <li key={runId}>
+            {runs.map((run) => (
+              <li key={run.runId}>
                 <Status is="dead" />
-                <a href={`/runs/${encodeURIComponent(runId)}`}>{agent}</a>
-                <span class="text">{failure.message}</span>
+                <a href={`/runs/${encodeURIComponent(run.runId)}`}>{runText(run)}</a>
+                <span class="text">{run.failure.message}</span>
                 {may("POST /runs/{runId}/retry") ? (
                   <button
                     type="button"
                     class="button small"
-                    onClick={() => void retry(runId, agent)}
+                    onClick={() => void retry(run.runId, run.agent)}
                   >
                     Retry
                   </button>

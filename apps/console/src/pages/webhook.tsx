@@ -5,7 +5,7 @@ import { navigate } from "../core/router.ts";
 import { client, may } from "../core/session.ts";
 import { toast } from "../core/toasts.ts";
 import { Fact } from "../run/run-facts.tsx";
-import { Id } from "../ui/copy.tsx";
+import { CopyMenu } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { ask } from "../ui/dialog.tsx";
 import { Page } from "../ui/page.tsx";
@@ -98,7 +98,8 @@ export function WebhookPage({ params }: { params: Readonly<Record<string, string
       title="Webhook"
       about={
         <>
-          {webhook !== undefined && <Status is={stateOf(webhook)} />} <Id value={id} />
+          {webhook !== undefined && <Status is={stateOf(webhook)} />}{" "}
+          <CopyMenu label="Copy" texts={{ "Webhook id": id }} />
         </>
       }
       cli={`yard webhooks deliveries ${id}`}

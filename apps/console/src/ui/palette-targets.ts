@@ -1,5 +1,4 @@
 import type { Operation, Request } from "@switchyard/client/client";
-import { shortRunId } from "../core/format.ts";
 import { runText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
@@ -11,6 +10,8 @@ export interface Target {
   readonly kind: string;
   readonly name: string;
   readonly href: string;
+  /** A text that finds it, too, and is not shown, such as an id. */
+  readonly also?: string;
   /** An action in place of a way to a page. */
   readonly run?: () => void;
 }
@@ -69,7 +70,9 @@ export function useTargets(typed: string): readonly Target[] {
       targetOf("chat", label ?? key, "/chat", key),
     ),
     ...latest.map((run) =>
-      targetOf("run", `${runText(run)} ${run.status} ${shortRunId(run.runId)}`, "/runs", run.runId),
+      Object.assign(targetOf("run", `${runText(run)} ${run.status}`, "/runs", run.runId), {
+        also: run.runId,
+      }),
     ),
     ...(runs.data !== null && A_RUN.test(word) && !latest.some(({ runId }) => runId.includes(word))
       ? [targetOf("run", word, "/runs")]

@@ -32,8 +32,8 @@ export function PaletteHost() {
 function Palette() {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const found = useTargets(text).filter(({ name, kind }) =>
-    `${kind} ${name}`.toLowerCase().includes(text.trim().toLowerCase()),
+  const found = useTargets(text).filter(({ name, kind, also = "" }) =>
+    `${kind} ${name} ${also}`.toLowerCase().includes(text.trim().toLowerCase()),
   );
   const shown = found.slice(0, MOST);
   const go = (target: Target | undefined): void => {
