@@ -50,7 +50,7 @@ function ChildRun({ child, family }: { child: Child; family: Family }) {
   );
 }
 
-export function tookText({ createdAt, updatedAt, status }: RunDetail): string {
+function tookText({ createdAt, updatedAt, status }: RunDetail): string {
   const endMs = isOver(status) ? Date.parse(updatedAt) : nowMs.value;
   return durationText(Math.max(0, endMs - Date.parse(createdAt)));
 }
