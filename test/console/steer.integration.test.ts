@@ -275,12 +275,12 @@ test("who may call a tool is said rule by rule", { skip }, async (t) => {
   const reach = page.getByTestId("reach");
   await reach.getByText("careful-info").waitFor();
   assert.match(await reach.innerText(), /agents: careful; a person approves \(always\)/);
-  await page.getByTestId("api").getByText("API").click();
+  await page.getByTestId("api").getByText("API", { exact: true }).click();
   await page.getByText("yard policy who-can files.get_file_info", { exact: true }).waitFor();
   await page.getByText(/^curl .*\/api\/v1\/policy\/rules'$/).waitFor();
   assert.deepEqual(await axeViolations(page), []);
   await go("/policy?view=stops");
-  await page.getByTestId("api").getByText("API").click();
+  await page.getByTestId("api").getByText("API", { exact: true }).click();
   await page.getByText("yard policy stops", { exact: true }).waitFor();
 });
 
