@@ -30,6 +30,8 @@ const TEXTS = [
   `key-${"0".repeat(16)}`,
   `policy-${"0".repeat(16)}:1`,
   `ses-${"0".repeat(16)}`,
+  `lnk-${"0".repeat(16)}`,
+  `link-${"a".repeat(26)}`,
   `snd-${"0".repeat(32)}`,
   `in-${"0".repeat(32)}`,
   `file-${"0".repeat(32)}`,

@@ -106,6 +106,12 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
 
   "approvals.cancel": [{ method: "POST", path: "/approvals/{id}/cancel" }],
 
+  "chat-links.create": [{ method: "POST", path: "/chat-links" }],
+
+  "chat-links.list": [{ method: "GET", path: "/chat-links" }],
+
+  "chat-links.revoke": [{ method: "DELETE", path: "/chat-links/{id}" }],
+
   "grants.list": [{ method: "GET", path: "/grants" }],
 
   "grants.revoke": [{ method: "DELETE", path: "/grants/{id}" }],

@@ -184,6 +184,8 @@ export type ApprovalDecision = {
   by: string;
   /** The way the approver's identity was established. */
   authenticated: Authentication;
+  /** The channel of a decision in a chat; left out for one that was made elsewhere. */
+  via?: ChannelName;
   /** `once`: this call; `session`: more calls of its kind; null for a denial. */
   scope: ApprovalScope | null;
   /** Why, in words for people. */
@@ -290,7 +292,7 @@ export type AuditedRecord = {
   [name: string]: unknown;
 };
 
-export type Authentication = "nats-user" | "user-token" | "policy-service";
+export type Authentication = "nats-user" | "user-token" | "policy-service" | "chat-link";
 
 export type BuiltinInfo = {
   /** Name of the tool. */
@@ -405,6 +407,29 @@ export type ChannelAction =
 
 export type ChannelName = string;
 
+export type ChatLink = {
+  /** Id of the link. */
+  id: ChatLinkId;
+  /** The caller in whose name the person decides. */
+  caller: string;
+  /** Name of the channel, such as `telegram`. */
+  channel: ChannelName;
+  /** The account of `channels.json` to which the person wrote. */
+  accountId: string;
+  /** The provider's stable id of the person, never a name. */
+  personId: ProviderId;
+  /** True: calls that the caller may decide about are sent to the private chat. */
+  asks: boolean;
+  /** When the person sent the code. */
+  linkedAt: Timestamp;
+  /** When the link ends. */
+  expiresAt: Timestamp;
+};
+
+export type ChatLinkCode = string;
+
+export type ChatLinkId = string;
+
 export type CheckedSkill = {
   /** Path of the file, with `/`. */
   file: string;
@@ -431,7 +456,7 @@ export type Conformance = {
   conforms: boolean;
   /** The problems: the path of each value, and its problem. */
   problems: {
-    /** Stable snake_case code of the problem. */
+    /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
     code: string;
     /** A description of the event, for people. */
     message: string;
@@ -574,7 +599,7 @@ export type DeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-re
 export type Diagnostic = {
   /** The severity; an error keeps the file from loading. */
   severity: "error" | "warning" | "info";
-  /** Stable snake_case code of the problem. */
+  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
   code: string;
   /** A description of the event, for people. */
   message: string;
@@ -1933,7 +1958,7 @@ export type Sampling = {
 export type ScanConfidence = "low" | "medium" | "high";
 
 export type ScanFinding = {
-  /** Stable snake_case code of the problem. */
+  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
   code: string;
   /** Entry of the OWASP Agentic Skills Top 10. */
   owasp: OwaspAst;
@@ -1993,7 +2018,7 @@ export type ScanReport = {
 export type ScanSeverity = "info" | "low" | "medium" | "high" | "critical";
 
 export type ScanSuppression = {
-  /** Stable snake_case code of the problem. */
+  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
   code: string;
   /** Why, in words for people. */
   reason: string;
@@ -2740,7 +2765,7 @@ export type Timestamp = string;
 export type TokenKeyUse = "signs" | "next" | "accepted";
 
 export type ToolFinding = {
-  /** Stable snake_case code of the problem. */
+  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
   code:
     | "hidden_characters"
     | "bidi_control"
@@ -2870,7 +2895,7 @@ export type UnavailableServer = {
 export type UnscannedPart = {
   /** Path of the file, with `/`. */
   file: string;
-  /** Stable snake_case code of the problem. */
+  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
   code:
     | "binary_file"
     | "undecodable_text"
@@ -3961,7 +3986,7 @@ export interface Operations {
       accountId: string;
       /** True when the provider accepts the credentials. */
       ok: boolean;
-      /** The account's name at the provider; null when it is not known. */
+      /** The person, as the provider reports it. */
       identity: string | null;
       /** The reason why it does not; null when it does. */
       problem: string | null;
@@ -4182,6 +4207,45 @@ export interface Operations {
     reply: {
       /** The approval as it is now. */
       approval: Approval;
+    };
+  };
+
+  /** Makes a one-time code; who sends it to a bot in private decides there as the caller. Role: viewer. */
+  "POST /chat-links": {
+    request: {
+      body?: {
+        /** True: calls that the caller may decide about are sent to the private chat. */
+        asks?: boolean;
+      };
+    };
+    reply: {
+      /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+      code: ChatLinkCode;
+      /** When the code ends. */
+      expiresAt: Timestamp;
+    };
+  };
+
+  /** Lists the chats in which the caller may decide; for policy admins those of any user. Role: viewer. */
+  "GET /chat-links": {
+    request: {
+      query?: {
+        /** Whose links; left out: the caller's own. */
+        user?: string;
+      };
+    };
+    reply: {
+      /** The links, those that end first before the others. */
+      links: ChatLink[];
+    };
+  };
+
+  /** Ends a link of the caller at once; for policy admins one of any user. Role: viewer. */
+  "DELETE /chat-links/{id}": {
+    request: { path: { id: string } };
+    reply: {
+      /** The link of a person in a chat with a caller. */
+      link: ChatLink;
     };
   };
 
@@ -6705,7 +6769,7 @@ export interface RunEvents {
     callId: string;
     /** Name of the tool. */
     tool: string;
-    /** Stable snake_case code of the problem. */
+    /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
     code: string;
     /** A description of the event, for people. */
     message: string;

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { canonicalDigest } from "./canonical-json.ts";
+import { ChannelName } from "./channel-address.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { ApprovalTier } from "./approval-tier.ts";
@@ -61,6 +62,8 @@ export const ApprovalDecision = z.object({
    */
   by: CallerName,
   authenticated: Authentication,
+  /** The channel of a decision in a chat, such as `telegram`. */
+  via: ChannelName.optional(),
   /** For an approval: for this call, or for more of its kind. */
   scope: ApprovalScope.nullable(),
   reason: z.string().nullable(),

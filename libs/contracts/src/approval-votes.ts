@@ -5,9 +5,9 @@ import { CallerName, Timestamp } from "./ids.ts";
 
 /**
  * The proof of the approver's identity: `nats-user` is the server's permission to publish as that user, `user-token` is the policy
- * service's verification for the gateway.
+ * service's verification for the gateway, `chat-link` is the link of a person in a chat, which the caller made.
  */
-export const Authentication = z.enum(["nats-user", "user-token", "policy-service"]);
+export const Authentication = z.enum(["nats-user", "user-token", "policy-service", "chat-link"]);
 
 /** For this call, or for more of its kind. */
 export const ApprovalScope = z.enum(["once", "session"]);

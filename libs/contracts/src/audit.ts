@@ -2,6 +2,7 @@ import { z } from "zod";
 import { ApprovalId, ApprovalState, GrantId } from "./approval-record.ts";
 import { AuditRef, AuditWriterId } from "./audit-ref.ts";
 import { DecisionSignature, Ed25519Signature, KeyId } from "./audit-signatures.ts";
+import { ChannelName } from "./channel-address.ts";
 import { event } from "./define.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
@@ -113,6 +114,8 @@ export const ApprovalRecord = z.object({
   callId: CallId.optional(),
   by: CallerName.optional(),
   authenticated: Authentication.optional(),
+  /** The channel of a decision in a chat. */
+  via: ChannelName.optional(),
   scope: z.enum(["once", "session"]).optional(),
   /** The person for whom a deputy approved. */
   standsFor: z.string().optional(),
@@ -170,12 +173,21 @@ export const OutcomeRecord = z.object({
 
 /**
  * Actions of people and programs without NATS at the gateway: sign-ins, refusals, and calls that only an admin may make. The runner also
- * records here which dead commands were sent again, and by which user.
+ * records here which dead commands were sent again, and by which user; the policy service, which persons of chats were linked with which
+ * callers.
  */
 export const AccessRecord = z.object({
   kind: z.literal("access"),
   /** `called` is written before the call, and `answered` follows with its result. */
-  change: z.enum(["signed_in", "signed_out", "refused", "called", "answered"]),
+  change: z.enum([
+    "signed_in",
+    "signed_out",
+    "refused",
+    "called",
+    "answered",
+    "linked",
+    "unlinked",
+  ]),
   /** Null when the credential did not identify its user. */
   caller: CallerName.nullable(),
   /** The name of the credential, never the credential. */
@@ -293,7 +305,7 @@ export const auditExecution = event({
 export const auditAccess = event({
   subject: "yard.evt.audit.{service}.access",
   summary:
-    "Who signed in over HTTP, who was refused, what admins did there, and which dead commands were sent again.",
+    "Who signed in over HTTP, who was refused, what admins did there, which dead commands were sent again, and which chats were linked.",
   payload: blockOf(AccessRecord.extend(chainFields)),
 });
 

@@ -6,6 +6,7 @@ import {
   loginChannelAccount,
   receiveChannelRequest,
 } from "./channels.ts";
+import * as chatLinks from "./chat-links.ts";
 import type { Rpc } from "./define.ts";
 import { deliverFile } from "./files.ts";
 import * as mcpAuth from "./mcp-auth.ts";
@@ -54,6 +55,9 @@ const decidingRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   approvals.cancelApproval,
   listGrants,
   revokeGrant,
+  chatLinks.createChatLink,
+  chatLinks.listChatLinks,
+  chatLinks.revokeChatLink,
 ]);
 /** Rpcs about the people and programs that sign in over HTTP. */
 const keyRpcs: ReadonlySet<Rpc> = new Set<Rpc>([

@@ -9,6 +9,7 @@ import * as audit from "./audit.ts";
 import * as callContext from "./call-context.ts";
 import * as channelEvents from "./channel-events.ts";
 import * as channels from "./channels.ts";
+import * as chatLinks from "./chat-links.ts";
 import {
   tokensOf,
   type Command,
@@ -78,6 +79,7 @@ export const contractsByOwner = {
     ...contractsOf(refusedTokens),
     ...contractsOf(userTokens),
     ...contractsOf(userSessions),
+    ...contractsOf(chatLinks),
     ...contractsOf(auditQueries),
   ],
   "mcp-broker": [

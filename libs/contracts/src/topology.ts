@@ -6,6 +6,7 @@ import * as approvals from "./approvals.ts";
 import { exportAudit } from "./audit-queries.ts";
 import { auditAccess, auditApproval, auditChain, auditDecision, auditExecution } from "./audit.ts";
 import * as channels from "./channels.ts";
+import { approvalsForChats, claimChatLink, decideInChat } from "./chat-links.ts";
 import { deliverFile } from "./files.ts";
 import { readCallContext } from "./call-context.ts";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
@@ -152,6 +153,8 @@ export const serviceUsers: readonly BusUser[] = [
       ...contractsByOwner.policy.filter(isEvent),
       auditDecision,
       auditApproval,
+      // It records which persons of chats were linked.
+      auditAccess,
       auditChain,
     ],
     schedules: [approvalEvents.expireApproval],
@@ -267,10 +270,19 @@ export const serviceUsers: readonly BusUser[] = [
       noteInSession,
       sessionOutcome,
       userTokens.verifyUserToken,
+      // The policy service decides whose decision a button is, by links that their callers made.
+      approvalsForChats,
+      claimChatLink,
+      decideInChat,
     ],
     publishes: contractsByOwner.channels.filter(isEvent),
-    // These notify that an answer is there; the truth is read by a call.
-    follows: [...runEnds],
+    // These notify that an answer is there, or an approval waits or has ended; the truth is read by a call.
+    follows: [
+      ...runEnds,
+      approvalEvents.approvalRequested,
+      approvalEvents.approvalDecided,
+      approvalEvents.approvalExpired,
+    ],
   }),
   service(SCHEDULER_USER, "Scheduler", {
     serves: contractsByOwner.scheduler.filter(isRpc),

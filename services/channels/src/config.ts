@@ -19,6 +19,10 @@ export const ChannelsEnv = z.object({
   YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   YARD_CHANNELS_SEND_MS: envInteger(100, 600_000).default(20_000),
   YARD_CHANNELS_LEASE_MS: envInteger(300, 600_000).default(15_000),
+  YARD_CHANNELS_CONSOLE_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((url) => url.replace(/\/+$/, ""))
+    .optional(),
   YARD_CHANNELS_ATTACHMENT_MB: envInteger(1, 1_024).default(20),
 });
 export type ChannelsConfig = z.output<typeof ChannelsEnv>;

@@ -7,7 +7,7 @@ import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Account } from "./accounts/account-book.ts";
 import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
-import type { InboundSink, IncomingMessage } from "./adapters/adapter.ts";
+import type { ButtonPress, InboundSink, IncomingMessage, PressAnswer } from "./adapters/adapter.ts";
 import { actOn, findTarget, readMessages } from "./outbound/act.ts";
 import { broadcast } from "./outbound/broadcast.ts";
 import { accountFor, sendMessage, type SendParts } from "./outbound/send-message.ts";
@@ -22,6 +22,7 @@ export interface HandlerParts extends SendParts {
     readonly outcome: "stored" | "known" | "ignored";
     readonly reason: string | null;
   }>;
+  readonly press: (account: Account, press: ButtonPress) => Promise<PressAnswer>;
   /** Resolves to null when the file has no such account. */
   readonly login: (asked: LoginRequest & { readonly signal: AbortSignal }) => Promise<Login | null>;
   /** Returns where the user's own people wrote last. */
@@ -206,7 +207,7 @@ function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts
 }
 
 /** Handles HTTP requests of providers. The account's adapter authenticates them, and answers when the message is stored. */
-function handleRequests(service: Service, { book, takeIn }: HandlerParts): void {
+function handleRequests(service: Service, { book, takeIn, press }: HandlerParts): void {
   service.handle(
     channels.receiveChannelRequest,
     async ({ channel, accountId, headers, body }, { fail }) => {
@@ -225,7 +226,12 @@ function handleRequests(service: Service, { book, takeIn }: HandlerParts): void 
         }
       };
       const request = { method: "POST", path: "", headers, body: Buffer.from(body, "base64") };
-      const sink = { accept, state: () => {}, lost: () => {} };
+      const sink = {
+        accept,
+        press: (pressed: ButtonPress) => press(account, pressed),
+        state: () => {},
+        lost: () => {},
+      };
       const answer = await account.adapter.receive(request, sink);
       const { status, contentType = null, body: text = null } = answer;
       return { status, contentType, body: text };

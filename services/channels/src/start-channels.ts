@@ -1,6 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
+import {
+  approvalDecided,
+  approvalExpired,
+  approvalRequested,
+} from "@switchyard/contracts/approval-events";
 import { runEnds } from "@switchyard/contracts/run-events";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
@@ -13,6 +18,10 @@ import { FollowedAccounts } from "./accounts/followed-accounts.ts";
 import { createMailbox } from "./accounts/mailbox-store.ts";
 import { adapters } from "./adapters/adapter-list.ts";
 import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
+import { linkChat } from "./decisions/link-chat.ts";
+import { pressButton } from "./decisions/press-button.ts";
+import { createPromptStore } from "./decisions/prompt-store.ts";
+import { Prompts, type PromptsOptions } from "./decisions/prompts.ts";
 import { handleChannels } from "./handlers.ts";
 import { AnswerMessages } from "./inbound/answer-messages.ts";
 import { Connections } from "./inbound/connections.ts";
@@ -20,8 +29,8 @@ import { createInboundStore } from "./inbound/inbound-store.ts";
 import { lastAddress } from "./inbound/last-address.ts";
 import { noteSent } from "./inbound/note-sent.ts";
 import { takeIn } from "./inbound/take-in.ts";
-import { loadAttachments } from "./outbound/attachments.ts";
-import { Outbox } from "./outbound/outbox.ts";
+import { loadAttachments, type AttachmentLimits } from "./outbound/attachments.ts";
+import { Outbox, type OutboxOptions } from "./outbound/outbox.ts";
 import { createSaidTexts } from "./outbound/said-texts.ts";
 import { createSendStore } from "./outbound/send-store.ts";
 
@@ -46,26 +55,16 @@ const SERVICE = {
 
 /** Starts the service on an open bus. Rejects with a StartError when channels.json makes no sense. */
 export async function startChannels(options: ChannelsOptions): Promise<Channels> {
-  const { bus, redis, log, config, version } = options;
+  const { bus, log, config, version } = options;
   const now = Date.now;
   const holder = randomBytes(8).toString("hex");
-  const { book, connections, messages, limits } = openAccounts(options, holder);
+  // Connections begin after all of it is made.
+  const receiving = { press: notYet, takeIn: notYet } as Receiving;
+  const { book, connections, messages, limits } = openAccounts(options, { holder, receiving });
   const stopping = new AbortController();
   const sendMs = config.YARD_CHANNELS_SEND_MS;
-  const said = createSaidTexts(redis);
-  const outbox = new Outbox({
-    said,
-    note: (record) => noteSent({ bus, book }, record),
-    bus,
-    book,
-    log,
-    store: createSendStore(redis, options.storage),
-    holder,
-    sendMs,
-    now,
-    load: ({ attachments }) => loadAttachments(attachments, limits),
-    stopping: stopping.signal,
-  });
+  const sending = { book, holder, limits, stopping: stopping.signal };
+  const { outbox, sends, said } = createOutbox(options, sending);
   const answers = new AnswerMessages({
     bus,
     book,
@@ -77,24 +76,27 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     now,
     log,
   });
-  const following = runEnds.map((contract) =>
-    follow(bus, contract, ({ runId }) => answers.ended(runId)),
-  );
+  const prompts = createPrompts(options, { book, outbox, sends, holder });
+  receiving.press = prompts.press;
+  receiving.takeIn = async (account, from) => {
+    if (await linkChat({ bus, outbox, holder, log, now }, account, from.message))
+      return { outcome: "stored", reason: null };
+    return takeIn({ store: messages, now }, account, from);
+  };
+  const following = [
+    ...runEnds.map((contract) => follow(bus, contract, ({ runId }) => answers.ended(runId))),
+    follow(bus, approvalRequested, () => prompts.work.look()),
+    ...[approvalDecided, approvalExpired].map((contract) =>
+      follow(bus, contract, ({ approvalId }) => prompts.work.ended(approvalId)),
+    ),
+  ];
   const service = serve(bus, {
     ...SERVICE,
     version,
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const followed = new FollowedAccounts({
-    book,
-    log,
-    env: options.env,
-    adapters,
-    own: loopbackOf(config),
-    file: config.YARD_CHANNELS_FILE,
-    secretsFile: config.YARD_CHANNELS_SECRETS_FILE,
-  });
+  const followed = followAccounts(options, book);
   handleChannels(service, {
     book,
     login: (asked) => followed.login(asked),
@@ -105,8 +107,9 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     sendMs,
     inboundOf: (account) => connections.stateOf(account),
     lastOf: (caller) => lastAddress({ store: messages, book }, caller),
+    press: receiving.press,
     takeIn: async (account, message) => {
-      const taken = await takeIn({ store: messages, now }, account, { message, lease: null });
+      const taken = await receiving.takeIn(account, { message, lease: null });
       answers.look();
       return taken;
     },
@@ -120,14 +123,80 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       await service.drain();
       await connections.stop();
       await answers.stop();
+      await prompts.work.stop();
       await outbox.stop();
       await book.close();
     },
   };
 }
 
+function createOutbox(
+  { bus, redis, storage, log, config }: ChannelsOptions,
+  {
+    book,
+    holder,
+    limits,
+    stopping,
+  }: Pick<OutboxOptions, "book" | "holder" | "stopping"> & { readonly limits: AttachmentLimits },
+) {
+  const said = createSaidTexts(redis);
+  const sends = createSendStore(redis, storage);
+  const outbox = new Outbox({
+    said,
+    note: (record) => noteSent({ bus, book }, record),
+    bus,
+    book,
+    log,
+    store: sends,
+    holder,
+    sendMs: config.YARD_CHANNELS_SEND_MS,
+    now: Date.now,
+    load: ({ attachments }) => loadAttachments(attachments, limits),
+    stopping,
+  });
+  return { outbox, sends, said };
+}
+
+function followAccounts({ log, env, config }: ChannelsOptions, book: AccountBook) {
+  return new FollowedAccounts({
+    book,
+    log,
+    env,
+    adapters,
+    own: loopbackOf(config),
+    file: config.YARD_CHANNELS_FILE,
+    secretsFile: config.YARD_CHANNELS_SECRETS_FILE,
+  });
+}
+
+/** Handles what connections receive. */
+type Receiving = {
+  -readonly [K in "press" | "takeIn"]: ConstructorParameters<typeof Connections>[0][K];
+};
+
+function notYet(): never {
+  throw new Error("the service is not started yet");
+}
+
+/** The messages about waiting calls, and their buttons. */
+function createPrompts(
+  { bus, redis, log, config }: ChannelsOptions,
+  parts: Pick<PromptsOptions, "book" | "outbox" | "sends" | "holder">,
+) {
+  const now = Date.now;
+  const store = createPromptStore(redis, now);
+  const { YARD_CHANNELS_SEND_MS: sendMs, YARD_CHANNELS_CONSOLE_URL: consoleUrl = null } = config;
+  const work = new Prompts({ ...parts, bus, log, store, sendMs, consoleUrl, now });
+  const press: Receiving["press"] = (account, pressed) =>
+    pressButton({ bus, store, log, look: () => work.look() }, account, pressed);
+  return { work, press };
+}
+
 /** The accounts and their connections, none in force yet. */
-function openAccounts({ redis, storage, log, config }: ChannelsOptions, holder: string) {
+function openAccounts(
+  { redis, storage, log, config }: ChannelsOptions,
+  { holder, receiving }: { readonly holder: string; readonly receiving: Receiving },
+) {
   const now = Date.now;
   const guard = createEgressGuard({
     permitted: config.YARD_CHANNELS_ALLOW_PRIVATE_HOSTS,
@@ -144,7 +213,8 @@ function openAccounts({ redis, storage, log, config }: ChannelsOptions, holder: 
     leases: createAccountLeases(redis, { owner: holder, leaseMs }),
     leaseMs,
     log,
-    takeIn: (account, from) => takeIn({ store: messages, now }, account, from),
+    takeIn: (account, from) => receiving.takeIn(account, from),
+    press: (account, press) => receiving.press(account, press),
   });
   const book = new AccountBook({
     log,

@@ -2,6 +2,7 @@
 import {
   type AdapterCall,
   type AdapterKit,
+  type ButtonPress,
   type ChannelAdapter,
   ChannelError,
   type Cursor,
@@ -39,6 +40,8 @@ export function memorySink() {
   const messages: IncomingMessage[] = [];
   const states: { state: string; problem: string | undefined }[] = [];
   const losses: string[] = [];
+  const presses: ButtonPress[] = [];
+  const pressAnswer = { text: "Approved.", isAlert: false };
   const known = new Set<string>();
   let refusals = 0;
   const sink: InboundSink = {
@@ -53,6 +56,14 @@ export function memorySink() {
       messages.push(message);
       return "stored";
     },
+    async press(press) {
+      if (refusals > 0) {
+        refusals--;
+        throw new Error("the store cannot be asked");
+      }
+      presses.push(press);
+      return pressAnswer;
+    },
     state: (state, problem) => void states.push({ state, problem }),
     lost: (problem) => void losses.push(problem),
   };
@@ -61,6 +72,7 @@ export function memorySink() {
     messages,
     states,
     losses,
+    presses,
     refuseNext: (count: number) => void (refusals = count),
     /** The texts of `count` messages, when so many are there. */
     texts: async (count: number) =>

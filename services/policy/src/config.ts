@@ -28,6 +28,8 @@ export const Config = z.object({
   YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
   /** The lifetime of a browser session at the gateway. */
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
+  /** The lifetime of a link of a chat with a caller, in days. */
+  YARD_CHAT_LINK_DAYS: envInteger(1, 3_650).default(90),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
   YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */

@@ -24,7 +24,7 @@ import { hasRight } from "@switchyard/rules/rights/has-right";
 import { createRunRecords } from "./runs/run-records.ts";
 import { createValidator } from "./versions/validator.ts";
 import { startSharedState } from "./shared-state.ts";
-import { startUsers } from "./users/start-users.ts";
+import { openUserStores, startUsers } from "./users/start-users.ts";
 import { verifyUser } from "./users/user-handlers.ts";
 
 const version = "0.1.0";
@@ -91,7 +91,9 @@ export const policyService = defineService({
     });
     // Requests in progress are recorded before the audit ends.
     kit.onStop("service", () => service.drain());
+    const users = openUserStores(kit.redis, now);
     const approvals = startApprovals({
+      chatLinks: users.chatLinks,
       bus,
       redis: kit.redis,
       storage: kit.storage,
@@ -110,7 +112,7 @@ export const policyService = defineService({
     kit.onStop("approvals", () => approvals.stop());
     serveHandlers(service, handlers);
     serveAuditQueries(service, { bus, admins, keyRing, now });
-    await startUsers(kit, { service, keyRing, now });
+    await startUsers(kit, { ...users, service, keyRing, accessed: audit.accessed, now });
     // Without it they expire: a call that is stopped does not pass, even when a person approved it.
     const endStopped = (stop: Stop): Promise<void> =>
       approvals
@@ -153,3 +155,4 @@ function approversOf(
     pendingPerUser: config.YARD_APPROVALS_PENDING,
   };
 }
+

@@ -1,3 +1,4 @@
+import type { AuditFact } from "@switchyard/contracts/audit";
 import { startAudit, type Audit, type AuditOptions } from "@switchyard/service/audit/start-audit";
 import type { ApprovalReporter } from "./approvals/approval-reporter.ts";
 import { auditApprovals } from "./approvals/approval-audit.ts";
@@ -15,6 +16,8 @@ export interface PolicyAudit {
   readonly signer: DecisionSigner | null;
   /** Wraps the reporter in one that records. */
   readonly approvals: (reporter: ApprovalReporter) => ApprovalReporter;
+  /** Records that a person of a chat was linked with a caller, or not any more. */
+  readonly accessed: (fact: Extract<AuditFact, { kind: "access" }>) => void;
   /** From then on decisions and the ends of chains are signed. */
   readonly signWith: (signText: SignText) => void;
 }
@@ -38,7 +41,13 @@ export async function startPolicyAudit(kit: Kit, version: string): Promise<Polic
     signer,
   });
   if (audit === null)
-    return { decisions, signer: null, approvals: (reporter) => reporter, signWith: () => {} };
+    return {
+      decisions,
+      signer: null,
+      approvals: (reporter) => reporter,
+      accessed: () => {},
+      signWith: () => {},
+    };
   kit.onStop("audit", () => {
     decisions.stop();
     return audit.stop();
@@ -47,6 +56,7 @@ export async function startPolicyAudit(kit: Kit, version: string): Promise<Polic
     decisions,
     signer,
     approvals: (reporter) => auditApprovals(reporter, audit.writer),
+    accessed: (fact) => void audit.writer.append(() => fact),
     signWith(signText) {
       sign = signText;
       const seals = startSeals({

@@ -8,11 +8,12 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/approvals";
+import { createChatLink, listChatLinks, revokeChatLink } from "@switchyard/contracts/chat-links";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { refused, type Rows } from "./attack.ts";
-import { TEAM_B } from "./reachable.ts";
+import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";
 
 const UNKNOWN = `apr-${"0".repeat(32)}`;
@@ -94,6 +95,15 @@ export const attacksOnApprovals: Rows = {
       ],
     ]),
   ),
+  [createChatLink.name]: "a code is of the caller that makes it",
+  [listChatLinks.name]: [
+    {
+      title: "of team-a",
+      run: ({ teamB }) => refused(call(teamB, listChatLinks, { user: TEAM_A }), "forbidden_admin"),
+    },
+  ],
+  [revokeChatLink.name]:
+    "a link is unknown to all but its caller and the admins: test/e2e/decide-in-chat.integration.test.ts",
   [cancelApproval.name]: [
     {
       title: "of team-a's call, by its id",

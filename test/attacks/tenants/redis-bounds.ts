@@ -169,6 +169,17 @@ export const redisBounds: readonly RedisBound[] = [
     bound: "50 sessions of browsers for each caller",
     freedBy: "the sign-out; Redis, when they end",
   },
+  {
+    keys: [
+      "yard:{user-keys}:chat-link:*",
+      "yard:{user-keys}:chat-links",
+      "yard:{user-keys}:chat-code:*",
+      "yard:{user-keys}:chat-code-of:*",
+      "yard:{user-keys}:chat-code-used:*",
+    ],
+    bound: "a code for each caller; a link for each person that has used one",
+    freedBy: "the caller's revocation; Redis, when they end",
+  },
   // Broker.
   {
     keys: [
@@ -227,6 +238,16 @@ export const redisBounds: readonly RedisBound[] = [
     keys: ["yard:{channels}:lease:*", "yard:{channels}:epoch:*", "yard:{channels}:cursor:*"],
     bound: BY_INSTALLATION,
     freedBy: "not needed",
+  },
+  {
+    keys: [
+      "yard:{channels}:prompt:*",
+      "yard:{channels}:prompts-of:*",
+      "yard:{channels}:prompts:due",
+      "yard:{channels}:prompt-pressed:*",
+    ],
+    bound: "a message for each approval and chat that is asked, whose number the approvals bound",
+    freedBy: "Redis, 7 days after the time to decide",
   },
   // Gateway.
   {

@@ -47,6 +47,7 @@ export function addChannelCommands(program: Command, perform: Perform): void {
         (await import("../commands/channels-login.ts")).login(terminal, account, options),
       ),
     );
+  addLinkCommands(channels, perform);
   channels
     .command("check [account]")
     .description("ask providers whether they take the credentials; left out: of all accounts")
@@ -79,5 +80,33 @@ export function addChannelCommands(program: Command, perform: Perform): void {
       perform(options, async (terminal) =>
         (await import("../commands/channels-tail.ts")).tail(terminal, options),
       ),
+    );
+}
+
+/** `yard channels link`, `links` and `unlink`. */
+function addLinkCommands(channels: Command, perform: Perform): void {
+  const loadLinks = () => import("../commands/channels-link.ts");
+  channels
+    .command("link")
+    .description("make a one-time code: send it to a bot in private to decide there as yourself")
+    .option("--ask", "also send calls that you may decide about to that chat")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await loadLinks()).link(terminal, options)),
+    );
+  channels
+    .command("links")
+    .description("the chats in which you may decide")
+    .option("--user <name>", "those of this user, for policy admins")
+    .option("--json", JSON_TEXT)
+    .action((options) =>
+      perform(options, async (terminal) => (await loadLinks()).links(terminal, options)),
+    );
+  channels
+    .command("unlink <id>")
+    .description("end a link of a chat at once")
+    .option("--json", JSON_TEXT)
+    .action((id, options) =>
+      perform(options, async (terminal) => (await loadLinks()).unlink(terminal, id, options)),
     );
 }

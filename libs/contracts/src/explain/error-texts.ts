@@ -63,6 +63,9 @@ export const errorTexts: Readonly<Record<string, string>> = {
   bad_credential: "The credential is unknown, expired or revoked.",
   unknown_key: "There is no such API key.",
   unknown_session: "The caller has no such session.",
+  unknown_code: "The code was used, has expired or never existed; make a new one.",
+  unknown_link: "The caller has no such link of a chat.",
+  not_linked: "The person of the chat is linked with no caller.",
   audit_busy: "Another check of the audit is in progress; retry later.",
 
   // MCP servers and tools.

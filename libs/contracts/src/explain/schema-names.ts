@@ -13,6 +13,7 @@ import * as callContext from "../call-context.ts";
 import * as channelAddress from "../channel-address.ts";
 import * as channelEvents from "../channel-events.ts";
 import * as channels from "../channels.ts";
+import * as chatLinks from "../chat-links.ts";
 import * as contentParts from "../content-parts.ts";
 import * as definitionStore from "../definition-store.ts";
 import * as ids from "../ids.ts";
@@ -80,6 +81,7 @@ const modules: readonly object[] = [
   channelAddress,
   channelEvents,
   channels,
+  chatLinks,
   contentParts,
   definitionStore,
   ids,

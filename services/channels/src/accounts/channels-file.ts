@@ -1,4 +1,4 @@
-import { AccountId, ChannelName } from "@switchyard/contracts/channel-address";
+import { AccountId, ChannelName, ProviderId, Target } from "@switchyard/contracts/channel-address";
 import { AgentName, CallerName } from "@switchyard/contracts/ids";
 import { BusyPolicy } from "@switchyard/contracts/session-key";
 import { z } from "zod";
@@ -32,6 +32,22 @@ const AccountEntry = z.strictObject({
       requireMention: z.boolean().default(true),
     })
     .prefault({}),
+  /** Groups in which waiting calls are shown with buttons. */
+  approvals: z
+    .array(
+      z.strictObject({
+        target: Target,
+        threadId: ProviderId.optional(),
+        /** The users whose calls are shown; left out, those of `caller` alone. */
+        of: z
+          .array(z.union([CallerName, z.literal("*")]))
+          .min(1)
+          .max(1_000)
+          .optional(),
+      }),
+    )
+    .max(20)
+    .default([]),
   onBusy: BusyPolicy.default("enqueue"),
   /** True makes an answer quote the message that it answers. */
   reply: z.enum(["off", "on"]).default("off"),

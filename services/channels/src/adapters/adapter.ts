@@ -101,6 +101,16 @@ export interface ChannelAdapter {
     limits: { readonly maxBytes: number; readonly signal: AbortSignal },
   ): Promise<Uint8Array>;
 
+  /**
+   * Replaces the text of a message and removes its buttons; left out by adapters without buttons. A message that has this text already is
+   * no error.
+   */
+  edit?(
+    message: MessageAt,
+    content: Pick<OutgoingMessage, "text" | "verbatimFrom">,
+    call: AdapterCall,
+  ): Promise<void>;
+
   react?(
     message: MessageAt,
     reaction: { readonly emoji: string; readonly remove: boolean },
@@ -153,6 +163,16 @@ export interface OutgoingMessage {
   /** One of `effects`. */
   readonly effectId?: string;
   readonly silent: boolean;
+  /** From this UTF-16 unit of the text on, nothing is a link, a mention or formatting. Adapters that send all texts so ignore it. */
+  readonly verbatimFrom?: number;
+  /** Buttons below the text, for adapters with `edit`. */
+  readonly buttons?: readonly MessageButton[];
+}
+
+export interface MessageButton {
+  readonly label: string;
+  /** Comes back with a press. At most 64 bytes of ASCII, as Telegram allows the least. */
+  readonly data: string;
 }
 
 export interface OutgoingAttachment {
@@ -184,6 +204,11 @@ export interface InboundSink {
    * the account's rules refuse. Keep the order of a conversation: one call after the other.
    */
   accept(message: IncomingMessage): Promise<"stored" | "known" | "ignored">;
+  /**
+   * Handles a press of a button. **Acknowledge it to the provider only after this has resolved**, and after a rejection never. Show the
+   * answer to the person who pressed, and to no one else.
+   */
+  press(press: ButtonPress): Promise<PressAnswer>;
   /** Shown by `yard channels list`. */
   state(state: "connected" | "connecting" | "error", problem?: string): void;
   /** Reports that the connection is gone for good, such as with a revoked token: the service closes and starts it again later. */
@@ -220,6 +245,23 @@ export interface IncomingMessage {
   /** True when the text speaks to the account: an @-mention, a reply to a message of its own. */
   readonly mentionsAccount: boolean;
   readonly writtenAt: Date;
+}
+
+/** A press of a button, as the provider reports it. Only the provider's own fields count: `data` may be forged. */
+export interface ButtonPress {
+  /** The conversation of the message with the button. */
+  readonly target: Target;
+  /** The provider's stable id of the person who pressed. */
+  readonly personId: string;
+  readonly data: string;
+  /** Identifies this press: a repeated delivery has the same. */
+  readonly pressId: string;
+}
+
+export interface PressAnswer {
+  readonly text: string;
+  /** True: the person has to notice it. */
+  readonly isAlert: boolean;
 }
 
 export interface HookRequest {

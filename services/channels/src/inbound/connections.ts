@@ -1,7 +1,12 @@
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/account-book.ts";
 import type { AccountLease, AccountLeases } from "../accounts/account-leases.ts";
-import type { InboundSink, IncomingMessage } from "../adapters/adapter.ts";
+import type {
+  ButtonPress,
+  InboundSink,
+  IncomingMessage,
+  PressAnswer,
+} from "../adapters/adapter.ts";
 import type { TakenIn } from "./take-in.ts";
 
 export interface ConnectionsOptions {
@@ -12,6 +17,7 @@ export interface ConnectionsOptions {
     account: Account,
     from: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
   ) => Promise<TakenIn>;
+  readonly press: (account: Account, press: ButtonPress) => Promise<PressAnswer>;
 }
 
 export interface InboundState {
@@ -140,6 +146,11 @@ export class Connections {
         if (open.signal.aborted || lease === null)
           throw new Error(`the inbound connection of ${account.name} is another replica's`);
         return (await this.#options.takeIn(account, { message, lease })).outcome;
+      },
+      press: (press) => {
+        if (open.signal.aborted)
+          throw new Error(`the inbound connection of ${account.name} is another replica's`);
+        return this.#options.press(account, press);
       },
       state: (inbound, problem) => {
         if (open.signal.aborted) return;

@@ -244,6 +244,7 @@ const open: AccountEntry = {
   enabled: true,
   caller: "cli",
   callers: [],
+  approvals: [],
   owners: [],
   direct: { policy: "open", allow: [] },
   groups: { policy: "open", allow: [], requireMention: false },

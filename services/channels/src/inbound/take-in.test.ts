@@ -10,6 +10,7 @@ const entry: AccountEntry = {
   enabled: true,
   caller: "cli",
   callers: [],
+  approvals: [],
   owners: ["boss"],
   direct: { policy: "open", allow: [] },
   groups: { policy: "open", allow: [], requireMention: false },

@@ -192,7 +192,9 @@ interface Piece {
 /** Reply, attachments and effect go with the first piece. */
 function messageOf(record: SendRecord, attachments: readonly OutgoingAttachment[]): Piece {
   const { sendId, next, address, pieces, replyToMessageId, effectId, silent } = record;
+  const { buttons, verbatimFrom } = record;
   const isFirst = next === 0;
+  const isLast = next === pieces.length - 1;
   return {
     key: createHash("sha256").update(`${sendId}:${next}`).digest("hex").slice(0, 32),
     message: {
@@ -202,6 +204,8 @@ function messageOf(record: SendRecord, attachments: readonly OutgoingAttachment[
       silent,
       ...(isFirst && replyToMessageId !== undefined ? { replyToMessageId } : {}),
       ...(isFirst && effectId !== undefined ? { effectId } : {}),
+      ...(isLast && buttons !== undefined ? { buttons } : {}),
+      ...(isFirst && verbatimFrom !== undefined ? { verbatimFrom } : {}),
     },
   };
 }

@@ -101,7 +101,7 @@ export class Outbox {
     if (record.isTold) return this.#noteSoon(done);
     try {
       await said.remember(record);
-      await tellOutcome(bus, record, new Date(now()));
+      if (record.isAnnounced) await tellOutcome(bus, record, new Date(now()));
       const isNoted = record.isNoted || record.state !== "sent";
       const lookMs = isNoted ? null : NOTE_AGAIN_MS;
       const told = await store.change(done, { ...record, isTold: true, isNoted }, lookMs);

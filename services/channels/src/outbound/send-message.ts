@@ -260,6 +260,7 @@ export const BEGINNING = {
   messageIds: [] as string[],
   sentAt: null,
   failure: null,
+  isAnnounced: true,
   isTold: false,
   isNoted: true,
 } as const;

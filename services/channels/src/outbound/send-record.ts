@@ -22,6 +22,10 @@ export const SendRecord = z.object({
   replyToMessageId: ProviderId.optional(),
   effectId: z.string().optional(),
   silent: z.boolean(),
+  /** From this unit of the text on it is shown as it is; for texts of one piece. */
+  verbatimFrom: z.int().nonnegative().optional(),
+  /** Below the last piece. */
+  buttons: z.array(z.object({ label: z.string(), data: z.string() })).optional(),
   degraded: z.array(z.string()),
   about: z.object({
     tool: z.string().nullable(),
@@ -51,6 +55,8 @@ export const SendRecord = z.object({
       retryAfterMs: z.int().positive().nullable(),
     })
     .nullable(),
+  /** False for a message of the service itself, such as a question about an approval: its text is for its readers alone, so no event has it. */
+  isAnnounced: z.boolean().default(true),
   /** True when the event about its end is stored. */
   isTold: z.boolean(),
   /** True when the session of its chat has the note, or needs none. */

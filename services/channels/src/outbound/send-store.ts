@@ -60,10 +60,11 @@ export function createSendStore(
     stored(await fromRedis(redis.hmget(keyOf(sendId), "revision", "json")));
   return {
     async create(record, lookMs) {
-      const { sendId, caller, about } = record;
+      const { sendId, caller, about, isAnnounced } = record;
       const json = toJson(record);
-      // An answer needs no admission: it finishes a message that was admitted on its arrival.
-      const admission = about.answerTo === null ? storage?.admit(caller) : undefined;
+      // An answer finishes a message that was admitted on its arrival, and a question about an approval was admitted as the approval.
+      const isAdmitted = about.answerTo !== null || !isAnnounced;
+      const admission = isAdmitted ? undefined : storage?.admit(caller);
       const earlier = await knownWithoutRoom(admission, () => read(sendId));
       if (earlier !== null) return earlier;
       const made = redis.eval(CREATE, 2, keyOf(sendId), OPEN, sendId, json, lookMs);

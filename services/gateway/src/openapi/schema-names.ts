@@ -2,6 +2,7 @@ import { uploadAgents } from "@switchyard/contracts/agent-store";
 import { AgentDefinition } from "@switchyard/contracts/agents";
 import { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
 import { denyCall } from "@switchyard/contracts/approvals";
+import { ChatLink } from "@switchyard/contracts/chat-links";
 import {
   Address,
   AddressInput,
@@ -58,6 +59,7 @@ export const AcceptedCommand = z.object({ runId: z.string(), sequence: z.int() }
 /** Names in openapi.json of schemas that occur in it more than once. A schema that is not listed is named after its position. */
 export const namedSchemas = {
   Address,
+  ChatLink,
   AddressInput,
   AgentDefinition,
   AgentsUploaded: uploadAgents.reply,

@@ -4,6 +4,7 @@ import * as agents from "@switchyard/contracts/agents";
 import { listAudit, verifyAudit } from "@switchyard/contracts/audit-queries";
 import * as approvals from "@switchyard/contracts/approvals";
 import * as channels from "@switchyard/contracts/channels";
+import * as chatLinks from "@switchyard/contracts/chat-links";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { REQUEST_LIMITS } from "@switchyard/contracts/json-limits";
 import * as files from "@switchyard/contracts/files";
@@ -173,6 +174,9 @@ export const routes: readonly Route[] = [
   post("/approvals/{id}/approve", approvals.approveCall),
   post("/approvals/{id}/deny", approvals.denyCall),
   post("/approvals/{id}/cancel", approvals.cancelApproval),
+  post("/chat-links", chatLinks.createChatLink),
+  get("/chat-links", chatLinks.listChatLinks),
+  del("/chat-links/{id}", chatLinks.revokeChatLink),
   get("/grants", listGrants),
   del("/grants/{id}", revokeGrant),
 

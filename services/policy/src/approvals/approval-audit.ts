@@ -78,10 +78,11 @@ function decisionOf({
   readonly decision: Omit<NonNullable<Approval["decision"]>, "at"> | null;
 }): Partial<ApprovalFact> {
   if (decision === null) return {};
-  const { by, authenticated, scope, reason } = decision;
+  const { by, authenticated, via, scope, reason } = decision;
   return {
     by,
     authenticated,
+    ...(via === undefined ? {} : { via }),
     ...(scope === null ? {} : { scope }),
     ...(reason === null ? {} : { reason: redactText(reason) }),
   };

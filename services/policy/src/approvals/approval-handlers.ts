@@ -21,6 +21,7 @@ import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { DecisionSigner } from "../audit/decision-signer.ts";
 import { STOPS_UNKNOWN, stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
+import type { z } from "zod";
 import type { Identify } from "../tokens/identify.ts";
 import {
   admitCall,
@@ -75,7 +76,10 @@ interface CallArguments {
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-type Who = Pick<CallContext, "caller" | "roles">;
+type Who = Pick<CallContext, "caller" | "roles"> & {
+  /** The channel of a chat that the caller has linked. */
+  readonly via?: string;
+};
 
 const LISTED_GRANTS = 10_000;
 
@@ -202,50 +206,64 @@ function isRun(
   return principal.runId === runId || principal.runId === fullRunId(caller, runId);
 }
 
-function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
-  service.handle(approveCall, async (request, context) => {
-    const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
-    const stored = await findToDecide(deps, request, context);
-    const { approval, comparable } = stored;
-    requireReason(approval, "approvals", reason ?? null);
-    if (scope === "session" && approval.tier === "always")
-      throw fail.once_only(`Approval ${id} is of the tier always: each call needs its own.`, {
-        id,
-      });
-    const pointer = scope === "session" ? badPointer(comparable, sameArguments) : null;
-    if (pointer !== null)
-      throw fail.bad_pointer(
-        `${pointer} is not the JSON pointer of an argument of this call that can be compared.`,
-        { pointer },
-      );
-    const terms =
-      scope === "once"
-        ? null
-        : {
-            ttlMs: ttlSeconds === undefined ? null : ttlSeconds * 1_000,
-            maxUses: maxUses ?? null,
-            sameArguments,
-          };
-    const settings = settingsFor(deps.settings, context);
-    deps.recordable(fail.approvals_unavailable);
-    const result = await orUnavailable(() =>
-      voteFor(deps, stored, {
-        ...decidedBy(context),
-        reason: reason ?? null,
-        terms,
-        isApprover: isApprover(settings, context.caller, approval),
-        people: settings.people(),
-      }),
+/** Approves as the caller, for a request of its own or for a button in a chat that it has linked. */
+export async function approve(
+  deps: ApprovalHandlerDeps,
+  request: z.output<typeof approveCall.request>,
+  who: Who,
+) {
+  const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
+  const stored = await findToDecide(deps, request, who);
+  const { approval, comparable } = stored;
+  requireReason(approval, "approvals", reason ?? null);
+  if (scope === "session" && approval.tier === "always")
+    throw fail.once_only(`Approval ${id} is of the tier always: each call needs its own.`, {
+      id,
+    });
+  const pointer = scope === "session" ? badPointer(comparable, sameArguments) : null;
+  if (pointer !== null)
+    throw fail.bad_pointer(
+      `${pointer} is not the JSON pointer of an argument of this call that can be compared.`,
+      { pointer },
     );
-    if (result !== null && "idleBeside" in result) throw alreadyVoted(result, context.caller);
-    return replyOf(result, id, context);
-  });
+  const terms =
+    scope === "once"
+      ? null
+      : {
+          ttlMs: ttlSeconds === undefined ? null : ttlSeconds * 1_000,
+          maxUses: maxUses ?? null,
+          sameArguments,
+        };
+  const settings = settingsFor(deps.settings, who);
+  deps.recordable(fail.approvals_unavailable);
+  const result = await orUnavailable(() =>
+    voteFor(deps, stored, {
+      ...decidedBy(who),
+      reason: reason ?? null,
+      terms,
+      isApprover: isApprover(settings, who.caller, approval),
+      people: settings.people(),
+    }),
+  );
+  if (result !== null && "idleBeside" in result) throw alreadyVoted(result, who.caller);
+  return replyOf(result, id, who);
+}
 
-  service.handle(denyCall, async ({ reason = null, ...shown }, context) => {
-    const stored = await findToDecide(deps, shown, context);
-    requireReason(stored.approval, "denials", reason);
-    return endByPerson(deps, stored, { state: "denied", reason, ...decidedBy(context) });
-  });
+/** Denies as the caller, see {@link approve}. */
+export async function deny(
+  deps: ApprovalHandlerDeps,
+  { reason = null, ...shown }: z.output<typeof denyCall.request>,
+  who: Who,
+) {
+  const stored = await findToDecide(deps, shown, who);
+  requireReason(stored.approval, "denials", reason);
+  return endByPerson(deps, stored, { state: "denied", reason, ...decidedBy(who) });
+}
+
+function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
+  service.handle(approveCall, (request, context) => approve(deps, request, context));
+
+  service.handle(denyCall, (request, context) => deny(deps, request, context));
 
   service.handle(cancelApproval, async ({ id, reason = null }, context) => {
     // The requester may withdraw too, which needs no permission.
@@ -254,8 +272,9 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
   });
 }
 
-function decidedBy({ caller, roles }: Who): { by: string; isOverHttp: boolean } {
-  return { by: caller, isOverHttp: roles.length > 0 };
+function decidedBy({ caller, roles, via }: Who) {
+  const through = via === undefined ? {} : { via };
+  return { by: caller, isOverHttp: roles.length > 0, ...through };
 }
 
 function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
@@ -343,7 +362,7 @@ const REFUSALS: Readonly<Record<NonNullable<ReturnType<typeof refusedBy>>, strin
 };
 
 /** Finds an approval to decide about. One that was requested under other rules is ended instead. */
-async function findToDecide(
+export async function findToDecide(
   deps: ApprovalHandlerDeps,
   { id, binding: shown }: { readonly id: string; readonly binding?: string | undefined },
   who: Who,
@@ -376,6 +395,6 @@ function ended({ id, state, decision }: Approval) {
   return fail.already_ended(`Approval ${id} is ${state}${by} already.`, { id, state });
 }
 
-const orUnavailable = storeFailureAs(({ message: cause }) =>
+export const orUnavailable = storeFailureAs(({ message: cause }) =>
   fail.approvals_unavailable(`Approvals cannot be read now: ${cause}; try again later.`, { cause }),
 );

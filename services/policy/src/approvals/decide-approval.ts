@@ -28,6 +28,8 @@ export interface Verdict {
   readonly reason: string | null;
   /** True when it came through the gateway. */
   readonly isOverHttp?: boolean;
+  /** The channel of the chat in which a linked person pressed a button. */
+  readonly via?: string;
 }
 
 export interface Approving extends Verdict {
@@ -72,7 +74,8 @@ export async function voteFor(
   while (stored !== null) {
     const now = deps.now();
     const { by, reason, isApprover, terms, people } = approving;
-    const authenticated = provedBy(approving);
+    const proof = proofOf(approving);
+    const { authenticated } = proof;
     const at = new Date(now).toISOString();
     const vote = { by, authenticated, isApprover, scope, terms, reason, at };
     const { approval } = stored;
@@ -81,7 +84,7 @@ export async function voteFor(
     if (cast.outcome === "repeated") return { isMine: true, approval, grant: null };
     if (cast.outcome === "idle") return { idleBeside: cast.by, approval };
     const common = commonTerms(cast.votes);
-    const decision = { by, authenticated, scope: scopeOf(common), reason, at };
+    const decision = { by, ...proof, scope: scopeOf(common), reason, at };
     const consumeByMs = now + CONSUME_WITHIN_MS;
     const transition = await deps.store.vote(approval.id, {
       ...cast,
@@ -184,14 +187,19 @@ export async function voidApproval(
 const POLICY = "policy";
 
 function decisionOf(verdict: Verdict, now: number): ApprovalDecision {
-  const { by, reason } = verdict;
   const at = new Date(now).toISOString();
-  return { by, authenticated: provedBy(verdict), scope: null, reason, at };
+  return { by: verdict.by, ...proofOf(verdict), scope: null, reason: verdict.reason, at };
 }
 
-function provedBy({ by, isOverHttp }: Verdict): ApprovalDecision["authenticated"] {
-  if (by === POLICY) return "policy-service";
-  return isOverHttp === true ? "user-token" : "nats-user";
+/** How the person's identity was proved, with the channel of a chat. */
+function proofOf({
+  by,
+  isOverHttp,
+  via,
+}: Verdict): Pick<ApprovalDecision, "authenticated" | "via"> {
+  if (by === POLICY) return { authenticated: "policy-service" };
+  if (via !== undefined) return { authenticated: "chat-link", via };
+  return { authenticated: isOverHttp === true ? "user-token" : "nats-user" };
 }
 
 function isSame(approval: Approval, wanted: ApprovalDecision, state: Approval["state"]): boolean {

@@ -15,6 +15,7 @@ import type { StopList } from "../stops/stop-list.ts";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { DecisionSigner } from "../audit/decision-signer.ts";
 import type { Identify } from "../tokens/identify.ts";
+import type { ChatLinks } from "../users/chat-links.ts";
 import { handleApprovals, type ApprovalHandlerDeps } from "./approval-handlers.ts";
 import { createApprovalIndex } from "./approval-index.ts";
 import { createApprovalReporter, type ApprovalReporter } from "./approval-reporter.ts";
@@ -28,6 +29,7 @@ import {
 } from "./approval-upkeep.ts";
 import type { ApproverSettings } from "./approver.ts";
 import { followCancelledRuns } from "./cancelled-runs.ts";
+import { handleChatDecisions } from "./chat-decisions.ts";
 import { createGrantStore } from "./grant-store.ts";
 import { createLastApproved } from "./last-approved.ts";
 import { createPromptLimit } from "./prompt-limit.ts";
@@ -49,6 +51,7 @@ export interface ApprovalsOptions {
   readonly recordable: DecisionAudit["admit"];
   /** Null when decisions are not recorded. */
   readonly signer: DecisionSigner | null;
+  readonly chatLinks: ChatLinks;
   readonly waitMs: number;
   /** The number of prompts that a run may cause in an hour. */
   readonly promptsPerRun: number;
@@ -91,6 +94,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     now,
   };
   handleApprovals(service, deps);
+  handleChatDecisions(service, { ...deps, chatLinks: options.chatLinks });
 
   const onError = (err: unknown): void => log.warn({ err }, "approvals not looked through");
   const attempt = (work: Promise<void>): void => void work.catch(onError);

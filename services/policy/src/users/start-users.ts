@@ -12,8 +12,28 @@ import { readIssuers } from "./issuers-file.ts";
 import { createSignIn } from "./sign-in.ts";
 import { serveUserSessions } from "./session-handlers.ts";
 import { serveUsers } from "./user-handlers.ts";
-import { createUserKeyStore } from "./user-key-store.ts";
+import { createChatLinkStore, type ChatLinkStore } from "./chat-link-store.ts";
+import {
+  createChatLinks,
+  serveChatLinks,
+  type ChatLinkParts,
+  type ChatLinks,
+} from "./chat-links.ts";
+import { createUserKeyStore, type UserKeyStore } from "./user-key-store.ts";
 import { createUserSessionStore } from "./user-session-store.ts";
+
+export interface UserStores {
+  readonly keys: UserKeyStore;
+  readonly links: ChatLinkStore;
+  /** The callers of persons in chats. */
+  readonly chatLinks: ChatLinks;
+}
+
+export function openUserStores(redis: Redis, now: () => number): UserStores {
+  const keys = createUserKeyStore(redis);
+  const links = createChatLinkStore(redis);
+  return { keys, links, chatLinks: createChatLinks({ store: links, keys, now }) };
+}
 
 /** People and programs that sign in at the gateway. Throws a StartError for files that cannot be used. */
 export async function startUsers(
@@ -25,20 +45,21 @@ export async function startUsers(
       readonly YARD_ISSUERS_FILE?: string | undefined;
       readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
       readonly YARD_USER_SESSION_MS: number;
+      readonly YARD_CHAT_LINK_DAYS: number;
       readonly YARD_POLICY_ADMINS: readonly string[];
     };
   },
   parts: {
     readonly service: Service;
     readonly keyRing: Pick<KeyRing, "signUser" | "verifyUser">;
+    readonly accessed: ChatLinkParts["record"];
     readonly now: () => number;
-  },
+  } & Omit<UserStores, "chatLinks">,
 ): Promise<void> {
   const { bus, log, redis, config } = kit;
-  const { service, keyRing, now } = parts;
+  const { service, keyRing, keys, links, now } = parts;
   const { YARD_ISSUERS_FILE: issuersFile, YARD_LAPTOP_TOKEN_FILE: laptopFile } = config;
   const issuers = issuersFile === undefined ? null : await readIssuers(issuersFile);
-  const keys = createUserKeyStore(redis);
   const sessions = createUserSessionStore(redis, now);
   const tokens = issuers === null ? null : createIssuerTokens(issuers, now);
   const signIn = createSignIn({
@@ -61,6 +82,15 @@ export async function startUsers(
         log.warn({ err, id }, "end of a session not published; gateways know it within a minute"),
       );
     },
+  });
+  serveChatLinks(service, {
+    store: links,
+    keys,
+    verify: keyRing.verifyUser,
+    admins: config.YARD_POLICY_ADMINS,
+    lifetimeMs: config.YARD_CHAT_LINK_DAYS * 86_400_000,
+    record: parts.accessed,
+    now,
   });
   serveUsers(service, {
     signIn,

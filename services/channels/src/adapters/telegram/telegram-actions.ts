@@ -1,6 +1,16 @@
 import type { Api } from "grammy";
-import { type ChannelAdapter, ChannelError } from "../adapter.ts";
+import type { MessageEntity } from "grammy/types";
+import { type ChannelAdapter, ChannelError, type OutgoingMessage } from "../adapter.ts";
 import { kindOf } from "./telegram-message.ts";
+
+/** Telegram finds links and mentions in plain text, but none in the text of such an entity. */
+export function verbatim({
+  text,
+  verbatimFrom: offset,
+}: Pick<OutgoingMessage, "text" | "verbatimFrom">): { entities?: MessageEntity[] } {
+  if (offset === undefined || offset >= text.length) return {};
+  return { entities: [{ type: "pre", offset, length: text.length - offset }] };
+}
 
 /** Makes one call of the Bot API; errors are converted to ours. */
 export type AskTelegram = <T>(
@@ -22,6 +32,18 @@ export function telegramActions(ask: AskTelegram) {
           at,
         ),
       );
+    },
+
+    async edit({ address, messageId }, content, { signal }) {
+      const id = numberOf(messageId, "message");
+      // Without `reply_markup` the buttons are removed: https://core.telegram.org/bots/api#editmessagetext
+      const other = { link_preview_options: { is_disabled: true }, ...verbatim(content) };
+      await ask(signal, (bot, at) =>
+        bot.editMessageText(address.target.id, id, content.text, other, at),
+      ).catch((error: unknown) => {
+        if (!(error instanceof ChannelError) || !error.message.includes("is not modified"))
+          throw error;
+      });
     },
 
     async delete({ address, messageId }, { signal }) {

@@ -1,5 +1,13 @@
-import type { Chat, Message, MessageEntity, Update, User, UserFromGetMe } from "grammy/types";
-import type { IncomingMessage } from "../adapter.ts";
+import type {
+  CallbackQuery,
+  Chat,
+  Message,
+  MessageEntity,
+  Update,
+  User,
+  UserFromGetMe,
+} from "grammy/types";
+import type { ButtonPress, IncomingMessage } from "../adapter.ts";
 
 /** The updates in their order, those of one album together: Telegram sends each of its files as a separate message. */
 export function albumsOf(updates: readonly Update[]): Update[][] {
@@ -78,6 +86,19 @@ export function telegramMessage(update: Update, me: UserFromGetMe): IncomingMess
         names(me, entity, text),
       ),
     writtenAt: new Date(message.date * 1000),
+  };
+}
+
+/** Null for a button of a message that Telegram does not show any more, and of a message in inline mode, which we never send. */
+export function telegramPress(query: CallbackQuery): ButtonPress | null {
+  const { id, from, message, data } = query;
+  if (message === undefined || data === undefined) return null;
+  const { chat } = message;
+  return {
+    target: { kind: kindOf(chat.type), id: String(chat.id) },
+    personId: String(from.id),
+    data,
+    pressId: id,
   };
 }
 

@@ -11,7 +11,7 @@ import { fetchFile } from "../fetch-file.ts";
 import { LinkPreviews } from "../link-previews.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { sendParts } from "../send-parts.ts";
-import { type AskTelegram, numberOf, telegramActions } from "./telegram-actions.ts";
+import { type AskTelegram, numberOf, telegramActions, verbatim } from "./telegram-actions.ts";
 import { migratedTo, telegramError, telegramProblem } from "./telegram-error.ts";
 import { POLL_SECONDS, pollUpdates } from "./poll-updates.ts";
 
@@ -148,9 +148,10 @@ type Part = (bot: Api, chat: string, signal: never) => Promise<{ message_id: num
 
 /** Returns the requests for a message: one for its text, and one for each file; a short text is the caption of the first. */
 function partsOf(
-  { address, text, attachments, replyToMessageId, silent }: OutgoingMessage,
+  message: OutgoingMessage,
   { linkPreviews }: Pick<TelegramConfig, "linkPreviews">,
 ): Part[] {
+  const { address, text, attachments, replyToMessageId, silent, buttons } = message;
   const common = {
     ...(address.threadId !== undefined && {
       message_thread_id: numberOf(address.threadId, "topic"),
@@ -162,6 +163,11 @@ function partsOf(
       },
     }),
     ...(silent && { disable_notification: true }),
+    ...(buttons && {
+      reply_markup: {
+        inline_keyboard: [buttons.map(({ label, data }) => ({ text: label, callback_data: data }))],
+      },
+    }),
   };
   // Captions have no previews.
   const preview = linkPreviews ? {} : { link_preview_options: { is_disabled: true } };
@@ -179,7 +185,8 @@ function partsOf(
   return isCaption
     ? files
     : [
-        (bot, chat, signal) => bot.sendMessage(chat, text, { ...common, ...preview }, signal),
+        (bot, chat, signal) =>
+          bot.sendMessage(chat, text, { ...common, ...preview, ...verbatim(message) }, signal),
         ...files,
       ];
 }

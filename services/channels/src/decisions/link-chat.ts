@@ -1,0 +1,98 @@
+import { call } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/bus";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { claimChatLink } from "@switchyard/contracts/chat-links";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { isError } from "@switchyard/contracts/errors";
+import type { Log } from "@switchyard/service/log";
+import type { Account } from "../accounts/account-book.ts";
+import type { IncomingMessage } from "../adapters/adapter.ts";
+import type { Outbox } from "../outbound/outbox.ts";
+import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
+
+export interface LinkParts {
+  readonly bus: Bus;
+  readonly outbox: Pick<Outbox, "send">;
+  readonly holder: string;
+  readonly log: Log;
+  readonly now: () => number;
+}
+
+/** A code alone, or behind the command with which Telegram opens a bot by an address. */
+const CODE = /^(?:\/start(?:@\w+)?\s+)?(link-[a-z2-7]{26})$/i;
+const SEND_MS = 600_000;
+
+/**
+ * Handles a message that is a code of `yard channels link`: it becomes no message for an agent, whatever the account's rules are. Returns
+ * false for any other message. Rejects when the answer cannot be stored; then the message must not be acknowledged.
+ */
+export async function linkChat(
+  parts: LinkParts,
+  account: Account,
+  message: IncomingMessage,
+): Promise<boolean> {
+  const { adapter, settings } = account;
+  const [, code] = CODE.exec(message.text.trim()) ?? [];
+  if (adapter.edit === undefined || code === undefined || message.sender.isBot === true)
+    return false;
+  const { channel, accountId, entry } = settings;
+  const { target, threadId, messageId, sender } = message;
+  const address = { channel, accountId, target, ...(threadId === undefined ? {} : { threadId }) };
+  const text = await claim(parts, {
+    code: code.toLowerCase(),
+    identity: { channel, accountId, personId: sender.id },
+    isPrivate: target.kind === "user" && target.id === sender.id,
+  });
+  const about = { address, messageId };
+  await parts.outbox.send(
+    account,
+    {
+      sendId: sendIdOf("!link", canonicalDigest(about)),
+      caller: entry.caller,
+      digest: canonicalDigest(about),
+      at: new Date(parts.now()).toISOString(),
+      address,
+      text,
+      pieces: [text],
+      attachments: [],
+      silent: false,
+      degraded: [],
+      about: { tool: null, runId: null, sessionKey: null, answerTo: null },
+      ...BEGINNING,
+      isAnnounced: false,
+      holder: parts.holder,
+      patientUntil: parts.now() + SEND_MS,
+    },
+    parts.now(),
+  );
+  return true;
+}
+
+/** Returns the answer for the person. */
+async function claim(
+  { bus, log }: LinkParts,
+  asked: {
+    readonly code: string;
+    readonly identity: {
+      readonly channel: string;
+      readonly accountId: string;
+      readonly personId: string;
+    };
+    readonly isPrivate: boolean;
+  },
+): Promise<string> {
+  try {
+    const { link } = await call(bus, claimChatLink, asked);
+    const asks = link.asks
+      ? "Calls that you may decide about are sent to this chat."
+      : "You can decide by the buttons in groups of this bot.";
+    return `You decide here as ${link.caller}, until ${cutText(link.expiresAt, 10)}. ${asks} To end it: yard channels unlink ${link.id}`;
+  } catch (error) {
+    log.info({ err: error, personId: asked.identity.personId }, "chat not linked");
+    if (isError(error, claimChatLink, "unknown_code"))
+      return error.data.reason === "not_private"
+        ? "Not linked: others can read this code, so it has ended. Make a new one and send it to me in private."
+        : "Not linked: the code was used or is too old. Make a new one with: yard channels link";
+    return "Not linked: the policy service does not answer. Send the code again later.";
+  }
+}
