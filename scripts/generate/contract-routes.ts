@@ -33,9 +33,11 @@ export function contractRoutes(): string {
       readonly codes?: Readonly<Record<string, string>>;
     }`,
     "/** The routes by the name of the contract; a caller takes the first whose path it can fill in. */",
-    "export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>> = {",
-    ...[...byContract].map(([name, found]) => `${JSON.stringify(name)}: [${found.join(", ")}],`),
-    "};",
+    [
+      "export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>> = {",
+      ...[...byContract].map(([name, found]) => `${JSON.stringify(name)}: [${found.join(", ")}],`),
+      "};",
+    ].join("\n"),
     "/** Fields of requests that only services set, and that are not taken over HTTP. */",
     `export const SERVICE_FIELDS: readonly string[] = ${JSON.stringify([...SERVICE_FIELDS])};`,
     "/** The field of a request whose value is sent as `If-Match`. */",

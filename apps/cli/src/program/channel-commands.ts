@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { JSON_TEXT, type Perform } from "./command-options.ts";
 
 const load = () => import("../commands/channels.ts");
+const loadLinks = () => import("../commands/channels-link.ts");
 
 /** `yard channels`. */
 export function addChannelCommands(program: Command, perform: Perform): void {
@@ -85,7 +86,6 @@ export function addChannelCommands(program: Command, perform: Perform): void {
 
 /** `yard channels link`, `links` and `unlink`. */
 function addLinkCommands(channels: Command, perform: Perform): void {
-  const loadLinks = () => import("../commands/channels-link.ts");
   channels
     .command("link")
     .description("make a one-time code: send it to a bot in private to decide there as yourself")

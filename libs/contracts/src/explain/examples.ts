@@ -113,6 +113,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   via: "telegram",
   verdict: "approve",
   groupsOf: ["team-a"],
+  "approvals.for-chats.request.watched": ["apr-0123456789abcdef0123456789abcdef"],
   "user-session.ended.id": "ses-0123456789abcdef",
   "Question.id": "q-0123456789",
   "mcp.answer.request.id": "q-0123456789",

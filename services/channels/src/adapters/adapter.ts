@@ -251,6 +251,7 @@ export interface IncomingMessage {
 export interface ButtonPress {
   /** The conversation of the message with the button. */
   readonly target: Target;
+  readonly messageId: string;
   /** The provider's stable id of the person who pressed. */
   readonly personId: string;
   readonly data: string;

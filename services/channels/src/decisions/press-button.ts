@@ -2,7 +2,8 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { decideInChat } from "@switchyard/contracts/chat-links";
-import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { cutForReader } from "@switchyard/contracts/cut-text";
+import { isError, isStandardCode, ServiceError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/account-book.ts";
 import type { ButtonPress, PressAnswer } from "../adapters/adapter.ts";
@@ -11,12 +12,14 @@ import { endText } from "./prompt-text.ts";
 
 export interface PressParts {
   readonly bus: Bus;
-  readonly store: Pick<PromptStore, "read" | "isConfirmed" | "hurry">;
+  readonly store: Pick<PromptStore, "read" | "write" | "isConfirmed" | "hurry">;
   readonly log: Log;
   /** Changes the messages about an approval that has ended. */
   readonly look: () => void;
 }
 
+/** The least that a provider shows to a person, in UTF-16 units. */
+const MAX_ANSWER = 200;
 const DATA = /^yd:([0-9a-f]{32}):([\w-]{11})$/;
 
 /** Returns the data of a button: at most 64 bytes. */
@@ -45,6 +48,7 @@ export async function pressButton(
     log.warn({ promptId, personId: press.personId }, "press of another person's button");
     return alert("Nothing was decided: these buttons are for another person.");
   }
+  if (prompt.messageId === null) await store.write({ ...prompt, messageId: press.messageId });
   if (verdict === "approve" && prompt.risk === "high") {
     const isConfirmed = await store.isConfirmed(promptId, press.personId, press.pressId);
     if (!isConfirmed)
@@ -90,10 +94,11 @@ function refusalText(error: unknown): string {
     return "Nothing was decided: the call is another one than the message shows.";
   if (isError(error, decideInChat, "unknown_approval"))
     return "Nothing was decided: there is no such approval for you.";
-  const isUnknown = error instanceof ServiceError && error.code === "timeout";
-  return isUnknown
-    ? "No answer yet. The message shows the decision if it counted; press again if not."
-    : "Nothing was decided: the policy service does not answer. Press again later.";
+  if (error instanceof ServiceError && error.code === "timeout")
+    return "No answer yet. The message shows the decision if it counted; press again if not.";
+  if (error instanceof ServiceError && !isStandardCode(error.code))
+    return cutForReader(`Nothing was decided: ${error.message}`, MAX_ANSWER);
+  return "Nothing was decided: the policy service does not answer. Press again later.";
 }
 
 function verdictOf({ codes }: Prompt, code: string): "approve" | "deny" | null {

@@ -26,6 +26,8 @@ export const Prompt = z.object({
   /** The arguments are the end of the text, from this unit on. */
   argumentsAt: z.int().nonnegative(),
   sendId: SendId,
+  /** Known from a press, for a message whose send was not confirmed. */
+  messageId: z.string().nullable(),
   expiresAt: Timestamp,
   /** `new`: the outbox may not have it yet. `ended`: the message shows the end, or cannot be changed. */
   state: z.enum(["new", "asked", "ended"]),

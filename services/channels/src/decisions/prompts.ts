@@ -153,6 +153,7 @@ export class Prompts {
         title: titleOf(approval),
         ...promptText(waiting, { maxLength: maxTextLength, consoleUrl }),
         sendId,
+        messageId: null,
         expiresAt: approval.expiresAt,
         state: "new",
       },
@@ -198,11 +199,11 @@ export class Prompts {
     if (approval === null || end === null || prompt.state === "ended") return store.finish(prompt);
     const send = await sends.read(prompt.sendId);
     if (send?.record.state === "open") return store.rest(prompt.promptId, SOON_MS);
-    const messageId = send?.record.messageIds.at(-1);
+    const messageId = send?.record.messageIds.at(-1) ?? prompt.messageId;
     const { channel, accountId } = prompt.address;
     const account = book.get(channel, accountId);
     // A message that was not delivered, or whose id is unknown, stays as it is; its buttons are refused.
-    if (messageId === undefined) return store.finish(prompt);
+    if (messageId === null) return store.finish(prompt);
     if (account?.adapter.edit === undefined) return store.rest(prompt.promptId, WAIT_MS);
     const waitMs = await this.#edit(account, { prompt, messageId, end });
     return waitMs === null ? store.finish(prompt) : store.rest(prompt.promptId, waitMs);

@@ -280,6 +280,7 @@ export const policyTexts = {
   "chat-links.create.reply.expiresAt": "When the code ends.",
   "chat-links.list.request.user": "Whose links; left out: the caller's own.",
   "chat-links.revoke.request.id": "Id of the link.",
+  "unknown_link.id": "Id of the link.",
   "chat-links.claim.request.code": "The code that the person wrote.",
   identity: "The person, as the provider reports it.",
   isPrivate: "False for a code that others could read: it ends.",

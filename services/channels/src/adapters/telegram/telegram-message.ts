@@ -96,6 +96,7 @@ export function telegramPress(query: CallbackQuery): ButtonPress | null {
   const { chat } = message;
   return {
     target: { kind: kindOf(chat.type), id: String(chat.id) },
+    messageId: String(message.message_id),
     personId: String(from.id),
     data,
     pressId: id,

@@ -343,4 +343,49 @@ suite("telegram", () => {
       /telegram-secret-token/,
     );
   });
+
+  test("buttons are sent with a text whose end has no links, and an edit removes them and may be repeated", async () => {
+    const buttons = [{ label: "Approve", data: "yd:1" }];
+    const sent = await adapter.send(
+      outgoing("telegram", "42", { text: "Args:\n@ada t.me/x", verbatimFrom: 6, buttons }),
+      adapterCall(),
+    );
+    const messageId = sent.messageIds[0] ?? "";
+    const shown = () => server.shown.get(Number(messageId));
+    assert.deepEqual(shown()?.buttons, [{ text: "Approve", data: "yd:1" }]);
+    const pre = [{ type: "pre", offset: 6, length: 11 }];
+    assert.deepEqual(server.calls.at(-1)?.fields["entities"], pre);
+    const { address } = outgoing("telegram", "42");
+    const content = { text: "Done. @ada", verbatimFrom: 6 };
+    for (let times = 0; times < 2; times += 1)
+      await adapter.edit?.({ address, messageId }, content, adapterCall());
+    assert.deepEqual([shown()?.text, shown()?.buttons], ["Done. @ada", []]);
+    const gone = { address, messageId: "1" };
+    await assert.rejects(async () => adapter.edit?.(gone, content, adapterCall()), {
+      code: "not_found",
+    });
+    const long = outgoing("telegram", "42", { buttons: [{ label: "x", data: "y".repeat(65) }] });
+    await assert.rejects(adapter.send(long, adapterCall()), { code: "provider_error" });
+  });
+
+  test("a press is confirmed after it was handled, and only its person gets the answer", async () => {
+    const sink = memorySink();
+    sink.refuseNext(1);
+    await adapter.start?.(sink, stop.signal);
+    const chat = -1001;
+    const { id, answer } = server.press(500, { from: 42, data: "yd:1", chat });
+    await until(() => answer() !== null);
+    assert.deepEqual(sink.presses, [
+      {
+        target: { kind: "group", id: String(chat) },
+        messageId: "500",
+        personId: "42",
+        data: "yd:1",
+        pressId: id,
+      },
+    ]);
+    assert.deepEqual(answer(), { text: "Approved.", isAlert: false });
+    await until(() => server.confirmed() > 1000);
+    assert.equal(sink.connectedTimes(), 2, "the first delivery was not confirmed");
+  });
 });
