@@ -157,7 +157,7 @@ export async function startTelegramServer(token = "123456:telegram-secret-token"
     updates = updates.filter((update) => Number(update["update_id"]) >= offset);
     if (updates.length === 0 && timeoutS > 0)
       await new Promise<void>((wake) => {
-        const timer = setTimeout(wake, timeoutS * 1000);
+        const timer = setTimeout(wake, timeoutS * 1000).unref();
         waiting.add(() => (clearTimeout(timer), wake()));
       });
     return updates.filter((update) => Number(update["update_id"]) >= offset);
