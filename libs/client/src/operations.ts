@@ -456,7 +456,7 @@ export type Conformance = {
   conforms: boolean;
   /** The problems: the path of each value, and its problem. */
   problems: {
-    /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+    /** Stable snake_case code of the problem. */
     code: string;
     /** A description of the event, for people. */
     message: string;
@@ -599,7 +599,7 @@ export type DeliveryStatus = "delivered" | "not-delivered" | "unknown" | "not-re
 export type Diagnostic = {
   /** The severity; an error keeps the file from loading. */
   severity: "error" | "warning" | "info";
-  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+  /** Stable snake_case code of the problem. */
   code: string;
   /** A description of the event, for people. */
   message: string;
@@ -1958,7 +1958,7 @@ export type Sampling = {
 export type ScanConfidence = "low" | "medium" | "high";
 
 export type ScanFinding = {
-  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+  /** Stable snake_case code of the problem. */
   code: string;
   /** Entry of the OWASP Agentic Skills Top 10. */
   owasp: OwaspAst;
@@ -2018,7 +2018,7 @@ export type ScanReport = {
 export type ScanSeverity = "info" | "low" | "medium" | "high" | "critical";
 
 export type ScanSuppression = {
-  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+  /** Stable snake_case code of the problem. */
   code: string;
   /** Why, in words for people. */
   reason: string;
@@ -2765,7 +2765,7 @@ export type Timestamp = string;
 export type TokenKeyUse = "signs" | "next" | "accepted";
 
 export type ToolFinding = {
-  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+  /** Stable snake_case code of the problem. */
   code:
     | "hidden_characters"
     | "bidi_control"
@@ -2895,7 +2895,7 @@ export type UnavailableServer = {
 export type UnscannedPart = {
   /** Path of the file, with `/`. */
   file: string;
-  /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+  /** Stable snake_case code of the problem. */
   code:
     | "binary_file"
     | "undecodable_text"
@@ -3986,7 +3986,7 @@ export interface Operations {
       accountId: string;
       /** True when the provider accepts the credentials. */
       ok: boolean;
-      /** The person, as the provider reports it. */
+      /** The account's name at the provider; null when it is not known. */
       identity: string | null;
       /** The reason why it does not; null when it does. */
       problem: string | null;
@@ -6769,7 +6769,7 @@ export interface RunEvents {
     callId: string;
     /** Name of the tool. */
     tool: string;
-    /** The one-time code to send to the bot in a private chat. It is shown here and never again. */
+    /** Stable snake_case code of the problem. */
     code: string;
     /** A description of the event, for people. */
     message: string;

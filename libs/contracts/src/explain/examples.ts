@@ -111,7 +111,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   "chat-links.claim.request.code": "link-abcdefghijklmnopqrstuvwx23",
   personId: "123456789",
   via: "telegram",
-  verdict: "approve",
+  "approvals.decide-in-chat.request.verdict": "approve",
   groupsOf: ["team-a"],
   "approvals.for-chats.request.watched": ["apr-0123456789abcdef0123456789abcdef"],
   "user-session.ended.id": "ses-0123456789abcdef",

@@ -269,7 +269,8 @@ export const policyTexts = {
   asks: "True: calls that the caller may decide about are sent to the private chat.",
   linkedAt: "When the person sent the code.",
   personId: "The provider's stable id of the person, never a name.",
-  code: "The one-time code to send to the bot in a private chat. It is shown here and never again.",
+  "chat-links.create.reply.code":
+    "The one-time code to send to the bot in a private chat. It is shown here and never again.",
   link: "The link of a person in a chat with a caller.",
   links: "The links, those that end first before the others.",
   via: "The channel of a decision in a chat; left out for one that was made elsewhere.",
@@ -282,9 +283,11 @@ export const policyTexts = {
   "chat-links.revoke.request.id": "Id of the link.",
   "unknown_link.id": "Id of the link.",
   "chat-links.claim.request.code": "The code that the person wrote.",
-  identity: "The person, as the provider reports it.",
+  "chat-links.claim.request.identity": "The person who wrote the code, as the provider reports it.",
+  "approvals.decide-in-chat.request.identity":
+    "The person who pressed, as the provider reports it.",
   isPrivate: "False for a code that others could read: it ends.",
-  verdict: "The button that was pressed.",
+  "approvals.decide-in-chat.request.verdict": "The button that was pressed.",
   "approvals.decide-in-chat.reply.by": "The caller of the link.",
   groupsOf: "The users whose calls are shown in groups; `*` is everybody.",
   "approvals.for-chats.request.watched": "Approvals whose messages are open.",
