@@ -8,6 +8,7 @@ import { clientOperations } from "./generate/client-operations.ts";
 import { contractRoutes } from "./generate/contract-routes.ts";
 import { commandReference } from "./generate/command-reference.ts";
 import { kustomizeFile } from "./generate/kustomize-files.ts";
+import { pythonClient } from "./generate/python-client.ts";
 import { nackStreams } from "./generate/nack-streams.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
@@ -27,6 +28,9 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "docs/openapi.json": () => format("openapi.json", JSON.stringify(openApi())),
   "libs/client/src/operations.ts": () => format("operations.ts", clientOperations()),
   "libs/client/src/contract-routes.ts": () => format("contract-routes.ts", contractRoutes()),
+  "clients/python/src/switchyard_client/models.py": () => pythonClient().models,
+  "clients/python/src/switchyard_client/_operations.py": () => pythonClient().operations,
+  "clients/python/src/switchyard_client/_async_operations.py": () => pythonClient().asyncOperations,
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/nats/nack-streams.yaml": () => format("nack-streams.yaml", nackStreams()),
   "deploy/redis/users.acl": () => redisUsersFile(),

@@ -59,6 +59,25 @@ for (const { language, command, file } of programs) {
   });
 }
 
+test(
+  "the Python client sends, follows streams over cuts and raises problems, and every example in it is a request",
+  { skip: missing["Python over HTTP"] },
+  async () => {
+    const home = join(root, "clients/python");
+    const env = {
+      ...process.env,
+      PYTHONPATH: [join(home, "src"), process.env["PYTHONPATH"] ?? ""].join(":"),
+      PYTHONDONTWRITEBYTECODE: "1",
+    };
+    const { stderr } = await promisify(execFile)(
+      "python3",
+      ["-m", "unittest", "discover", "-s", join(home, "tests")],
+      { env },
+    );
+    assert.match(stderr, /^OK$/m);
+  },
+);
+
 test("a team with a key of its own starts runs under its own name, and under no other", async () => {
   const key = { YARD_NATS_NKEY_FILE: seedFile(keys, "team-a") };
   const own = await run(process.execPath, "typescript/start-run.ts", ["troubled", "go"], {

@@ -1,4 +1,9 @@
-import { test } from "node:test";
+import { execFile } from "node:child_process";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { promisify } from "node:util";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
 import { startProtocolsWorld } from "../lib/protocols-world.ts";
@@ -6,15 +11,16 @@ import { pythonPackages } from "../lib/python-packages.ts";
 
 const fileOf = (name: string): string =>
   fileURLToPath(new URL(`python-clients/${name}`, import.meta.url));
-const [newest, older, litellm, llamaIndex, generator, schemathesis] = await Promise.all([
+const [newest, older, litellm, llamaIndex, generator, schemathesis, own] = await Promise.all([
   pythonPackages(fileOf("requirements.txt")),
   pythonPackages(fileOf("requirements-older.txt")),
   pythonPackages(fileOf("requirements-litellm.txt")),
   pythonPackages(fileOf("requirements-llama-index.txt")),
   pythonPackages(fileOf("requirements-openapi.txt")),
   pythonPackages(fileOf("requirements-schemathesis.txt")),
+  pythonPackages(fileOf("requirements-switchyard.txt")),
 ]);
-const isNone = [newest, older, litellm, llamaIndex, generator, schemathesis].every(
+const isNone = [newest, older, litellm, llamaIndex, generator, schemathesis, own].every(
   (packages) => "skip" in packages,
 );
 const world = isNone ? null : await startProtocolsWorld();
@@ -46,5 +52,39 @@ void test(
         }),
       ),
     );
+  },
+);
+
+const noOwn = "skip" in own ? own.skip : false;
+
+test(
+  "the wheel of the Python client starts, follows, approves, cancels and reads runs, and mypy accepts its use",
+  { skip: noOwn },
+  async () => {
+    const { url, token } = world ?? assert.fail();
+    if ("skip" in own) return;
+    const scratch = await mkdtemp(join(tmpdir(), "yard-wheel-"));
+    after(() => rm(scratch, { recursive: true, force: true }));
+    const source = fileURLToPath(new URL("../../clients/python", import.meta.url));
+    const { PATH, HOME } = process.env;
+    const env = { PATH, HOME, PYTHONPATH: own.directory };
+    const run = async (command: string, args: readonly string[], cwd = scratch, more = {}) =>
+      (await promisify(execFile)(command, args, { cwd, env: { ...env, ...more } })).stdout;
+
+    await run("python3", ["-m", "hatchling", "build", "-t", "wheel", "-d", scratch], source);
+    const wheel = (await readdir(scratch)).find((name) => name.endsWith(".whl")) ?? assert.fail();
+    // An environment finds its library from the interpreter itself, not from a link to it.
+    const real = "import os, sys; print(os.path.realpath(sys.executable))";
+    const python = (await run("python3", ["-c", real])).trim();
+    const venv = join(scratch, "venv");
+    await run(python, ["-m", "venv", venv], scratch, { PYTHONPATH: "" });
+    const installed = join(venv, "bin/python");
+    const install = ["-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel];
+    await run(installed, install, scratch, { PYTHONPATH: "" });
+
+    const use = fileOf("switchyard_use.py");
+    assert.equal(await run(installed, [use], scratch, { BASE: url, TOKEN: token }), "ok\n");
+    const mypy = ["-m", "mypy", "--strict", "--cache-dir", join(scratch, "mypy"), use];
+    assert.match(await run(installed, mypy), /no issues found in 1 source file/);
   },
 );
