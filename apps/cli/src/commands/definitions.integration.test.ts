@@ -194,6 +194,32 @@ test("the policy is not explained for tools and agents that do not exist", async
   await ok("policy", "explain", "read_file", "--agent", "reviewer");
 });
 
+test("a decision and who can call a tool come with a note about names that do not exist", async () => {
+  for (const [args, code, note] of [
+    [["check", "read_fil"], 4, /^there is no tool read_fil; did you mean read_file\?$/m],
+    [
+      ["check", "read_file", "--agent", "reviever"],
+      4,
+      /no agent reviever; did you mean reviewer\?/,
+    ],
+    [["check", "read_file", "--user", "clii"], 4, /no key is of a user clii; did you mean cli\?/],
+    [["who-can", "read_fil"], 0, /there is no tool read_fil; did you mean read_file\?/],
+    [["who-can", "read_file"], 0, /^$/],
+  ] as const) {
+    const answer = await yard(["policy", ...args], env);
+    assert.equal(answer.code, code, `${args.join(" ")}: ${answer.stderr}`);
+    assert.match(answer.stderr, note);
+  }
+});
+
+test("the policy is explained for tools as tables show them", async () => {
+  assert.match((await ok("policy", "explain", "search_fi…")).stdout, /search_files/);
+  const several = await yard(["policy", "who-can", "read_…"], env);
+  assert.equal(several.code, 2);
+  assert.match(several.stderr, /tools begin with read_…: .*read_file/);
+  assert.equal((await yard(["policy", "check", "no_such_…"], env)).code, 3);
+});
+
 test("imports agents of this machine, shows where they came from, and removes them", async () => {
   const elsewhere = join(base, "elsewhere");
   mkdirSync(join(elsewhere, "agents"), { recursive: true });
@@ -276,6 +302,10 @@ test("runs a skill through an agent, once [D37]", async () => {
   assert.match(stderr, /pdf is active/);
   assert.match((await ok("skills", "run", "pdf", ...model)).stdout, /^Read/);
   assert.equal((await yard(["skills", "run", "absent"], env)).code, 3);
+  const { runs } = JSON.parse((await ok("runs", "list", "--json")).stdout).data;
+  await ok("policy", "explain", "read_file", "--run", `${runs[0].runId.slice(0, -3)}…`);
+  const gone = await yard(["policy", "explain", "read_file", "--run", "01ZZZZ…"], env);
+  assert.match(gone.stderr, /none of the newest runs begins with 01ZZZZ/);
 });
 
 test("reads skills and agents again when their files change", async () => {

@@ -1,10 +1,10 @@
 import { client } from "@switchyard/bus/call";
-import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles";
 import { findBus, withBus } from "../bus-session.ts";
-import { CliError } from "../cli-error.ts";
+import { namedTool, toolRefOf } from "../named-tool.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { noteUnknownNames, unknownNames } from "../unknown-names.ts";
 
 /** Lists the principals that may call a tool, with the rules that allow it. */
 export async function whoCan(
@@ -12,19 +12,15 @@ export async function whoCan(
   tool: string,
   options: { json?: true },
 ): Promise<void> {
-  const ref = writtenToolRef(tool);
-  if (ref === null) {
-    throw new CliError("usage", `${JSON.stringify(tool)} names no tool`, {
-      hint: "write mcp__server__tool, server.tool, or the name of a built-in tool",
-    });
-  }
-  const reply = await withBus(await findBus(process.env), (bus) =>
-    client(bus, { whoCanCall }).whoCanCall({ tool: ref }),
-  );
+  const { name, reply } = await withBus(await findBus(process.env), async (bus) => {
+    const ref = toolRefOf(await namedTool(bus, tool));
+    noteUnknownNames(terminal, await unknownNames(bus, { tool: ref.name }));
+    return { name: ref.name, reply: await client(bus, { whoCanCall }).whoCanCall({ tool: ref }) };
+  });
   if (options.json) return writeJson(terminal, reply);
   if (reply.reach.length === 0) {
     const why = reply.deniedBy.length === 0 ? "no rule allows it" : reply.deniedBy.join(", ");
-    terminal.out(`no principal can call ${ref.name}: ${why}`);
+    terminal.out(`no principal can call ${name}: ${why}`);
     return;
   }
   const lines = tableLines<ToolReach>(

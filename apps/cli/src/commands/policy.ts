@@ -1,23 +1,25 @@
 import { client } from "@switchyard/bus/call";
-import { fileAccessOf } from "@switchyard/contracts/file-access";
-import type { Bus } from "@switchyard/bus/bus";
-import { listAgents } from "@switchyard/contracts/agents";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
   explainPolicy,
   type ConsideredRule,
   type RuleMismatch,
 } from "@switchyard/contracts/policy-explain";
-import { ServiceError } from "@switchyard/contracts/errors";
-import { nearestName } from "@switchyard/contracts/nearest-name";
 import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
 import { CLI_USER } from "@switchyard/contracts/user-names";
-import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { knownTools, offlineTools, unknownTool, type KnownTools } from "../known-tools.ts";
+import { offlineTools } from "../known-tools.ts";
+import { namedRun } from "../named-run.ts";
+import { namedTool, toolRefOf } from "../named-tool.ts";
+import {
+  noteUnknownNames,
+  noteUnknownUser,
+  unknownNames,
+  unknownToolErrors,
+} from "../unknown-names.ts";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import { tableLines } from "../table.ts";
@@ -33,7 +35,7 @@ export async function explain(
   tool: string,
   options: ExplainOptions,
 ): Promise<void> {
-  const reply = await explained(tool, { ...options, mustExist: true });
+  const reply = await explained(terminal, tool, { ...options, mustExist: true });
   if (options.json) return writeJson(terminal, reply);
   for (const line of explanationLines(reply)) terminal.out(line);
 }
@@ -44,7 +46,7 @@ export async function check(
   tool: string,
   options: ExplainOptions,
 ): Promise<ExitCode> {
-  const { decision } = await explained(tool, options);
+  const { decision } = await explained(terminal, tool, options);
   if (options.json) writeJson(terminal, decision);
   else terminal.out(`${answerOf(decision)}  ${printableLine(decision.reason)}`);
   return decision.effect === "allow" ? EXIT.ok : EXIT.denied;
@@ -59,68 +61,40 @@ interface ExplainOptions {
   /** Judges rules that are not in force; no service has to run. */
   readonly file?: string;
   readonly json?: true;
-  /** True: a tool or an agent that does not exist here is an error, and not a denied call. */
+  /** True: a tool or an agent that does not exist here is an error. Else it is a note beside the decision. */
   readonly mustExist?: boolean;
 }
 
-async function explained(tool: string, options: ExplainOptions): Promise<Explanation> {
-  const ref = writtenToolRef(tool);
-  if (ref === null) {
-    throw new CliError("usage", `${JSON.stringify(tool)} names no tool`, {
-      hint: "write mcp__server__tool, server.tool, or the name of a built-in tool; see ./yard mcp tools",
-    });
-  }
-  const { agent, role: roles, run: runId, file } = options;
-  const requestOf = (self: string) => ({
-    user: nameOf("--user", options.user ?? self, CallerName),
-    tool: ref,
+async function explained(
+  terminal: Terminal,
+  tool: string,
+  options: ExplainOptions,
+): Promise<Explanation> {
+  const { agent, role: roles, run: runId, file, user, mustExist = false } = options;
+  const requestOf = (self: string, written: string) => ({
+    user: nameOf("--user", user ?? self, CallerName),
+    tool: toolRefOf(written),
     args: parseArguments(options.args),
     ...(agent === undefined ? {} : { agent: nameOf("--agent", agent, AgentName) }),
     ...(roles === undefined ? {} : { roles }),
-    ...(runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) }),
   });
+  const report = (unknown: readonly CliError[]): void => {
+    if (mustExist && unknown[0] !== undefined) throw unknown[0];
+    noteUnknownNames(terminal, unknown);
+  };
   if (file !== undefined) {
-    if (options.mustExist === true) checkTool(tool, offlineTools);
-    return (await import("./policy-offline.ts")).explainFiles(file, requestOf(CLI_USER));
+    report(unknownToolErrors(tool, offlineTools));
+    const runOf = runId === undefined ? {} : { runId: nameOf("--run", runId, RunId) };
+    const request = { ...requestOf(CLI_USER, tool), ...runOf };
+    return (await import("./policy-offline.ts")).explainFiles(file, request);
   }
   return withBus(await findBus(process.env), async (bus) => {
-    const request = requestOf(bus.user);
-    if (options.mustExist === true) await checkNames(bus, { tool, agent });
-    return client(bus, { explainPolicy }).explainPolicy(request);
-  });
-}
-
-/** Throws for a tool or an agent that does not exist here: a decision about it has no meaning. */
-async function checkNames(
-  bus: Bus,
-  { tool, agent }: { readonly tool: string; readonly agent: string | undefined },
-): Promise<void> {
-  const found = await Promise.all([
-    knownTools(bus),
-    agent === undefined ? { agents: [] } : client(bus, { listAgents }).listAgents({}),
-  ]).catch((error: unknown) => {
-    // The policy service answers without the services that know the names.
-    if (error instanceof ServiceError) return null;
-    throw error;
-  });
-  if (found === null) return;
-  const [known, { agents }] = found;
-  checkTool(tool, known);
-  const names = agents.map(({ name }) => name);
-  if (agent === undefined || names.includes(agent)) return;
-  const meant = nearestName(agent, names);
-  throw new CliError("unknown_agent", `there is no agent ${printableLine(agent)}`, {
-    hint: meant === null ? "see the agents with: ./yard agents list" : `did you mean ${meant}?`,
-  });
-}
-
-function checkTool(tool: string, known: KnownTools): void {
-  // Rules decide about files under names that no tool has.
-  if (fileAccessOf({ server: null, tool }) !== null) return;
-  const why = unknownTool(tool, known);
-  if (why === null) return;
-  throw new CliError("unknown_tool", printableLine(why), {
-    hint: "see the tools with: ./yard tools list --all; a rule for one to come is tried with --file",
+    const whole = await namedTool(bus, tool);
+    const request = requestOf(bus.user, whole);
+    const run = runId === undefined ? {} : { runId: await namedRun(bus, runId) };
+    report(await unknownNames(bus, { tool: whole, agent }));
+    if (user !== undefined) await noteUnknownUser(terminal, bus, user);
+    return client(bus, { explainPolicy }).explainPolicy({ ...request, ...run });
   });
 }
 
