@@ -99,7 +99,8 @@ const HINTS: Readonly<Record<string, string>> = {
   forbidden:
     "this NATS user may not do that; its permissions come from the contracts: ./yard keys init",
   unknown_agent: "see the agents with: ./yard agents list",
-  unknown_model: "models and providers are named in models.json, see docs/models.md",
+  unknown_model:
+    "models and providers are named in models.json, which is read when ./yard dev starts; see docs/models.md",
   model_key_missing:
     "export it where ./yard dev is started, or name a file with apiKeyFile in models.json",
   unknown_skill: "see the skills with: ./yard skills list",

@@ -17,7 +17,7 @@ function project(files: Record<string, string>): string {
 
 test("the examples are a project", async () => {
   const { policyFile, mcpServersFile } = await findProject(join(HOME, "examples"));
-  assert.equal(policyFile, join(HOME, "examples/policies/demo.yaml"));
+  assert.equal(policyFile, join(HOME, "examples/policies"));
   assert.equal(mcpServersFile, join(HOME, "examples/mcp-servers.json"));
 });
 
@@ -26,9 +26,14 @@ test("policy.yaml is in force, whatever else lies in policies/", async () => {
   assert.equal((await findProject(root)).policyFile, join(root, "policy.yaml"));
 });
 
-test("several files in policies/ are in force together, without policy.yaml", async () => {
-  const root = project({ "mcp-servers.json": "{}", "policies/a.yaml": "", "policies/b.yml": "" });
-  assert.equal((await findProject(root)).policyFile, join(root, "policies"));
+test("files in policies/ are in force together without policy.yaml, also when the second is added later", async () => {
+  for (const files of [
+    { "policies/a.yaml": "" },
+    { "policies/a.yaml": "", "policies/b.yml": "" },
+  ]) {
+    const root = project({ "mcp-servers.json": "{}", ...files });
+    assert.equal((await findProject(root)).policyFile, join(root, "policies"));
+  }
 });
 
 test("what is missing is named", async () => {

@@ -74,10 +74,8 @@ async function findPolicy(root: string): Promise<string> {
   const directory = join(root, "policies");
   const names = await readdir(directory).catch(() => []);
   // `rules.test.yaml` holds the tests of `rules.yaml`.
-  const files = names.filter((name) => /(?<!\.test)\.ya?ml$/.test(name)).toSorted();
-  const [only, ...others] = files;
-  // Several files are one bundle, as docs/policy-rules.md describes.
-  if (only !== undefined) return others.length === 0 ? join(directory, only) : directory;
+  // The folder, also with one file in it: a file that is added later is read, too. Several are one bundle, as docs/policy-rules.md describes.
+  if (names.some((name) => /(?<!\.test)\.ya?ml$/.test(name))) return directory;
   throw new CliError(
     "directory_missing",
     `the project ${root} has no policy: neither policy.yaml nor a YAML file in policies/`,
