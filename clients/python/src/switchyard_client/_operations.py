@@ -90,18 +90,18 @@ class Operations:
             run_id: Id of the new run. The same id again is the same run. Left out: a new id.
             skill: A skill to activate before the first step.
             model: Replaces the agent's model, as `provider/model`.
-            thinking: How much the model reasons before it answers; left out or null: the default.
+            thinking: The reasoning effort of the model; left out or null: the default.
             sampling: Settings of the model, in place of the agent's own.
             replay: Answers of the models in an earlier run; they are played, and no model is
                 called.
             limits: Limits of the run. Fields that are left out keep their value.
             labels: Labels, by name.
             readers: NATS users that may read the run besides its owner; they may not control it.
-            origin: Where the run comes from, as a trusted service reports it.
+            origin: The origin of the run, as a trusted service reports it.
             output: JSON Schema (2020-12) of the answer; the run's output is then JSON text that
                 fits it.
             session: The conversation, by key or id. A new key begins a session.
-            on_busy: What happens to a message while another run of the session is in progress.
+            on_busy: The treatment of a message while another run of the session is in progress.
             idempotency_key: The same key of the same caller is the same request, for a day.
 
         Raises:
@@ -489,7 +489,7 @@ class Operations:
             search: A part of the key or the label, in any case.
             active_minutes: Only sessions that were used within so many minutes.
             limit: The most entries to return.
-            message_limit: How many of the last messages each session has in the reply.
+            message_limit: The number of last messages of each session in the reply.
             cursor: `next` of the page before; left out: the first page.
             owner: The owner; left out: the caller. Only `cli` and `admin` may name another one.
             all: Those of every owner; only for `cli` and `admin`.
@@ -560,8 +560,8 @@ class Operations:
             session: The session, by its key or its id.
             owner: The owner; left out: the caller. Only `cli` and `admin` may name another one.
             label: New name for people; null removes it.
-            kind: What the session is for.
-            on_busy: What happens to a message while another run of the session is in progress.
+            kind: The purpose of the session.
+            on_busy: The treatment of a message while another run of the session is in progress.
             agent: Name of the agent.
             model: The model that replaces the agent's; null: the agent's own again.
             skills_off: Skills that are switched off for runs of the session.
@@ -691,14 +691,14 @@ class Operations:
             files: Files of the message, as `files.put` returned them.
             agent: The agent that answers; left out: the session's.
             model: The model that replaces the agent's, for this message.
-            thinking: How much the model reasons before it answers; left out or null: the default.
+            thinking: The reasoning effort of the model; left out or null: the default.
             skill: Name of the skill.
             limits: Limits of the run. Fields that are left out keep their value.
             skills_off: Skills that are switched off for runs of the session.
-            on_busy: What happens to a message while another run of the session is in progress.
+            on_busy: The treatment of a message while another run of the session is in progress.
             timeout_seconds: Time to wait, in seconds; 0 does not wait.
             run_id: Id of the run that answers. The same id again is the same message.
-            follow_up: What happens after the run. Accepted from the toolbox alone.
+            follow_up: The step after the run. Accepted from the toolbox alone.
             idempotency_key: The same key of the same caller is the same request, for a day.
 
         Raises:
@@ -781,7 +781,7 @@ class Operations:
             sort_by: The field to sort by.
             sort_dir: Ascending or descending.
             limit: The most entries to return.
-            offset: How many entries to skip.
+            offset: The number of entries to skip.
             cursor: `next` of the page before; left out: the first page.
             owner: The owner; left out: the caller. Only `cli` and `admin` may name another one.
             all: Those of every owner; only for `cli` and `admin`.
@@ -877,7 +877,7 @@ class Operations:
             scope: `job` or `all`; left out: `job` when `jobId` is given.
             job_id: Id of the job.
             limit: The most entries to return.
-            offset: How many entries to skip.
+            offset: The number of entries to skip.
             statuses: Only entries with these results.
             delivery_statuses: Only entries whose answers had this delivery.
             query: A part of the text to look for, in any case.
@@ -976,12 +976,12 @@ class Operations:
             schedule: When the job is due.
             session_target: `main`: a message in a session. `isolated`: a session of its own for
                 each run.
-            payload: What the job does.
-            delivery: Where the answer is sent; null removes it.
+            payload: The work of the job.
+            delivery: The target of the answer; null removes it.
             enabled: True when it is switched on.
             delete_after_run: True: the job is removed after its run; left out: true for `at`.
             wake_mode: `now`, or with the next heartbeat.
-            overlap: What happens to a due time while an earlier run is in progress.
+            overlap: The treatment of a due time while an earlier run is in progress.
             catch_up: After an outage: `once` for all missed due times, or `skip` them.
             if_match: Version that was read; without it the newest one is changed.
 
@@ -1119,7 +1119,7 @@ class Operations:
             job_id: Id of the job.
             scope: `job` or `all`; left out: `job` when `jobId` is given.
             limit: The most entries to return.
-            offset: How many entries to skip.
+            offset: The number of entries to skip.
             statuses: Only entries with these results.
             delivery_statuses: Only entries whose answers had this delivery.
             query: A part of the text to look for, in any case.
@@ -1235,7 +1235,8 @@ class Operations:
             text: The text; a long one is cut into several messages.
             attachments: Attached files.
             effect_id: One of the account's `effects`.
-            effect_fallback: Where the account has no such effect: refuse, or send without it.
+            effect_fallback: The fallback when the account has no such effect: refuse, or send
+                without it.
             silent: True: without a sound on the other side, where the provider can.
             dry_run: True: everything is checked, and nothing is changed or sent.
             tool: Name of the tool.
@@ -1438,7 +1439,7 @@ class Operations:
             scope: `once`: this call; `session`: more calls of its kind for a while.
             reason: Why, in words for people.
             ttl_seconds: Lifetime of the standing approval in seconds, at most the rule's.
-            max_uses: How many calls a standing approval may let pass.
+            max_uses: The number of calls that a standing approval may let pass.
             same_arguments: JSON pointers of arguments that must have the approved call's values.
 
         Raises:
@@ -1805,7 +1806,7 @@ class Operations:
 
         Args:
             id: Id of the question.
-            action: Whether the person accepts, declines or closes the question.
+            action: The person's action: accept, decline or close the question.
             content: Values of an accepted form, by field.
 
         Raises:
@@ -2043,7 +2044,7 @@ class Operations:
 
         Args:
             id: Id of the MCP server.
-            tail: How many of the last lines to return.
+            tail: The number of last lines to return.
 
         Raises:
             ProblemError: `NOT_FOUND`, `not_found`, those of every request, such as
@@ -2267,7 +2268,7 @@ class Operations:
 
         Args:
             id: Id of the MCP server.
-            tail: How many of the last lines to return.
+            tail: The number of last lines to return.
 
         Raises:
             ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
@@ -2581,7 +2582,7 @@ class Operations:
         Args:
             directory: Directory, absolute or relative to the importer's first root.
             targets: Formats to check against; left out: all.
-            offset: How many entries to skip.
+            offset: The number of entries to skip.
             limit: The most entries to return.
 
         Raises:
@@ -2630,7 +2631,7 @@ class Operations:
         Needs the role `admin`.
 
         Args:
-            kind: Whether it is a skill or an agent.
+            kind: The kind: a skill or an agent.
             name: Name of the skill or agent.
             version: The version that was reviewed; another one is refused.
             reason: Why; needed for a version that the scanner blocks.
@@ -2736,8 +2737,8 @@ class Operations:
 
         Args:
             name: Only this skill; left out: a page of all, by name.
-            source: Where it is from.
-            offset: How many entries to skip.
+            source: The source.
+            offset: The number of entries to skip.
             limit: The most entries to return.
 
         Raises:
@@ -3388,7 +3389,7 @@ class Operations:
             user: The NATS user that it is about.
             agent: The agent; left out: the user calls the tool without one.
             roles: The roles, each once.
-            context: Where the run comes from.
+            context: The origin of the run.
             approval: The least approval that each call needs from people.
             tool_layers: Tool patterns of the run's token, such as the agent's `tools`.
             server: Facts about the tool's server; left out: those that its provider sent last.
@@ -3641,7 +3642,7 @@ class Operations:
         Needs the role `admin`.
 
         Args:
-            scope: What it covers.
+            scope: The scope.
             reason: Why, in words for people.
 
         Raises:
@@ -3663,7 +3664,7 @@ class Operations:
         Needs the role `admin`.
 
         Args:
-            scope: What it covers.
+            scope: The scope.
 
         Raises:
             ProblemError: `forbidden_admin`, `forbidden`, those of every request, such as
@@ -3713,7 +3714,7 @@ class Operations:
             run_id: Id of the run. The owner's part before `~` may be left out for a run of the
                 caller.
             tool: A part of the tool's name.
-            order: Which come first.
+            order: The order of the entries.
             cursor: `next` of the page before; left out: the first page.
             limit: The most entries to return.
 
@@ -3825,7 +3826,7 @@ class Operations:
 
         Args:
             id: Id of the API key to replace.
-            overlap_seconds: How long the old key stays valid, in seconds.
+            overlap_seconds: The time for which the old key stays valid, in seconds.
             ttl_seconds: Lifetime of the new key in seconds; left out: until it is revoked.
 
         Raises:
@@ -3924,7 +3925,7 @@ class Operations:
         Needs the role `operator`. The answer has the version as its ETag.
 
         Args:
-            url: Where events are sent: http or https.
+            url: The URL that events are sent to: http or https.
             events: Names or patterns of events, such as `run.finished` or `run.*`.
             agent: Only events of runs of this agent.
 
@@ -3975,7 +3976,7 @@ class Operations:
 
         Args:
             id: Id of the webhook.
-            url: Where events are sent: http or https.
+            url: The URL that events are sent to: http or https.
             events: Names or patterns of events, such as `run.finished` or `run.*`.
             agent: Only events of runs of this agent; null: of all.
             if_match: Version that was read; without it the newest one is changed.

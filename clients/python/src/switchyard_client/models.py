@@ -199,9 +199,9 @@ class AddScheduleJob(TypedDict):
     sessionTarget: Literal["main", "isolated"]
     """`main`: a message in a session. `isolated`: a session of its own for each run."""
     payload: JobPayload
-    """What the job does."""
+    """The work of the job."""
     delivery: NotRequired[JobDelivery]
-    """Where the answer is sent; null removes it."""
+    """The target of the answer; null removes it."""
     enabled: NotRequired[bool]
     """True when it is switched on."""
     deleteAfterRun: NotRequired[bool]
@@ -209,7 +209,7 @@ class AddScheduleJob(TypedDict):
     wakeMode: NotRequired[Literal["next-heartbeat", "now"]]
     """`now`, or with the next heartbeat."""
     overlap: NotRequired[Literal["skip", "queue", "parallel"]]
-    """What happens to a due time while an earlier run is in progress."""
+    """The treatment of a due time while an earlier run is in progress."""
     catchUp: NotRequired[Literal["once", "skip"]]
     """After an outage: `once` for all missed due times, or `skip` them."""
 
@@ -242,7 +242,7 @@ class AgentDefinition(TypedDict):
     description: str
     """Description for people and models."""
     source: Literal["project", "user", "built-in", "imported"]
-    """Where it is from."""
+    """The source."""
     digest: str
     """SHA-256 digest that names exactly this version."""
     model: str | None
@@ -258,7 +258,7 @@ class AgentDefinition(TypedDict):
     temperature: float | None
     """Randomness of the model's words, 0 to 2; null: the provider's default."""
     thinking: Literal["off", "none", "minimal", "low", "medium", "high", "xhigh", "max"] | None
-    """How much the model reasons before it answers; left out or null: the default."""
+    """The reasoning effort of the model; left out or null: the default."""
     plan: Plan | None
     """Plan for the scripted provider, which is not AI; null without one."""
     roles: list[str]
@@ -266,7 +266,7 @@ class AgentDefinition(TypedDict):
     limits: AgentDefinitionLimits
     """Limits of the agent's runs; null is no limit of the agent's own."""
     onUnknownOutcome: Literal["retry", "fail", "ask"]
-    """What happens when it is unknown whether a tool call was carried out."""
+    """The reaction when it is unknown whether a tool call was executed."""
     approval: Literal["auto", "session", "always"] | None
     """The least approval that each call needs from people; null: the policy decides."""
     contextWindow: int | None
@@ -289,12 +289,12 @@ class AgentDefinitionLimits(TypedDict):
     timeoutMs: int | None
     """Time limit of a run, in milliseconds; null: no limit of the agent's own."""
     maxDepth: int | None
-    """How deep child runs may nest; 0 is none, null no limit of the agent's own."""
+    """The maximum depth of child runs; 0 is none, null no limit of the agent's own."""
 
 
 class AgentsUploaded(TypedDict):
     counts: AgentsUploadedCounts
-    """How many files were found, loaded and skipped."""
+    """The numbers of files found, loaded and skipped."""
     agents: list[AgentsUploadedAgents]
     """One for each file, in the order in which they came."""
     diagnostics: list[Diagnostic]
@@ -311,11 +311,11 @@ class AgentsUploadedAgents(TypedDict):
     digest: str | None
     """Digest of the file; null when it does not load."""
     outcome: Literal["loaded", "skipped", "not_an_agent"]
-    """What became of the file."""
+    """The outcome for the file."""
     change: Literal["new", "changed", "same", "hidden"] | None
     """Compared with the listed version; `hidden`: a file of the importer has the name."""
     withheld: Literal["untrusted", "changed", "blocked"] | None
-    """Why it is stored and not listed; null when it is listed."""
+    """The reason why it is stored and not listed; null when it is listed."""
     diagnostics: list[Diagnostic]
     """Remarks about the file, with their lines."""
     scan: NotRequired[ScanReport]
@@ -323,7 +323,7 @@ class AgentsUploadedAgents(TypedDict):
 
 
 class AgentsUploadedCounts(TypedDict):
-    """How many files were found, loaded and skipped."""
+    """The numbers of files found, loaded and skipped."""
 
     found: int
     """Files that were found."""
@@ -353,11 +353,11 @@ class Approval(TypedDict):
     state: Literal["pending", "approved", "denied", "expired", "cancelled", "consumed"]
     """`pending` until a person decides; `approved` until the call consumes it."""
     tier: Literal["session", "always"]
-    """How much the call needs a person: `auto` none, `session` once for a while, `always` each
-    time.
+    """The approval tier of the call: `auto` needs no person, `session` one approval for a while,
+    `always` one each time.
     """
     risk: Literal["low", "medium", "high"]
-    """How much harm the call could do. It decides nothing."""
+    """The possible harm of the call. It decides nothing."""
     binding: str
     """Digest that binds the approval to exactly this call. Send it back as it was shown."""
     principal: Principal
@@ -373,7 +373,7 @@ class Approval(TypedDict):
     rule: str | None
     """Id of the rule that decided; null when no rule matched."""
     why: str
-    """Why a person has to approve the call."""
+    """The reason why a person has to approve the call."""
     policyDigest: str
     """Digest of the rules in force."""
     callId: str | None
@@ -400,7 +400,7 @@ class ApprovalDecision(TypedDict):
     by: str
     """The NATS user that did it."""
     authenticated: Literal["nats-user", "user-token", "policy-service"]
-    """How the approver's identity was established."""
+    """The way the approver's identity was established."""
     scope: Literal["once", "session"] | None
     """`once`: this call; `session`: more calls of its kind; null for a denial."""
     reason: str | None
@@ -423,7 +423,7 @@ class ApproveCallReply(TypedDict):
 
 class ApprovePinsReply(TypedDict):
     approved: int
-    """How many were approved."""
+    """The number of approved tools."""
 
 
 class ApprovePinsTools(TypedDict):
@@ -444,7 +444,7 @@ class BeginLoginReply(TypedDict):
 
 class BlockPinsReply(TypedDict):
     blocked: int
-    """How many were blocked."""
+    """The number of blocked tools."""
 
 
 class CallBuiltinReply(TypedDict):
@@ -459,7 +459,7 @@ class CallBuiltinReply(TypedDict):
     decision: Decision
     """The policy's decision."""
     durationMs: float
-    """How long it took, in milliseconds."""
+    """The duration, in milliseconds."""
     replayed: bool
     """True when the result is the stored one of an earlier request with the same id."""
 
@@ -478,7 +478,7 @@ class CallToolReply(TypedDict):
     decision: Decision
     """The policy's decision."""
     durationMs: float
-    """How long it took, in milliseconds."""
+    """The duration, in milliseconds."""
     replayed: bool
     """True when the result is the stored one of an earlier request with the same id."""
 
@@ -504,9 +504,9 @@ class CapabilityUse(TypedDict):
 
 class Changes(TypedDict):
     added: list[str]
-    """What was added."""
+    """The added parts."""
     removed: list[str]
-    """What was removed."""
+    """The removed parts."""
 
 
 class ChannelCapabilities(TypedDict):
@@ -519,7 +519,7 @@ class ChannelCapabilities(TypedDict):
     effects: list[str]
     """Names of the effects."""
     threads: Literal["none", "reply", "topic", "channel"]
-    """How threads are named; `none` without threads."""
+    """The naming of threads; `none` without threads."""
     reactions: Literal["none", "unicode", "named", "any"]
     """The accepted form of an emoji."""
     idempotentSend: bool
@@ -535,7 +535,7 @@ class ChannelCapabilitiesMedia(TypedDict):
 
 class ChannelTarget(TypedDict):
     kind: Literal["user", "group", "channel"]
-    """Whether it is a person, a group or a channel."""
+    """The kind of target: a person, a group or a channel."""
     id: str
     """Id at the provider."""
 
@@ -591,14 +591,14 @@ class CheckChannelAccountReply(TypedDict):
     identity: str | None
     """The account's name at the provider; null when it is not known."""
     problem: str | None
-    """Why it does not; null when it does."""
+    """The reason why it does not; null when it does."""
 
 
 class CheckSkillsReply(TypedDict):
     files: list[CheckSkillsReplyFiles]
     """The files."""
     total: int
-    """How many skill files there are below the directory."""
+    """The number of skill files below the directory."""
     diagnostics: list[Diagnostic]
     """Remarks about the file, with their lines."""
     nextOffset: int | None
@@ -628,14 +628,14 @@ class Conformance(TypedDict):
     conforms: bool
     """True when the file fits the format."""
     problems: list[ConformanceProblems]
-    """What is wrong: the path of each value, and its problem."""
+    """The problems: the path of each value, and its problem."""
 
 
 class ConformanceProblems(TypedDict):
     code: str
     """Stable snake_case code of the problem."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
     line: int | None
     """Line in the file, from 1; null when it is about the whole file."""
 
@@ -659,7 +659,7 @@ class CreateWebhookReply(TypedDict):
 
 class Decision(TypedDict):
     effect: Literal["allow", "deny", "ask"]
-    """What is decided: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
     rule: str | None
     """Id of the rule that decided; null when no rule matched."""
     reason: str
@@ -667,8 +667,8 @@ class Decision(TypedDict):
     policyDigest: str
     """Digest of the rules in force."""
     tier: NotRequired[Literal["auto", "session", "always"]]
-    """How much the call needs a person: `auto` none, `session` once for a while, `always` each
-    time.
+    """The approval tier of the call: `auto` needs no person, `session` one approval for a while,
+    `always` one each time.
     """
     ttlMs: NotRequired[int]
     """With the tier `session`: how long one approval may stay valid, in milliseconds."""
@@ -689,11 +689,11 @@ class DeleteSessionReply(TypedDict):
 
 class Diagnostic(TypedDict):
     severity: Literal["error", "warning", "info"]
-    """How bad it is; an error keeps the file from loading."""
+    """The severity; an error keeps the file from loading."""
     code: str
     """Stable snake_case code of the problem."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
     file: str
     """Path of the file, with `/`."""
     line: int | None
@@ -744,7 +744,7 @@ class DiffPinReply(TypedDict):
     differences: list[DiffPinReplyDifferences]
     """Differences from the approved definition."""
     omitted: int
-    """How many are not listed."""
+    """The number of entries not listed."""
 
 
 class DiffPinReplyDifferences(TypedDict):
@@ -779,11 +779,11 @@ class DiffSkillReplyFiles(TypedDict):
     """Paths of the files that differ."""
 
     added: list[str]
-    """What was added."""
+    """The added parts."""
     removed: list[str]
-    """What was removed."""
+    """The removed parts."""
     changed: list[str]
-    """What is another than before."""
+    """The changed parts."""
 
 
 class DisconnectServerReply(TypedDict):
@@ -797,7 +797,7 @@ class EndLoginReply(TypedDict):
     wasLoggedIn: bool
     """False when there was no login."""
     revocation: Literal["revoked", "not_offered", "failed"] | None
-    """Whether the authorization server revoked the tokens; null without a login."""
+    """The result of revoking the tokens at the authorization server; null without a login."""
 
 
 class ExplainPolicyReply(TypedDict):
@@ -823,20 +823,20 @@ class ExplainPolicyReplyConsidered(TypedDict):
     rule: str
     """Id of the rule."""
     effect: Literal["allow", "deny"]
-    """What is decided: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
     match: bool
     """True when the rule matches the call."""
     failed: RuleMismatch | None
     """The first part that does not fit; null when the rule matches."""
     tier: NotRequired[Literal["auto", "session", "always"]]
-    """How much the call needs a person: `auto` none, `session` once for a while, `always` each
-    time.
+    """The approval tier of the call: `auto` needs no person, `session` one approval for a while,
+    `always` one each time.
     """
 
 
 class ExplainPolicyReplyLimits(TypedDict):
     kind: Literal["stop", "server", "token", "layer", "owner", "sub-agent", "flow", "budget"]
-    """What limits the call."""
+    """The kind of limit on the call."""
     name: str
     """Name of the limit."""
     passes: bool
@@ -865,15 +865,15 @@ class FindWhoCanCallReply(TypedDict):
     policyDigest: str
     """Digest of the rules in force."""
     reach: list[FindWhoCanCallReplyReach]
-    """Who can call the tool; empty when no principal can."""
+    """The principals that can call the tool; empty when none can."""
     deniedBy: list[str]
     """Deny rules that no principal escapes."""
     omitted: int
-    """How many are not listed."""
+    """The number of entries not listed."""
 
 
 # rule: Id of the rule that allows it.
-# tier: How much the call needs a person: `auto` none, `session` once for a while, `always` each time.
+# tier: The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time.
 # users: Patterns of users; null is anyone.
 # agents: Patterns of agents; null is anyone.
 # roles: Patterns of roles; null is anyone.
@@ -906,11 +906,13 @@ class GetAgentReply(TypedDict):
     agent: AgentDefinition
     """The agent."""
     review: NotRequired[Review]
-    """What a person reviews before trusting a version; present when `version` was given."""
+    """The material that a person reviews before trusting a version; present when `version` was
+    given.
+    """
     provenance: NotRequired[Provenance]
-    """Where the version came from."""
+    """The origin of the version."""
     keepForMs: NotRequired[int]
-    """How long the reply may be reused, in milliseconds from before the request."""
+    """The time for which the reply may be reused, in milliseconds from before the request."""
 
 
 class GetApprovalReply(TypedDict):
@@ -919,7 +921,7 @@ class GetApprovalReply(TypedDict):
     presentation: GetApprovalReplyPresentation
     """The arguments in the form that a person sees: secrets are masked."""
     context: NotRequired[GetApprovalReplyContext | None]
-    """What the run did before the call; null for a call of no run."""
+    """The run's steps before the call; null for a call of no run."""
 
 
 class GetApprovalReplyContext(TypedDict):
@@ -934,7 +936,7 @@ class GetApprovalReplyContext(TypedDict):
     calls: list[GetApprovalReplyContextCalls]
     """Tool calls, the oldest first."""
     earlierCalls: int
-    """How many calls came before those in `calls`."""
+    """The number of calls before those in `calls`."""
 
 
 class GetApprovalReplyContextCalls(TypedDict):
@@ -980,7 +982,7 @@ class GetChannelCapabilitiesReply(TypedDict):
     accountId: str
     """Account of the channel, as channels.json names it."""
     capabilities: ChannelCapabilities
-    """What it supports."""
+    """The supported features."""
 
 
 class GetMeReply(TypedDict):
@@ -1009,7 +1011,7 @@ class GetPromptReply(TypedDict):
 
 class GetPromptReplyMessages(TypedDict):
     role: Literal["user", "assistant"]
-    """Who speaks."""
+    """The speaker's role."""
     content: Content
     """A content block of MCP."""
 
@@ -1079,7 +1081,7 @@ class GetRunReplyRun(TypedDict):
     updatedAt: Timestamp
     """When it changed last."""
     attempts: int
-    """How often it was tried."""
+    """The number of attempts."""
     labels: dict[str, str]
     """Labels that the command gave the run."""
     usage: Usage
@@ -1096,11 +1098,11 @@ class GetRunReplyRun(TypedDict):
     output: str | None
     """The whole answer; null until the run has ended with one."""
     failure: RunFailure | None
-    """Why it failed: a code and a message."""
+    """The reason of the failure: a code and a message."""
     cancellation: GetRunReplyRunCancellation | None
     """Set as soon as the run is to be cancelled."""
     thinking: NotRequired[Literal["off", "none", "minimal", "low", "medium", "high", "xhigh", "max"]]
-    """How much the model reasons before it answers; left out or null: the default."""
+    """The reasoning effort of the model; left out or null: the default."""
     readers: NotRequired[list[str]]
     """NATS users that may read the run besides its owner; they may not control it."""
     agentDigest: str | None
@@ -1112,11 +1114,11 @@ class GetRunReplyRun(TypedDict):
     skillsCut: NotRequired[GetRunReplyRunSkillsCut]
     """Skills that lack room in the model's list; missing when there are none."""
     memory: NotRequired[GetRunReplyRunMemory]
-    """How many of the agent's memories are in the system prompt."""
+    """The number of the agent's memories in the system prompt."""
     toolsUnavailable: NotRequired[list[GetRunReplyRunToolsUnavailable]]
     """MCP servers whose tools the run lacked at its last step."""
     waits: NotRequired[list[GetRunReplyRunWaits]]
-    """What the run waits for."""
+    """The waits of the run."""
     parent: NotRequired[GetRunReplyRunParent]
     """The run that this one works for, and its call."""
     children: NotRequired[list[GetRunReplyRunChildren]]
@@ -1137,13 +1139,13 @@ class GetRunReplyRunAuthority(TypedDict):
     approval: NotRequired[Literal["auto", "session", "always"]]
     """The least approval that each call needs from people."""
     context: GetRunReplyRunAuthorityContext
-    """Where the run comes from."""
+    """The origin of the run."""
     toolLayers: list[list[str]]
     """Tool patterns of the run's token, such as the agent's `tools`."""
 
 
 class GetRunReplyRunAuthorityContext(TypedDict):
-    """Where the run comes from."""
+    """The origin of the run."""
 
     channel: NotRequired[str]
     """Name of the channel, such as `telegram`."""
@@ -1160,9 +1162,9 @@ class GetRunReplyRunAuthorityContext(TypedDict):
     replayed: NotRequired[Literal[True]]
     """True when the result is the stored one of an earlier request with the same id."""
     dictatedBy: NotRequired[str]
-    """Who wrote the model's answers: the sender of a recording or of a plan."""
+    """The author of the model's answers: the sender of a recording or of a plan."""
     depth: NotRequired[int]
-    """How many runs are above this one."""
+    """The number of runs above this one."""
 
 
 class GetRunReplyRunCancellation(TypedDict):
@@ -1180,7 +1182,7 @@ class GetRunReplyRunChildren(TypedDict):
     agent: str
     """Name of the agent."""
     status: Literal["succeeded", "failed", "cancelled", "dead"] | None
-    """How it ended; null while it is in progress."""
+    """The outcome; null while it is in progress."""
 
 
 class GetRunReplyRunForkedFrom(TypedDict):
@@ -1193,7 +1195,7 @@ class GetRunReplyRunForkedFrom(TypedDict):
 
 
 class GetRunReplyRunMemory(TypedDict):
-    """How many of the agent's memories are in the system prompt."""
+    """The number of the agent's memories in the system prompt."""
 
     kept: int
     """All memories of the agent."""
@@ -1202,7 +1204,7 @@ class GetRunReplyRunMemory(TypedDict):
     named: int
     """Memories in the prompt by name alone."""
     refused: NotRequired[str]
-    """Why the run may not read the memories; missing when it may."""
+    """The reason why the run may not read the memories; missing when it may."""
 
 
 class GetRunReplyRunParent(TypedDict):
@@ -1243,12 +1245,12 @@ class GetRunReplyRunToolsUnavailable(TypedDict):
     server: str
     """Id of the MCP server."""
     reason: str
-    """Why its tools are missing."""
+    """The reason why its tools are missing."""
 
 
 class GetRunReplyRunWaits(TypedDict):
     reason: Literal["approval", "child", "question", "timer", "limit", "stopped"]
-    """What it waits for."""
+    """The reason of the wait."""
     callId: str
     """Id of the tool call that waits; for a limit or a stop the run's id."""
     tool: str
@@ -1295,7 +1297,7 @@ class GetScheduleStatusReply(TypedDict):
     enabled: bool
     """True while jobs run."""
     jobs: int
-    """How many jobs the caller has."""
+    """The number of the caller's jobs."""
     limit: int
     """The most jobs that the caller may have."""
     nextWakeAtMs: int | None
@@ -1315,7 +1317,7 @@ class GetServerReply(TypedDict):
     server: ServerInfo
     """The MCP server: its connection and features."""
     declaration: dict[str, Any]
-    """How the server is declared; literal secrets are `[redacted]`."""
+    """The declaration of the server; literal secrets are `[redacted]`."""
     updatedAt: Timestamp | None
     """When it was changed last; null for a server of the file."""
     version: NotRequired[str]
@@ -1355,7 +1357,7 @@ class GetSkillCatalogueReply(TypedDict):
     dropped: list[str]
     """Names of the skills that were left out."""
     keepForMs: NotRequired[int]
-    """How long the reply may be reused, in milliseconds from before the request."""
+    """The time for which the reply may be reused, in milliseconds from before the request."""
 
 
 class GetSkillCatalogueReplyListed(TypedDict):
@@ -1373,7 +1375,9 @@ class GetSkillReply(TypedDict):
     skill: GetSkillReplySkill
     """The skill."""
     review: NotRequired[Review]
-    """What a person reviews before trusting a version; present when `version` was given."""
+    """The material that a person reviews before trusting a version; present when `version` was
+    given.
+    """
     variables: NotRequired[list[str]]
     """Placeholders of the body."""
     conformance: NotRequired[list[Conformance]]
@@ -1386,7 +1390,7 @@ class GetSkillReplyDependencies(TypedDict):
     met: bool
     """True when all requirements are met on the importer's machine."""
     requirements: GetSkillReplyDependenciesRequirements
-    """What the skill requires."""
+    """The requirements of the skill."""
     checks: list[GetSkillReplyDependenciesChecks]
     """The single requirements."""
     warnings: list[str]
@@ -1399,11 +1403,11 @@ class GetSkillReplyDependenciesChecks(TypedDict):
     name: str
     """Name of the program, variable or system."""
     status: Literal["found", "missing", "not_applicable"]
-    """Whether the requirement is met."""
+    """The state of the requirement: met or not."""
 
 
 class GetSkillReplyDependenciesRequirements(TypedDict):
-    """What the skill requires."""
+    """The requirements of the skill."""
 
     bins: list[str]
     """Programs, all of which are needed."""
@@ -1420,7 +1424,7 @@ class GetSkillReplyDependenciesRequirements(TypedDict):
     primaryEnv: str | None
     """The most important variable; null without one."""
     install: list[Any]
-    """How to install it, as written; never run."""
+    """The installation instructions, as written; never run."""
 
 
 class GetSkillReplySkill(TypedDict):
@@ -1441,7 +1445,7 @@ class GetSkillReplySkill(TypedDict):
     allowedTools: list[str] | None
     """Tool patterns that the skill restricts itself to; null: no restriction."""
     argumentHint: str | None
-    """What to type behind the command; null without a hint."""
+    """A hint at the command's arguments; null without one."""
     triggers: NotRequired[list[str]]
     """Other words of the file about when to use the skill."""
     repaired: NotRequired[bool]
@@ -1451,11 +1455,11 @@ class GetSkillReplySkill(TypedDict):
     version: NotRequired[str]
     """SHA-256 over paths and digests of all files."""
     scope: NotRequired[Literal["project", "user", "workspace", "imported"]]
-    """Where the skill is from; with several of one name the earlier scope counts."""
+    """The scope that the skill is from; with several of one name the earlier scope counts."""
     format: NotRequired[Literal["legacy"]]
     """`legacy`: a `skill.json` with its `prompt.md`; missing for a SKILL.md."""
     source: NotRequired[Literal["openclaw"]]
-    """Where it is from."""
+    """The source."""
     diagnostics: list[Diagnostic]
     """Remarks about the file, with their lines."""
     body: str
@@ -1497,7 +1501,7 @@ class GetSkillReplySkillRecord(TypedDict):
     model: str | None
     """The model, as `provider/model`."""
     effort: Literal["low", "medium", "high", "xhigh", "max"] | None
-    """How much a model should reason; null without a value."""
+    """The reasoning effort for models; null without a value."""
     context: Literal["fork"] | None
     """`fork`: the author wants a run of its own."""
     agent: str | None
@@ -1616,9 +1620,9 @@ class GetWebhookReplyDead(TypedDict):
     at: Timestamp
     """When it happened."""
     attempts: int
-    """How often it was tried."""
+    """The number of attempts."""
     error: str
-    """What failed, for people."""
+    """A description of the failure, for people."""
 
 
 class GitCheckout(TypedDict):
@@ -1671,7 +1675,7 @@ class JobPayload(TypedDict):
     model: NotRequired[str]
     """The model, as `provider/model`."""
     thinking: NotRequired[Literal["off", "none", "minimal", "low", "medium", "high", "xhigh", "max"]]
-    """How much the model reasons before it answers; left out or null: the default."""
+    """The reasoning effort of the model; left out or null: the default."""
     timeoutSeconds: NotRequired[int]
     """Time limit of the run in seconds; 0: the agent's own."""
 
@@ -1697,20 +1701,20 @@ class LastRun(TypedDict):
     runId: str
     """Id of the run. The owner's part before `~` may be left out for a run of the caller."""
     status: Literal["succeeded", "failed", "cancelled", "dead"]
-    """How it ended."""
+    """The outcome."""
     model: NotRequired[str]
     """The model, as `provider/model`."""
     contextWindow: NotRequired[int]
     """Tokens of the model's context window; null when it is not known."""
     thinking: NotRequired[Literal["off", "none", "minimal", "low", "medium", "high", "xhigh", "max"]]
-    """How much the model reasons before it answers; left out or null: the default."""
+    """The reasoning effort of the model; left out or null: the default."""
 
 
 class ListAgentVersionsReply(TypedDict):
     current: str | None
     """The version that is listed; null when none is."""
     withheld: ListAgentVersionsReplyWithheld | None
-    """Why it is stored and not listed; null when it is listed."""
+    """The reason why it is stored and not listed; null when it is listed."""
     versions: list[ListAgentVersionsReplyVersions]
     """The versions, newest first."""
 
@@ -1719,7 +1723,7 @@ class ListAgentVersionsReplyVersions(TypedDict):
     digest: str
     """SHA-256 digest that names exactly this version."""
     provenance: Provenance
-    """Where the version came from."""
+    """The origin of the version."""
     verdict: Verdict | None
     """The scanner's verdict; null when the version was never scanned."""
     supersededAt: Timestamp | None
@@ -1744,7 +1748,7 @@ class ListAgentsReplyAgents(TypedDict):
     description: str
     """Description for people and models."""
     source: Literal["project", "user", "built-in", "imported"]
-    """Where the agent is from; `imported`: a client sent it."""
+    """The source of the agent; `imported`: a client sent it."""
     digest: str
     """SHA-256 digest that names exactly this version."""
     model: str | None
@@ -1757,7 +1761,7 @@ class ListApprovalsReply(TypedDict):
     next: str | None
     """`cursor` of the next page; null when this is the last one."""
     pending: int
-    """How many wait for a person."""
+    """The number of approvals that wait for a person."""
     decidesAll: NotRequired[bool]
     """True for a caller who decides about all calls."""
 
@@ -1801,7 +1805,7 @@ class ListBuiltinsReplyTools(TypedDict):
     inputSchema: InputSchema
     """JSON Schema of the arguments."""
     tier: Literal["auto", "session", "always"]
-    """How much a call needs a person where no rule decides that."""
+    """The approval tier of a call where no rule decides it."""
 
 
 class ListChannelAccountsReply(TypedDict):
@@ -1823,9 +1827,9 @@ class ListChannelAccountsReplyAccounts(TypedDict):
     inbound: Literal["connected", "connecting", "standby", "error", "none"]
     """State of the connection for incoming messages; `standby`: another replica has it."""
     problem: str | None
-    """Why it is in this state, without secrets; null without a problem."""
+    """The reason of this state, without secrets; null without a problem."""
     capabilities: ChannelCapabilities
-    """What it supports."""
+    """The supported features."""
 
 
 class ListDeadRunsReply(TypedDict):
@@ -1849,7 +1853,7 @@ class ListDeadRunsReplyLetters(TypedDict):
     sentAt: Timestamp
     """When it was sent; null for a dry run."""
     failure: RunFailure
-    """Why it failed: a code and a message."""
+    """The reason of the failure: a code and a message."""
     id: NotRequired[str]
     """Id for `runs.redrive`."""
     canRedrive: NotRequired[bool]
@@ -1876,7 +1880,7 @@ class ListDeadRunsReplyRuns(TypedDict):
     updatedAt: Timestamp
     """When it changed last."""
     attempts: int
-    """How often a runner picked the run up; 0 until one has."""
+    """The number of times a runner picked the run up; 0 until one has."""
     labels: dict[str, str]
     """Labels that the command gave the run."""
     usage: NotRequired[Usage]
@@ -1888,7 +1892,7 @@ class ListDeadRunsReplyRuns(TypedDict):
     suspended: NotRequired[str]
     """With `running`: what keeps the run from continuing. The runner retries."""
     failure: RunFailure
-    """Why it failed: a code and a message."""
+    """The reason of the failure: a code and a message."""
 
 
 class ListGrantsReply(TypedDict):
@@ -1907,7 +1911,7 @@ class ListHooksReplyHooks(TypedDict):
     agent: str
     """Name of the agent."""
     signature: Literal["standard", "github"]
-    """How requests are signed."""
+    """The signature scheme of requests."""
     events: list[str] | None
     """Events that start a run; null: all."""
 
@@ -1964,10 +1968,10 @@ class ListPolicyRulesReplyRules(TypedDict):
     id: str
     """Id of the rule."""
     effect: Literal["allow", "deny"]
-    """What is decided: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
     tier: NotRequired[Literal["auto", "session", "always"]]
-    """How much the call needs a person: `auto` none, `session` once for a while, `always` each
-    time.
+    """The approval tier of the call: `auto` needs no person, `session` one approval for a while,
+    `always` one each time.
     """
     who: str
     """Whom the rule is about, in words."""
@@ -1985,7 +1989,7 @@ class ListPolicyVersionsReply(TypedDict):
     followsFiles: bool
     """True while the files on disk are followed."""
     filesRefused: NotRequired[list[str] | None]
-    """Why the files on disk cannot come into force; null when they can."""
+    """The reason why the files on disk cannot come into force; null when they can."""
     versions: list[PolicyVersion]
     """The versions, newest first."""
 
@@ -2083,7 +2087,7 @@ class ListRunsReplyRuns(TypedDict):
     updatedAt: Timestamp
     """When it changed last."""
     attempts: int
-    """How often a runner picked the run up; 0 until one has."""
+    """The number of times a runner picked the run up; 0 until one has."""
     labels: dict[str, str]
     """Labels that the command gave the run."""
     usage: NotRequired[Usage]
@@ -2100,7 +2104,7 @@ class ListSchedulesReply(TypedDict):
     jobs: list[ScheduleJob]
     """The jobs."""
     total: int
-    """How many there are without the limit of the page."""
+    """The number of entries without the limit of the page."""
     offset: int
     """The requested offset."""
     limit: int
@@ -2143,7 +2147,7 @@ class ListServersReply(TypedDict):
 
 class ListSessionsReply(TypedDict):
     count: int
-    """How many there are."""
+    """The number of entries."""
     sessions: list[ListSessionsReplySessions]
     """The sessions."""
     next: str | None
@@ -2168,7 +2172,7 @@ class ListSessionsReplySessions(TypedDict):
     skillsOff: list[str]
     """Skills that are switched off for runs of the session."""
     onBusy: Literal["enqueue", "steer", "interrupt", "reject"]
-    """What happens to a message while another run of the session is in progress."""
+    """The treatment of a message while another run of the session is in progress."""
     version: NotRequired[str]
     """Version, for `ifVersion` or If-Match of a change."""
     createdAt: Timestamp
@@ -2199,7 +2203,7 @@ class ListSkillManifestsReply(TypedDict):
     skills: list[ListSkillManifestsReplySkills]
     """The skills, by name."""
     total: int
-    """How many there are without the limit of the page."""
+    """The number of entries without the limit of the page."""
     nextOffset: int | None
     """`offset` of the next page; null when this is the last one."""
 
@@ -2220,7 +2224,7 @@ class ListSkillManifestsReplySkills(TypedDict):
     sourcePath: str
     """Directory of the skill, relative to the importer's root."""
     registration: ListSkillManifestsReplySkillsRegistration
-    """How the skill was registered."""
+    """The way the skill was registered."""
 
 
 class ListSkillManifestsReplySkillsCommand(TypedDict):
@@ -2229,7 +2233,7 @@ class ListSkillManifestsReplySkillsCommand(TypedDict):
     name: str
     """The command with its slash."""
     argumentHint: str | None
-    """What to type behind the command; null without a hint."""
+    """A hint at the command's arguments; null without one."""
     available: bool
     """False when the skill is not for people or its name is taken."""
     shadowedBy: str | None
@@ -2269,11 +2273,11 @@ class ListSkillManifestsReplySkillsManifestTools(TypedDict):
     parameters: dict[str, Any]
     """JSON Schema of the arguments."""
     dispatch: Literal["skill", "tool"]
-    """How a command is carried out; `tool`: the call goes straight to the tool."""
+    """The way a command is executed; `tool`: the call goes straight to the tool."""
 
 
 class ListSkillManifestsReplySkillsRegistration(TypedDict):
-    """How the skill was registered."""
+    """The way the skill was registered."""
 
     source: Literal["local"]
     """Always `local`."""
@@ -2285,7 +2289,7 @@ class ListSkillVersionsReply(TypedDict):
     current: str | None
     """The version that is listed; null when none is."""
     withheld: ListSkillVersionsReplyWithheld | None
-    """Why it is stored and not listed; null when it is listed."""
+    """The reason why it is stored and not listed; null when it is listed."""
     versions: list[ListSkillVersionsReplyVersions]
     """The versions, newest first."""
 
@@ -2296,7 +2300,7 @@ class ListSkillVersionsReplyVersions(TypedDict):
     digest: str
     """SHA-256 of the SKILL.md."""
     provenance: Provenance
-    """Where the version came from."""
+    """The origin of the version."""
     verdict: Verdict | None
     """The scanner's verdict; null when the version was never scanned."""
     files: list[ListSkillVersionsReplyVersionsFiles]
@@ -2371,7 +2375,7 @@ class ListWithheldSkillsReply(TypedDict):
 
 class ListWithheldSkillsReplyWithheld(TypedDict):
     kind: Literal["skill", "agent"]
-    """Whether it is a skill or an agent."""
+    """The kind: a skill or an agent."""
     name: str
     """Name of the skill or agent."""
     description: str
@@ -2379,7 +2383,7 @@ class ListWithheldSkillsReplyWithheld(TypedDict):
     version: str
     """The withheld version."""
     reason: Literal["untrusted", "changed", "blocked"]
-    """Why it is not listed."""
+    """The reason why it is not listed."""
     root: str
     """Root of the importer that has the file."""
     file: str
@@ -2390,7 +2394,7 @@ class MatchSkillsReply(TypedDict):
     matches: list[MatchSkillsReplyMatches]
     """The skills that fit, best first."""
     searched: int
-    """How many skills were searched."""
+    """The number of searched skills."""
 
 
 class MatchSkillsReplyMatches(TypedDict):
@@ -2401,7 +2405,7 @@ class MatchSkillsReplyMatches(TypedDict):
     digest: str
     """SHA-256 digest that names exactly this version."""
     score: float
-    """How well it fits; comparable within one reply only."""
+    """The score of the match; comparable within one reply only."""
     terms: list[str]
     """Words of the text that the skill has."""
 
@@ -2483,13 +2487,13 @@ class PlanStepsFail(TypedDict):
     how: Literal["rate-limit", "overloaded", "bad-request", "cut", "silence"]
     """Kind of the failure."""
     times: int
-    """How often at most."""
+    """The maximum number of times."""
     retryAfterMs: NotRequired[int]
     """For `rate-limit`: the value of Retry-After, in milliseconds."""
 
 
 # while: The condition.
-# times: How often at most.
+# times: The maximum number of times.
 PlanStepsRepeat = TypedDict(
     "PlanStepsRepeat",
     {
@@ -2506,11 +2510,11 @@ class PolicyActivated(TypedDict):
     """The version that was in force before; null when there was none."""
 
 
-# in: Where the problem is: in the rules or in the tests.
+# in: The location of the problem: in the rules or in the tests.
 # file: Path of the file, with `/`.
 # line: Line in the file, from 1; null when it is about the whole file.
 # column: Column in the line, from 1; null when it is about the whole line.
-# message: What happened, for people.
+# message: A description of the event, for people.
 PolicyProblem = TypedDict(
     "PolicyProblem",
     {
@@ -2536,7 +2540,7 @@ class PolicyVersion(TypedDict):
     policyDigest: str
     """Digest of the rules in force."""
     rules: int
-    """How many rules the bundle has."""
+    """The number of rules in the bundle."""
     source: Literal["file", "activated"]
     """`file`: from disk; `activated`: sent by an admin."""
     by: str | None
@@ -2559,7 +2563,7 @@ class Principal(TypedDict):
     approval: NotRequired[Literal["auto", "session", "always"]]
     """The least approval that each call needs from people."""
     context: NotRequired[RunContext]
-    """Where the run comes from."""
+    """The origin of the run."""
 
 
 class Provenance(TypedDict):
@@ -2650,7 +2654,7 @@ class QuestionFormFieldsValueArray(TypedDict):
     maxItems: NotRequired[int]
     """The most values."""
     items: QuestionFormFieldsValueArrayItems | QuestionFormFieldsValueArrayItems2
-    """What the values may be."""
+    """The permitted values."""
     default: NotRequired[list[str]]
     """The value when none is given."""
 
@@ -2826,7 +2830,7 @@ class RecordedAnswer(TypedDict):
     content: list[RecordedAnswerContent | RecordedAnswerContentToolCall]
     """Parts of the answer."""
     finishReason: Literal["stop", "length", "content-filter", "tool-calls", "error", "other"]
-    """Why the model ended its answer."""
+    """The reason why the model ended its answer."""
     usage: RecordedUsage
     """Tokens of the model calls."""
     servedModel: str
@@ -2857,7 +2861,7 @@ class RecordedAnswerRequest(TypedDict):
     instructions: str
     """Digest of the system prompt."""
     messages: int
-    """How many messages the request had."""
+    """The number of messages in the request."""
     earlier: str
     """Digest of the messages before the previous answer and of that answer."""
     since: list[str]
@@ -2866,7 +2870,7 @@ class RecordedAnswerRequest(TypedDict):
 
 class RecordedSummary(TypedDict):
     upTo: int
-    """How many answers it replaces."""
+    """The number of answers that it replaces."""
     text: str
     """The summary."""
     usage: RecordedUsage
@@ -2884,7 +2888,7 @@ class RedeliverWebhookReply(TypedDict):
     webhook: Webhook
     """The webhook."""
     redelivered: int
-    """How many are sent again."""
+    """The number of deliveries that are sent again."""
 
 
 class RedriveRunReply(TypedDict):
@@ -2896,7 +2900,7 @@ class RedriveRunReply(TypedDict):
 
 class RefreshToolsReply(TypedDict):
     toolCount: int
-    """How many tools the server lists."""
+    """The number of tools that the server lists."""
 
 
 class RemoveAgentReply(TypedDict):
@@ -2933,7 +2937,7 @@ class ReplayDecisionsDecisions(TypedDict):
     principal: ReplayDecisionsDecisionsPrincipal
     """For whom the policy decides: a user, or a run of a user."""
     access: Literal["tool", "resource", "prompt", "sampling", "elicitation", "logging"]
-    """What was requested; missing means a tool call."""
+    """The kind of request; missing means a tool call."""
     tool: ToolRef
     """The tool: its canonical name, its server and its name there."""
     server: NotRequired[ServerFacts]
@@ -2958,14 +2962,14 @@ class ReplayDecisionsDecisionsPrincipal(TypedDict):
     approval: NotRequired[Literal["auto", "session", "always"]]
     """The least approval that each call needs from people."""
     context: NotRequired[RunContext]
-    """Where the run comes from."""
+    """The origin of the run."""
 
 
 class ReplayDecisionsReply(TypedDict):
     policyDigest: str | None
     """Digest of the replayed bundle; null when it has problems."""
     problems: list[PolicyProblem]
-    """What is wrong: the path of each value, and its problem."""
+    """The problems: the path of each value, and its problem."""
     results: list[ReplayDecisionsReplyResultsDecided | ReplayDecisionsReplyResultsUnknown]
     """Results in the order of the request; null when the text has problems."""
 
@@ -2974,10 +2978,10 @@ class ReplayDecisionsReplyResultsDecided(TypedDict):
     kind: Literal["decided"]
     """Selects the form of this object; its other fields depend on it."""
     effect: Literal["allow", "deny", "ask"]
-    """What is decided: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
     tier: NotRequired[Literal["auto", "session", "always"]]
-    """How much the call needs a person: `auto` none, `session` once for a while, `always` each
-    time.
+    """The approval tier of the call: `auto` needs no person, `session` one approval for a while,
+    `always` one each time.
     """
     rule: str | None
     """Id of the rule that decided; null when no rule matched."""
@@ -2989,7 +2993,7 @@ class ReplayDecisionsReplyResultsUnknown(TypedDict):
     kind: Literal["unknown"]
     """Selects the form of this object; its other fields depend on it."""
     needs: Literal["arguments", "layers"]
-    """What the audit lacks for a result: `arguments` or `layers`."""
+    """The facts that the audit lacks for a result: `arguments` or `layers`."""
 
 
 class Requester(TypedDict):
@@ -3021,7 +3025,7 @@ class Review(TypedDict):
     scan: ScanReport | None
     """Report of the scanner; null when the version was never scanned."""
     withheld: Literal["untrusted", "changed", "blocked"] | None
-    """Why it is stored and not listed; null when it is listed."""
+    """The reason why it is stored and not listed; null when it is listed."""
 
 
 class ReviewFiles(TypedDict):
@@ -3110,7 +3114,7 @@ class RunChildEnded(TypedDict):
     childRunId: RunId
     """Id of the run that works for this one."""
     status: str
-    """How the child ended."""
+    """The outcome of the child run."""
 
 
 class RunChildStarted(TypedDict):
@@ -3146,9 +3150,9 @@ class RunContext(TypedDict):
     replayed: NotRequired[Literal[True]]
     """True for a run that plays a recording."""
     dictatedBy: NotRequired[str]
-    """Who wrote the model's answers: the sender of a recording or of a plan."""
+    """The author of the model's answers: the sender of a recording or of a plan."""
     depth: NotRequired[int]
-    """How many runs are above this one."""
+    """The number of runs above this one."""
     parent: NotRequired[str]
     """The run that started this one."""
     between: NotRequired[list[str]]
@@ -3165,7 +3169,7 @@ class RunDelayed(TypedDict):
     at: Timestamp
     """When it happened."""
     reason: str
-    """What failed, such as the request without a reply."""
+    """The failed step, such as the request without a reply."""
 
 
 class RunDelta(TypedDict):
@@ -3191,7 +3195,7 @@ class RunFailed(TypedDict):
     abridged: NotRequired[list[RunStartedAbridged]]
     """Fields that are complete only in `runs.get`."""
     failure: RunFailure
-    """Why it failed: a code and a message."""
+    """The reason of the failure: a code and a message."""
     steps: int
     """Model calls so far."""
     costUsd: NotRequired[float | None]
@@ -3204,7 +3208,7 @@ class RunFailure(TypedDict):
     code: str
     """Stable snake_case code, such as `model_error` or `limit_exceeded`."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
 
 
 class RunFinished(TypedDict):
@@ -3229,7 +3233,7 @@ class RunFinished(TypedDict):
     usage: Usage
     """Tokens of the model calls."""
     durationMs: float
-    """How long it took, in milliseconds."""
+    """The duration, in milliseconds."""
     costUsd: NotRequired[float | None]
     """Cost of the model calls in US dollars; null when the price of a model is unknown."""
 
@@ -3251,7 +3255,7 @@ class RunLimits(TypedDict):
     maxCostUsd: NotRequired[float]
     """The most that all model calls may cost, in US dollars. Calls of unknown price count as 0."""
     maxRepeatedCalls: NotRequired[int]
-    """How often the same call may have the same result before the run ends."""
+    """The number of times that the same call may have the same result before the run ends."""
     timeoutMs: NotRequired[int]
     """Time limit from the first start, in milliseconds."""
     onLimit: NotRequired[Literal["pause", "fail"]]
@@ -3291,7 +3295,7 @@ class RunModelResponded(TypedDict):
     usage: Usage
     """Tokens of the model calls."""
     durationMs: float
-    """How long it took, in milliseconds."""
+    """The duration, in milliseconds."""
     costUsd: NotRequired[float | None]
     """Cost of the model calls in US dollars; null when the price of a model is unknown."""
     passedOver: NotRequired[list[RunModelRespondedPassedOver]]
@@ -3302,7 +3306,7 @@ class RunModelRespondedPassedOver(TypedDict):
     model: ModelName
     """The model, as `provider/model`."""
     message: str
-    """Why it could not answer."""
+    """The reason why it could not answer."""
 
 
 class RunQuestionAnswered(TypedDict):
@@ -3364,9 +3368,9 @@ class RunRejected(TypedDict):
     code: str
     """Stable snake_case code, such as `unknown_agent` or `run_id_taken`."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
     problems: list[str]
-    """What is wrong: the path of each value, and its problem."""
+    """The problems: the path of each value, and its problem."""
     streamSequence: int
     """Position of the command in its stream; 0 for a request that was no command."""
     messageId: str | None
@@ -3385,9 +3389,9 @@ class RunResumed(TypedDict):
     abridged: NotRequired[list[RunStartedAbridged]]
     """Fields that are complete only in `runs.get`."""
     attempt: int
-    """How often a runner picked the run up, from 1."""
+    """The number of times a runner picked the run up, from 1."""
     journalEntries: int
-    """How many entries of the journal the runner read."""
+    """The number of journal entries that the runner read."""
 
 
 class RunRetried(TypedDict):
@@ -3419,7 +3423,7 @@ class RunRetriedLimits(TypedDict):
     maxCostUsd: NotRequired[float]
     """The most that all model calls may cost, in US dollars. Calls of unknown price count as 0."""
     maxRepeatedCalls: NotRequired[int]
-    """How often the same call may have the same result before the run ends."""
+    """The number of times that the same call may have the same result before the run ends."""
     timeoutMs: int
     """Time limit in milliseconds."""
     onLimit: NotRequired[OnLimit]
@@ -3430,7 +3434,7 @@ class RunScheduleReply(TypedDict):
     ran: bool
     """True when a run was started."""
     reason: NotRequired[Literal["not-due", "already-running", "disabled"]]
-    """Why no run was started."""
+    """The reason why no run was started."""
     runId: NotRequired[str]
     """Id of the run. The owner's part before `~` may be left out for a run of the caller."""
 
@@ -3558,7 +3562,7 @@ class RunToolCompleted(TypedDict):
     textBytes: int
     """Size of the whole result, in bytes."""
     durationMs: float
-    """How long it took, in milliseconds."""
+    """The duration, in milliseconds."""
     replayed: bool
     """True when the result is the stored one of an earlier request with the same id."""
 
@@ -3600,7 +3604,7 @@ class RunToolFailed(TypedDict):
     code: str
     """Stable snake_case code of the problem."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
 
 
 class RunToolRequested(TypedDict):
@@ -3639,7 +3643,7 @@ class RunToolsUnavailable(TypedDict):
 
 class RunWait(TypedDict):
     reason: WaitReason
-    """What it waits for."""
+    """The reason of the wait."""
     callId: CredentialName
     """Id of the tool call that waits; for a limit or a stop the run's id."""
     tool: str
@@ -3672,7 +3676,7 @@ class RunWaiting(TypedDict):
     abridged: NotRequired[list[RunStartedAbridged]]
     """Fields that are complete only in `runs.get`."""
     waits: list[RunWait]
-    """What the run waits for."""
+    """The waits of the run."""
     until: Timestamp | None
     """When the run continues without an event; null: never."""
 
@@ -3687,7 +3691,7 @@ class RunWoken(TypedDict):
     abridged: NotRequired[list[RunStartedAbridged]]
     """Fields that are complete only in `runs.get`."""
     attempt: int
-    """How often a runner picked the run up, from 1."""
+    """The number of times a runner picked the run up, from 1."""
 
 
 class ScanFinding(TypedDict):
@@ -3696,9 +3700,9 @@ class ScanFinding(TypedDict):
     owasp: Literal["AST01", "AST02", "AST03", "AST04", "AST05", "AST06", "AST07", "AST08", "AST09", "AST10"]
     """Entry of the OWASP Agentic Skills Top 10."""
     severity: Literal["info", "low", "medium", "high", "critical"]
-    """How bad it is."""
+    """The severity."""
     confidence: Literal["low", "medium", "high"]
-    """How likely the finding is right."""
+    """The confidence in the finding."""
     blocks: bool
     """True: this finding alone blocks the skill."""
     file: str
@@ -3710,9 +3714,9 @@ class ScanFinding(TypedDict):
     evidence: str
     """The text that was found: shortened, invisible characters escaped, secrets masked."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
     advice: str
-    """What to do about it."""
+    """The advice on the finding."""
 
 
 class ScanReport(TypedDict):
@@ -3729,17 +3733,17 @@ class ScanReport(TypedDict):
     idleSuppressions: list[ScanReportIdleSuppressions]
     """Suppressions without effect."""
     unscanned: list[ScanReportUnscanned]
-    """What the scanner did not read."""
+    """The parts that the scanner did not read."""
     capabilities: ScanReportCapabilities
-    """What the skill uses, and what it declares."""
+    """The capabilities that the skill uses, and those that it declares."""
     files: int
-    """How many files were scanned."""
+    """The number of scanned files."""
     bytes: int
-    """How many bytes were scanned."""
+    """The number of scanned bytes."""
 
 
 class ScanReportCapabilities(TypedDict):
-    """What the skill uses, and what it declares."""
+    """The capabilities that the skill uses, and those that it declares."""
 
     env: CapabilityUse
     """Environment variables."""
@@ -3786,7 +3790,7 @@ class ScanReportUnscanned(TypedDict):
     code: Literal["binary_file", "undecodable_text", "file_cut", "too_many_files", "too_many_bytes", "deadline"]
     """Stable snake_case code of the problem."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
 
 
 class ScheduleJob(TypedDict):
@@ -3803,9 +3807,9 @@ class ScheduleJob(TypedDict):
     sessionTarget: Literal["main", "isolated"]
     """`main`: a message in a session. `isolated`: a session of its own for each run."""
     payload: JobPayload
-    """What the job does."""
+    """The work of the job."""
     delivery: NotRequired[JobDelivery]
-    """Where the answer is sent; null removes it."""
+    """The target of the answer; null removes it."""
     enabled: bool
     """True when it is switched on."""
     deleteAfterRun: bool
@@ -3813,7 +3817,7 @@ class ScheduleJob(TypedDict):
     wakeMode: Literal["next-heartbeat", "now"]
     """`now`, or with the next heartbeat."""
     overlap: Literal["skip", "queue", "parallel"]
-    """What happens to a due time while an earlier run is in progress."""
+    """The treatment of a due time while an earlier run is in progress."""
     catchUp: Literal["once", "skip"]
     """After an outage: `once` for all missed due times, or `skip` them."""
     declaredAs: NotRequired[str]
@@ -3839,7 +3843,7 @@ class ScheduleJobSchedule(TypedDict):
     """When the job is due."""
 
     kind: Literal["at", "every", "cron", "message"]
-    """What makes the job due; `message`: messages on a subject."""
+    """The kind of source that makes the job due; `message`: messages on a subject."""
     at: NotRequired[str]
     """When it happened."""
     everyMs: NotRequired[int]
@@ -3868,11 +3872,11 @@ class ScheduleJobState(TypedDict):
     lastRunAtMs: NotRequired[int]
     """When it ran last, in milliseconds since 1970."""
     lastRunStatus: NotRequired[Literal["ok", "error", "skipped"]]
-    """How the last run ended."""
+    """The outcome of the last run."""
     lastError: NotRequired[str]
-    """Why the last run failed."""
+    """The reason why the last run failed."""
     lastDurationMs: NotRequired[int]
-    """How long the last run took, in milliseconds."""
+    """The duration of the last run, in milliseconds."""
     consecutiveErrors: int
     """Failed runs in a row."""
     scheduleErrorCount: int
@@ -3880,16 +3884,16 @@ class ScheduleJobState(TypedDict):
     lastDelivered: NotRequired[bool]
     """True when the last answer was delivered."""
     lastDeliveryStatus: NotRequired[Literal["delivered", "not-delivered", "unknown", "not-requested"]]
-    """What became of the last answer."""
+    """The delivery status of the last answer."""
     lastDeliveryError: NotRequired[str]
-    """Why the last answer was not delivered."""
+    """The reason why the last answer was not delivered."""
 
 
 class ScheduleRuns(TypedDict):
     entries: list[ScheduleRunsEntries]
     """The entries."""
     total: int
-    """How many there are without the limit of the page."""
+    """The number of entries without the limit of the page."""
     offset: int
     """The requested offset."""
     limit: int
@@ -3910,21 +3914,21 @@ class ScheduleRunsEntries(TypedDict):
     action: Literal["finished"]
     """Always `finished`."""
     status: Literal["ok", "error", "skipped"]
-    """How the run ended."""
+    """The outcome of the run."""
     dueAtMs: int
     """The due time, in milliseconds since 1970."""
     missed: NotRequired[int]
-    """How many further due times the entry stands for."""
+    """The number of further due times that the entry stands for."""
     error: NotRequired[str]
-    """What failed, for people."""
+    """A description of the failure, for people."""
     summary: NotRequired[str]
     """The beginning of the answer."""
     delivered: NotRequired[bool]
     """True when the answer was delivered."""
     deliveryStatus: NotRequired[Literal["delivered", "not-delivered", "unknown", "not-requested"]]
-    """What became of the answer."""
+    """The delivery status of the answer."""
     deliveryError: NotRequired[str]
-    """Why the answer was not delivered."""
+    """The reason why the answer was not delivered."""
     runId: NotRequired[str]
     """Id of the run. The owner's part before `~` may be left out for a run of the caller."""
     sessionKey: NotRequired[str]
@@ -3934,7 +3938,7 @@ class ScheduleRunsEntries(TypedDict):
     runAtMs: NotRequired[int]
     """The due time, in milliseconds since 1970."""
     durationMs: NotRequired[int]
-    """How long it took, in milliseconds."""
+    """The duration, in milliseconds."""
     nextRunAtMs: NotRequired[int]
     """When it is due next, in milliseconds since 1970; missing: never."""
     model: NotRequired[str]
@@ -4020,9 +4024,9 @@ class SendToSessionFollowUpConverse(TypedDict):
     target: Requester
     """The session that answers first."""
     speaker: Literal["requester", "target"]
-    """Which of the two sessions the run belongs to."""
+    """The session of the two that the run belongs to."""
     turnsLeft: int
-    """How many answers may still follow."""
+    """The number of answers that may still follow."""
     question: str
     """The first message."""
     firstReply: NotRequired[str]
@@ -4056,7 +4060,7 @@ class SendToSessionReply(TypedDict):
     reply: NotRequired[str]
     """The answer; missing unless the run ended in time."""
     error: NotRequired[RunFailure]
-    """What failed, for people."""
+    """A description of the failure, for people."""
 
 
 class SentFile(TypedDict):
@@ -4083,13 +4087,13 @@ class ServerInfo(TypedDict):
     name: str
     """Name of the server for people."""
     origin: Literal["file", "api"]
-    """Where its declaration is from."""
+    """The source of its declaration."""
     transport: Literal["stdio", "http", "sse"]
-    """How the server is reached."""
+    """The transport to the server."""
     status: Literal["connecting", "connected", "disconnected", "error", "disabled"]
     """State of the connection."""
     toolCount: int
-    """How many tools the server lists."""
+    """The number of tools that the server lists."""
     serverVersion: str | None
     """Name and version that the server reports; null while it is not connected."""
     protocolVersion: str | None
@@ -4143,7 +4147,7 @@ class Session(TypedDict):
     owner: str
     """The NATS user to whom it belongs."""
     kind: Literal["main", "group", "cron", "hook", "node", "other"]
-    """What the session is for."""
+    """The purpose of the session."""
     label: str | None
     """Name for people; null without one."""
     agent: str
@@ -4153,7 +4157,7 @@ class Session(TypedDict):
     skillsOff: list[str]
     """Skills that are switched off for runs of the session."""
     onBusy: Literal["enqueue", "steer", "interrupt", "reject"]
-    """What happens to a message while another run of the session is in progress."""
+    """The treatment of a message while another run of the session is in progress."""
     version: NotRequired[str]
     """Version, for `ifVersion` or If-Match of a change."""
     createdAt: Timestamp
@@ -4202,14 +4206,16 @@ class SessionGrant(TypedDict):
     expiresAt: Timestamp
     """When it ends; from then on it has no effect."""
     usesLeft: int
-    """How many calls it may still let pass."""
+    """The number of calls that it may still let pass."""
 
 
 class SessionMessage(TypedDict):
     at: Timestamp
     """When it happened."""
     role: Literal["user", "assistant", "tool", "notice"]
-    """Who speaks; `notice`: a run ended without an answer, or a message came from elsewhere."""
+    """The speaker's role; `notice`: a run ended without an answer, or a message came from
+    elsewhere.
+    """
     text: str
     """The text; credentials are masked."""
     runId: str
@@ -4318,7 +4324,7 @@ class SkillsSkills(TypedDict):
     allowedTools: list[str] | None
     """Tool patterns that the skill restricts itself to; null: no restriction."""
     argumentHint: str | None
-    """What to type behind the command; null without a hint."""
+    """A hint at the command's arguments; null without one."""
     triggers: NotRequired[list[str]]
     """Other words of the file about when to use the skill."""
     repaired: NotRequired[bool]
@@ -4328,18 +4334,18 @@ class SkillsSkills(TypedDict):
     version: NotRequired[str]
     """Version, for `ifVersion` or If-Match of a change."""
     scope: NotRequired[Literal["project", "user", "workspace", "imported"]]
-    """What it covers."""
+    """The scope."""
     format: NotRequired[Literal["legacy"]]
     """Format of the text."""
     source: NotRequired[Literal["openclaw"]]
-    """Where it is from."""
+    """The source."""
     diagnostics: list[Diagnostic]
     """Remarks about the file, with their lines."""
 
 
 class SkillsUploaded(TypedDict):
     counts: SkillsUploadedCounts
-    """How many files were found, loaded and skipped."""
+    """The numbers of files found, loaded and skipped."""
     skills: list[SkillsUploadedSkills]
     """One for each file, in the order in which they came."""
     diagnostics: list[Diagnostic]
@@ -4347,7 +4353,7 @@ class SkillsUploaded(TypedDict):
 
 
 class SkillsUploadedCounts(TypedDict):
-    """How many files were found, loaded and skipped."""
+    """The numbers of files found, loaded and skipped."""
 
     found: int
     """Files that were found."""
@@ -4373,11 +4379,11 @@ class SkillsUploadedSkills(TypedDict):
     version: str | None
     """The version of its files; null when the file does not load."""
     outcome: Literal["loaded", "repaired", "skipped"]
-    """What became of the file."""
+    """The outcome for the file."""
     change: Literal["new", "changed", "same", "hidden"] | None
     """Compared with the listed version; `hidden`: a file of the importer has the name."""
     withheld: Literal["untrusted", "changed", "blocked"] | None
-    """Why it is stored and not listed; null when it is listed."""
+    """The reason why it is stored and not listed; null when it is listed."""
     dependenciesMet: bool | None
     """True when its requirements are met; null when it declares none."""
     dependencyWarnings: list[str]
@@ -4391,7 +4397,7 @@ class SkillsUploadedSkills(TypedDict):
 
 
 class StartRunOrigin(TypedDict):
-    """Where the run comes from, as a trusted service reports it."""
+    """The origin of the run, as a trusted service reports it."""
 
     channel: NotRequired[str]
     """Name of the channel, such as `telegram`."""
@@ -4437,7 +4443,7 @@ class StartRunSampling(TypedDict):
 
 class Stop(TypedDict):
     scope: StopScope
-    """What it covers."""
+    """The scope."""
     reason: str
     """Why, in words for people."""
     by: str
@@ -4453,7 +4459,7 @@ class StopCallsReply(TypedDict):
 
 class StopInForce(TypedDict):
     scope: StopScope
-    """What it covers."""
+    """The scope."""
     reason: str
     """Why, in words for people."""
 
@@ -4506,7 +4512,7 @@ class SubmitChannelMessageReply(TypedDict):
     outcome: Literal["stored", "known", "ignored"]
     """`known`: it was received before. `ignored`: the account's rules refuse it."""
     reason: str | None
-    """Why it is ignored; null otherwise."""
+    """The reason why it is ignored; null otherwise."""
 
 
 class ToolFinding(TypedDict):
@@ -4572,7 +4578,7 @@ class ToolsFailures(TypedDict):
     status: Literal["connecting", "connected", "disconnected", "error", "disabled"]
     """State of the connection."""
     error: str
-    """What failed, for people."""
+    """A description of the failure, for people."""
 
 
 class ToolsTools(TypedDict):
@@ -4600,14 +4606,14 @@ class TrustSkillReply(TypedDict):
     version: str
     """The version that is trusted."""
     was: Literal["untrusted", "changed", "blocked"]
-    """Why it was withheld."""
+    """The reason why it was withheld."""
 
 
 class UnavailableServer(TypedDict):
     server: ServerId
     """Id of the MCP server."""
     reason: str
-    """Why its tools are missing."""
+    """The reason why its tools are missing."""
 
 
 class UpdateWebhookReply(TypedDict):
@@ -4681,9 +4687,9 @@ class ValidatePolicyReply(TypedDict):
     policyDigest: str | None
     """Digest of the checked bundle; null when it has problems."""
     rules: int
-    """How many rules the bundle has."""
+    """The number of rules in the bundle."""
     problems: list[PolicyProblem]
-    """What is wrong: the path of each value, and its problem."""
+    """The problems: the path of each value, and its problem."""
     tests: list[ValidatePolicyReplyTests]
     """Results of the tests."""
     findings: list[ValidatePolicyReplyFindings]
@@ -4692,11 +4698,11 @@ class ValidatePolicyReply(TypedDict):
 
 class ValidatePolicyReplyFindings(TypedDict):
     kind: Literal["dead", "shadowed", "duplicate", "conflict", "unknown-tools", "open-shell", "incomplete"]
-    """What is suspicious about the rule."""
+    """The kind of finding about the rule."""
     rule: str | None
     """Id of the rule; null when it is about the whole bundle."""
     message: str
-    """What happened, for people."""
+    """A description of the event, for people."""
 
 
 class ValidatePolicyReplyTests(TypedDict):
@@ -4723,22 +4729,22 @@ class VerifyAuditReply(TypedDict):
     isIntact: bool
     """True when nothing is missing or changed, and every call was allowed."""
     records: int
-    """How many records were checked."""
+    """The number of checked records."""
     chains: int
-    """How many chains there are."""
+    """The number of chains."""
     executions: int
-    """How many calls were made."""
+    """The number of calls."""
     proven: int
-    """How many calls have the decision that allowed them."""
+    """The number of calls with the decision that allowed them."""
     sealed: NotRequired[int]
-    """How many records a signature of the policy service covers."""
+    """The number of records covered by a signature of the policy service."""
     problems: list[str]
-    """What is wrong: the path of each value, and its problem."""
+    """The problems: the path of each value, and its problem."""
 
 
 class WaitStop(TypedDict):
     scope: StopScope
-    """What it covers."""
+    """The scope."""
     reason: str
     """Why, in words for people."""
 
@@ -4754,7 +4760,7 @@ class Webhook(TypedDict):
     id: str
     """Id of the webhook: `whk-` and 16 hexadecimal digits."""
     url: str
-    """Where events are sent."""
+    """The URL that events are sent to."""
     events: list[str]
     """Names or patterns of events, such as `run.finished` or `run.*`."""
     agent: str | None
@@ -4764,7 +4770,7 @@ class Webhook(TypedDict):
     status: Literal["enabled", "disabled"]
     """`disabled`: nothing is sent; a redelivery enables it."""
     reason: Literal["failing", "backlog", "gone"] | None
-    """Why it is disabled; null while it is enabled."""
+    """The reason why it is disabled; null while it is enabled."""
     failingSince: Timestamp | None
     """Since when no delivery has succeeded; null: the last one did."""
     lastError: str | None
