@@ -147,7 +147,8 @@ function approversOf(
       now,
     },
     termsOf({ approveRules: named, ...about }) {
-      const call = { ...about, layers: null, server: facts.of(about.tool) };
+      const at = { nowMs: now() };
+      const call = { ...about, layers: null, server: facts.of(about.tool), facts: at };
       return termsOfCall(bundle(), { call, named, now: now() });
     },
     waitMs: config.YARD_APPROVAL_WAIT_MS,

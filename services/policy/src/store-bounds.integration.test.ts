@@ -107,7 +107,8 @@ test("the index of approvals has 50,000 entries, the oldest ones leave, and a pe
 test("a limit of repetitions remembers 100,000 different calls, and refuses another one above", async () => {
   const budgets = createBudgetStore(redis);
   const count = { name: "calm:ann", windowMs: 60_000, calls: null, repeats: 5, concurrency: null };
-  const take = (fingerprint: string) => budgets.take([count], { reservation: "r", fingerprint });
+  const take = async (fingerprint: string) =>
+    (await budgets.take([count], { reservation: "r", fingerprint }, null)).full;
   assert.equal(await take("first"), null);
   const key = (await redis.keys("yard:policy:{budget:*")).find((one) => one.includes("repeat"));
   assert.ok(key !== undefined);

@@ -97,7 +97,7 @@ export function approvingRules(
     (rule) =>
       rule.patterns.some((pattern) => selectsTool({ pattern }, target)) &&
       selectsCall(rule, call.principal, target) &&
-      matchConditions(rule, call.args) !== null,
+      matchConditions(rule, call) !== null,
   );
 }
 

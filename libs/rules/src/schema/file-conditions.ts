@@ -16,9 +16,10 @@ export function checkFileConditions(
 ): void {
   const accesses: readonly string[] = FILE_ACCESSES;
   if (what?.tools === undefined || !what.tools.every((tool) => accesses.includes(tool))) return;
-  for (const [index, { arg }] of when.entries()) {
-    if (FILE_POINTERS.includes(arg)) continue;
-    const path = ["when", index, "arg"];
+  for (const [index, condition] of when.entries()) {
+    const compared = "not" in condition ? condition.not : condition;
+    if (!("arg" in compared) || FILE_POINTERS.includes(compared.arg)) continue;
+    const path = ["when", index, ...("not" in condition ? ["not"] : []), "arg"];
     const message = `is no fact of a file; there are ${FILE_POINTERS.join(", ")}`;
     context.addIssue({ code: "custom", path, message });
   }

@@ -30,6 +30,11 @@ const approval: Approval = {
   consumedAt: null,
   execution: null,
   resultDigest: null,
+  requirements: [],
+  votes: [],
+  needed: 1,
+  reasonFor: [],
+  escalatesAt: null,
 };
 
 function shown(args: string, more: Partial<Presentation> = {}): Presentation {

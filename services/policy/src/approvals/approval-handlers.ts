@@ -252,9 +252,10 @@ export async function approve(
 /** Denies as the caller, see {@link approve}. */
 export async function deny(
   deps: ApprovalHandlerDeps,
-  { reason = null, ...shown }: z.output<typeof denyCall.request>,
+  { reason: given, ...shown }: z.output<typeof denyCall.request>,
   who: Who,
 ) {
+  const reason = given ?? null;
   const stored = await findToDecide(deps, shown, who);
   requireReason(stored.approval, "denials", reason);
   return endByPerson(deps, stored, { state: "denied", reason, ...decidedBy(who) });
