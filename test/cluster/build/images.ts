@@ -1,0 +1,155 @@
+import { cp, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { detach, endProcess } from "../detached.ts";
+import { eventually } from "../eventually.ts";
+import { repository } from "../settings.ts";
+import { runProgram, tryProgram } from "../run-program.ts";
+
+const enterRoot = fileURLToPath(new URL("../nodes/enter-root.sh", import.meta.url));
+
+/** The names under which the chart's values expect the images, and the program of each that the cluster itself needs. */
+const services = "switchyard:dev";
+const nats = "nats:2.15-alpine";
+const redis = "redis:7.4-alpine";
+const node = "switchyard-cluster/node:24";
+const pause = "switchyard-cluster/pause:1";
+const dns = "switchyard-cluster/coredns:1";
+
+/**
+ * Builds the images of this working tree, and those that a registry would have, with a Docker daemon that ends with this function. The image of the services comes from the project's Dockerfile, its branch for a base without tini and bubblewrap.
+ */
+export async function buildImages(cache: string, log: (line: string) => void): Promise<void> {
+  const docker = await startDocker(cache);
+  try {
+    const [base, own] = archivesOf(cache);
+    const isBuilt = await exists(base);
+    if (!isBuilt) await buildDebian(docker, cache);
+    const began = performance.now();
+    const args = ["--network", "host", "--build-arg", `NODE_IMAGE=${node}`];
+    const file = join(repository, "deploy/docker/Dockerfile");
+    await docker.run(["build", ...args, "-t", services, "-f", file, repository], 1_800_000);
+    log(`${services} is built, in ${Math.round((performance.now() - began) / 1_000)} s`);
+    await docker.run(["save", "-o", own, services]);
+    if (!isBuilt) {
+      await buildOthers(docker, cache);
+      await docker.run(["save", "-o", base, nats, redis, pause, dns]);
+      log("images of NATS, Redis, CoreDNS and the sandbox are built");
+    }
+  } finally {
+    await docker.stop();
+  }
+}
+
+/** The archives that `buildImages` writes: what changes seldom, and the image of the services. */
+export function archivesOf(cache: string): readonly [base: string, services: string] {
+  return [join(cache, "images/base.tar"), join(cache, "images/services.tar")];
+}
+
+interface Docker {
+  run(args: readonly string[], timeoutMs?: number): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A daemon in Debian's files and a mount namespace of its own. It changes no network, so builds use the machine's. */
+async function startDocker(cache: string): Promise<Docker> {
+  const folder = join(cache, "docker");
+  await mkdir(join(cache, "images"), { recursive: true });
+  await rm(join(folder, "run"), { recursive: true, force: true });
+  await mkdir(join(folder, "run"), { recursive: true });
+  const socket = `unix://${join(folder, "run/docker.sock")}`;
+  const enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", enterRoot, cache];
+  const daemon = detach(
+    [...enter, join(folder, "daemon"), "dockerd", "-H", socket, "--data-root", join(folder, "data")]
+      .concat(["--exec-root", join(folder, "run/exec"), "--pidfile", join(folder, "run/pid")])
+      .concat(["--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none"]),
+    { SHARED: repository },
+  );
+  const env = { SHARED: repository };
+  const client = [...enter, join(folder, "client"), "env", `DOCKER_HOST=${socket}`, "docker"];
+  await eventually("the Docker daemon answers", async () => {
+    const { code } = await tryProgram([...client, "version"], { env });
+    return code === 0;
+  });
+  return {
+    run: (args, timeoutMs = 600_000) => runProgram([...client, ...args], { env, timeoutMs }),
+    stop: () => endProcess(daemon),
+  };
+}
+
+/** Debian from its packages, and what the official image of Node.js has beside it: node and npm. */
+async function buildDebian(docker: Docker, cache: string): Promise<void> {
+  const context = await emptyContext(cache);
+  const archive = join(context, "debian.tar");
+  const leftOut = ["./var/lib/apt/lists/*", "./usr/share/doc/*", "./var/cache/apt/*", "./dev/*"];
+  const excludes = leftOut.map((path) => `--exclude=${path}`);
+  await runProgram(["tar", "-C", join(cache, "bookworm"), ...excludes, "-cf", archive, "."]);
+  await docker.run(["import", archive, "switchyard-cluster/debian:bookworm"]);
+  await rm(archive);
+  await cp(process.execPath, join(context, "node"));
+  const npm = (await runProgram(["which", "npm"])).trim();
+  await cp(dirname(dirname(await realpath(npm))), join(context, "npm"), { recursive: true });
+  // A registry behind an authority of this machine's own is known by these certificates.
+  await cp("/etc/ssl/certs/ca-certificates.crt", join(context, "ca.crt"));
+  await build(docker, context, node);
+}
+
+async function buildOthers(docker: Docker, cache: string): Promise<void> {
+  const context = await emptyContext(cache);
+  await cp(join(cache, "sid/usr/sbin/nats-server"), join(context, "nats-server"));
+  await writeFile(join(context, "entry-nats.sh"), entryNats, { mode: 0o755 });
+  for (const name of [nats, redis]) await build(docker, context, name);
+  for (const [name, program] of [
+    [pause, "pause"],
+    [dns, "coredns"],
+  ] as const) {
+    await cp(join(cache, "bin", program), join(context, program));
+    await build(docker, context, name);
+  }
+}
+
+async function emptyContext(cache: string): Promise<string> {
+  const context = join(cache, "docker/context");
+  await rm(context, { recursive: true, force: true });
+  await mkdir(context, { recursive: true });
+  return context;
+}
+
+async function build(docker: Docker, context: string, name: string): Promise<void> {
+  await writeFile(join(context, "Dockerfile"), (dockerfiles[name] ?? []).join("\n"));
+  await docker.run(["build", "--network", "host", "-t", name, context]);
+}
+
+/** The entry point of the official image: options alone are options of the server. */
+const entryNats = '#!/bin/sh\ncase "$1" in -*) set -- nats-server "$@" ;; esac\nexec "$@"\n';
+
+const dockerfiles: Readonly<Record<string, readonly string[]>> = {
+  [node]: [
+    "FROM switchyard-cluster/debian:bookworm",
+    "COPY ca.crt /etc/ssl/certs/ca-certificates.crt",
+    "COPY node /usr/local/bin/node",
+    "COPY npm /usr/local/lib/node_modules/npm",
+    "RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm",
+    "ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt",
+    'CMD ["node"]',
+  ],
+  [nats]: [
+    "FROM switchyard-cluster/debian:bookworm",
+    "COPY nats-server entry-nats.sh /usr/local/bin/",
+    'ENTRYPOINT ["entry-nats.sh"]',
+  ],
+  [redis]: [
+    "FROM switchyard-cluster/debian:bookworm",
+    "RUN apt-get update && apt-get install -y --no-install-recommends redis-server",
+    'ENTRYPOINT ["redis-server"]',
+  ],
+  [pause]: ["FROM scratch", "COPY pause /pause", 'ENTRYPOINT ["/pause"]'],
+  [dns]: ["FROM scratch", "COPY coredns /coredns", 'ENTRYPOINT ["/coredns"]'],
+};
+
+async function exists(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,106 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Check } from "../check.ts";
+import { commandsBelow } from "../docs-lines.ts";
+import { eventually } from "../eventually.ts";
+import { team } from "../load/load.ts";
+import { repository } from "../settings.ts";
+import { ready } from "./install.ts";
+
+/** The page's commands make the user; its Job starts a run from another namespace. */
+export const overNats: Check = {
+  name: "pod-nats",
+  title:
+    "a pod of another namespace starts a run with the team's own NATS user, as docs/kubernetes-clients.md has it",
+  isInstallation: true,
+  async run({ lab, kubectl }) {
+    await lab.kubectl.apply({
+      apiVersion: "v1",
+      kind: "Namespace",
+      metadata: { name: team, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
+    });
+    const [commands = []] = await commandsBelow("kubernetes-clients.md", "The user");
+    for (const command of commands) await lab.shell(command.replace(/ # .*$/, ""));
+    const from = `{"networkPolicy":{"natsFrom":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"${team}"}}}]}}`;
+    await lab.shell(
+      `echo '${from}' > nats-from.json && helm -n switchyard upgrade switchyard deploy/helm/switchyard -f deploy/helm/values/dev.yaml -f nats-from.json`,
+    );
+    await ready(kubectl);
+    const example = await readFile(
+      join(repository, "deploy/k8s/examples/publish-run.yaml"),
+      "utf8",
+    );
+    const job = example
+      .replace(/image: ghcr\.io\S+/, "image: switchyard:dev")
+      .replace('"assistant"', '"demo"');
+    await lab.kubectl.in(team).apply(job);
+    return `the Job's output ends with: ${await outputOf(lab.kubectl.in(team), "publish-run")}`;
+  },
+};
+
+/** A program with an API key needs the address of the gateway and nothing else. */
+export const overHttp: Check = {
+  name: "pod-http",
+  title: "a pod of another namespace starts a run over HTTP with an API key",
+  async run({ lab }) {
+    const key = (await readFile(join(lab.clone, "api-key"), "utf8")).trim();
+    const kubectl = lab.kubectl.in(team);
+    await kubectl.apply({
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { name: "api-key" },
+      stringData: { key },
+    });
+    const env = [
+      { name: "YARD_SERVER", value: "http://gateway.switchyard" },
+      { name: "YARD_API_KEY", valueFrom: { secretKeyRef: { name: "api-key", key: "key" } } },
+      { name: "YARD_STATE_DIR", value: "/tmp" },
+    ];
+    const input = '{"run":"pod-http","takesMs":0}';
+    await kubectl.apply(jobOf("http-run", ["apps/cli/src/main.ts", "run", "marker", input], env));
+    return `the Job's output ends with: ${await outputOf(kubectl, "http-run")}`;
+  },
+};
+
+function jobOf(name: string, args: readonly string[], env: readonly object[]): object {
+  const container = {
+    name: "run",
+    image: "switchyard:dev",
+    imagePullPolicy: "Never",
+    args,
+    env,
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+  };
+  const spec = {
+    restartPolicy: "Never",
+    automountServiceAccountToken: false,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: 10001,
+      seccompProfile: { type: "RuntimeDefault" },
+    },
+    containers: [container],
+  };
+  return {
+    apiVersion: "batch/v1",
+    kind: "Job",
+    metadata: { name },
+    spec: { backoffLimit: 0, activeDeadlineSeconds: 240, template: { spec } },
+  };
+}
+
+async function outputOf(kubectl: Parameters<typeof ready>[0], job: string): Promise<string> {
+  await eventually(
+    `the Job ${job} ends`,
+    async () => {
+      const path = "jsonpath={.status.succeeded} {.status.failed}";
+      const [succeeded, failed] = (await kubectl.run(["get", "job", job, "-o", path])).split(" ");
+      return succeeded === "1" || failed === "1";
+    },
+    { timeoutMs: 270_000 },
+  );
+  const output = await kubectl.run(["logs", `job/${job}`]);
+  const succeeded = await kubectl.run(["get", "job", job, "-o", "jsonpath={.status.succeeded}"]);
+  if (succeeded !== "1") throw new Error(`the Job ${job} failed:\n${output}`);
+  return output.trim().split("\n").at(-1) ?? "";
+}
