@@ -2,7 +2,7 @@ import type { Kubectl } from "./kubectl.ts";
 import type { Lab } from "./lab.ts";
 import type { Load } from "./load/load.ts";
 
-/** What every check has at hand. */
+/** The cluster, as every check gets it. */
 export interface World {
   readonly lab: Lab;
   /** In the namespace of the installation. */
@@ -13,7 +13,7 @@ export interface World {
 }
 
 export interface Check {
-  /** For `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
   /** A sentence that is true when the check passes. */
   readonly title: string;

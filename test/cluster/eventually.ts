@@ -5,9 +5,12 @@ export interface WaitOptions {
   readonly everyMs?: number;
 }
 
+/** The awaited state cannot be reached any more: `eventually` passes this error on at once. */
+export class StoppedError extends Error {}
+
 /**
  * Polls once a second until the answer is neither false nor null nor undefined, and returns it. After `timeoutMs`, two minutes, it throws and names
- * what was expected and the last error. A cluster is asked with programs, which may fail while it changes: an error counts as no answer.
+ * what was expected and the last error. Programs that query a cluster may fail while it changes: an error counts as no answer.
  */
 export async function eventually<T>(
   what: string,
@@ -24,6 +27,7 @@ export async function eventually<T>(
         return answer as Exclude<T, false | null | undefined>;
       last = "";
     } catch (error) {
+      if (error instanceof StoppedError) throw error;
       last = `; last error: ${String(error)}`;
     }
     if (performance.now() > deadline)

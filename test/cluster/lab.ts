@@ -75,7 +75,16 @@ export async function startLab(
       `KUBECONFIG=${cluster.kubeconfig}`,
       `HOME=${join(cache, "run/home")}`,
     ];
-    const bash = first.inNetwork(["env", "-i", ...environment, "bash", "-euo", "pipefail", "-c"]);
+    const bash = first.inNetwork([
+      "env",
+      "-i",
+      ...environment,
+      "bash",
+      "--norc",
+      "-euo",
+      "pipefail",
+      "-c",
+    ]);
     const options = (timeoutMs: number): { cwd: string; timeoutMs: number } => ({
       cwd: clone,
       timeoutMs,

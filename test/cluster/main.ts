@@ -7,6 +7,7 @@ import { checks } from "./checks.ts";
 import { startLab, type Lab } from "./lab.ts";
 import { Load } from "./load/load.ts";
 import { junitOf, tableOf } from "./report.ts";
+import { endPrograms } from "./run-program.ts";
 import { runChecks } from "./run-checks.ts";
 import { readSettings, usage, type Settings } from "./settings.ts";
 
@@ -62,6 +63,7 @@ async function runAll(settings: Settings, signal: AbortSignal): Promise<number> 
     console.log(`\n${tableOf(outcomes)}\n\n${settings.junit}`);
     return outcomes.some(({ state }) => state === "failed") || signal.aborted ? 1 : 0;
   } finally {
+    endPrograms();
     await lab?.stop();
   }
 }
@@ -70,10 +72,11 @@ function log(line: string): void {
   console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
 }
 
+let code = 2;
 try {
-  process.exitCode = await main();
+  code = await main();
 } catch (error) {
-  if (!(error instanceof TypeError)) throw error;
-  console.error(error.message);
-  process.exitCode = 2;
+  console.error(error instanceof TypeError ? error.message : error);
 }
+// A check that ran out of time may still poll a cluster that is gone.
+process.exit(code);

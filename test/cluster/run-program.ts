@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, type ChildProcess } from "node:child_process";
 import type { Readable } from "node:stream";
 
 export interface Ended {
@@ -12,22 +12,35 @@ export interface ProgramOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string | Readable;
   readonly timeoutMs?: number;
-  /** Ends the program, and rejects. */
-  readonly signal?: AbortSignal;
+}
+
+const running = new Set<ChildProcess>();
+
+/** Kills every program that is still running, with what it started: at the end no one waits for them. */
+export function endPrograms(): void {
+  for (const child of running) killGroup(child);
+}
+
+function killGroup({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // It ended in this moment.
+  }
 }
 
 /** Runs a program to its end, whatever its exit code is; one that takes longer than its time (by default five minutes) is killed. */
 export async function tryProgram(
   [program = "", ...args]: readonly string[],
-  { cwd, env, input, timeoutMs = 300_000, signal }: ProgramOptions = {},
+  { cwd, env, input, timeoutMs = 300_000 }: ProgramOptions = {},
 ): Promise<Ended> {
   const child = spawn(program, args, {
     ...(cwd === undefined ? {} : { cwd }),
-    ...(signal === undefined ? {} : { signal }),
     env: { ...process.env, ...env },
-    timeout: timeoutMs,
-    killSignal: "SIGKILL",
+    detached: true, // a process group of its own, so that a shell's children end with it
   });
+  running.add(child);
+  const timer = setTimeout(() => killGroup(child), timeoutMs);
   const out: Buffer[] = [];
   const err: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => out.push(chunk));
@@ -38,6 +51,9 @@ export async function tryProgram(
   const code = await new Promise<number | null>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", resolve);
+  }).finally(() => {
+    clearTimeout(timer);
+    running.delete(child);
   });
   const text = (chunks: Buffer[]): string => Buffer.concat(chunks).toString("utf8");
   return { code, stdout: text(out), stderr: text(err) };

@@ -7,7 +7,7 @@ export const repository = fileURLToPath(new URL("../../", import.meta.url));
 
 export const usage = `usage: npm run test:cluster -- [options]
 
-  --cache DIR      what is built once: programs, Debian, images (${"${XDG_CACHE_HOME:-~/.cache}"}/switchyard-cluster)
+  --cache DIR      what is built once: programs, Debian, images (~/.cache/switchyard-cluster)
   --only A,B       only these checks, by name; the cluster is installed in any case
   --nodes N        1 or 2 (2)
   --minutes N      everything ends after this time (60)

@@ -20,11 +20,12 @@ async function underLoad(
   { load }: World,
   plan: LoadPlan,
   disturb: () => Promise<string>,
+  mayFail = false,
 ): Promise<string> {
   const running = await load.start(plan);
   await delay(5_000); // the first runs are in work, and most are yet to be published
   const facts = await disturb();
-  const counts = checkLoad(await running.result());
+  const counts = checkLoad(await running.result(), { mayFail });
   return facts === "" ? counts : `${counts}; ${facts}`;
 }
 
@@ -39,7 +40,7 @@ export const scaling: Check = {
     };
     await scale(1);
     await ready(kubectl);
-    const plan = { name: "scale", runs: 200, takesMs: 2_000, perSecond: 25, seconds: 300 };
+    const plan = { name: "scale", runs: 160, takesMs: 2_000, perSecond: 25, seconds: 300 };
     const facts = await underLoad(world, plan, async () => {
       const began = performance.now();
       await scale(4);
@@ -59,7 +60,7 @@ export const restart: Check = {
   name: "restart",
   title: "`rollout restart` of every service under load loses and doubles nothing",
   async run(world) {
-    const plan = { name: "restart", runs: 150, takesMs: 1_000, perSecond: 4, seconds: 360 };
+    const plan = { name: "restart", runs: 120, takesMs: 1_000, perSecond: 4, seconds: 360 };
     return await underLoad(world, plan, async () => {
       const began = performance.now();
       await world.kubectl.run([
@@ -78,7 +79,7 @@ export const forceDelete: Check = {
   title:
     "a pod of each service is deleted by force, one after the other, and nothing is lost or doubled",
   async run(world) {
-    const plan = { name: "force", runs: 120, takesMs: 1_500, perSecond: 4, seconds: 360 };
+    const plan = { name: "force", runs: 100, takesMs: 1_500, perSecond: 4, seconds: 360 };
     return await underLoad(world, plan, async () => {
       for (const service of services) {
         const pods = await world.kubectl.run([
@@ -120,6 +121,20 @@ export const stores: Check = {
 const needsTwo = ({ lab }: World): string | null =>
   lab.nodes.length < 2 ? "the cluster has one node" : null;
 
+/**
+ * NATS and Redis of one pod have volumes that one node uses at a time: while they move nothing is ready, and from a lost node Kubernetes moves
+ * them only when an operator declares it dead. So the two checks that take node2 away have them on node1, and runners on both.
+ */
+async function keepStoresOn1({ lab, kubectl }: World): Promise<void> {
+  await lab.kubectl.run(["cordon", "node2"]);
+  await kubectl.run(["delete", "pod", "nats-0", "redis-0"]);
+  await ready(kubectl);
+  await lab.kubectl.run(["uncordon", "node2"]);
+  const names = ["agent-runner", "mcp-broker", "policy", "gateway", "skill-importer"];
+  await kubectl.run(["rollout", "restart", ...names.map((name) => `deployment/${name}`)]);
+  await ready(kubectl);
+}
+
 export const drain: Check = {
   name: "drain",
   title:
@@ -127,46 +142,41 @@ export const drain: Check = {
   skip: needsTwo,
   async run(world) {
     const { lab, kubectl } = world;
+    await keepStoresOn1(world);
     const plan = { name: "drain", runs: 100, takesMs: 1_500, perSecond: 4, seconds: 360 };
-    let least = new Map<string, number>();
+    const least = new Map<string, number>();
     const drained = await underLoad(world, plan, async () => {
       const began = performance.now();
       const args = ["drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data"];
       const draining = lab.kubectl.run([...args, "--timeout=240s"], { timeoutMs: 250_000 });
-      let isDone = false;
-      const end = (): void => void (isDone = true);
-      draining.then(end, end);
-      while (!isDone) {
-        least = await leastReady(kubectl, least);
-        await delay(500);
-      }
+      const isOver = draining.then(
+        () => true,
+        () => true,
+      );
+      while (!(await Promise.race([isOver, delay(500, false)]))) await noteLeast(kubectl, least);
       await draining;
       return `drained in ${Math.round((performance.now() - began) / 1_000)} s`;
     });
     await lab.kubectl.run(["uncordon", "node2"]);
     await ready(kubectl);
-    const gone = [...least].filter(([name, count]) => count === 0 && name !== "toolbox");
-    if (gone.length > 0)
-      throw new Error(`no ready replica of ${gone.map(([name]) => name).join(", ")}`);
-    return drained;
+    const gone = [...least].filter(([, count]) => count === 0).map(([name]) => name);
+    if (gone.length > 0) throw new Error(`no ready replica of ${gone.join(", ")} for a moment`);
+    return `${drained}; at least one replica of ${[...least.keys()].join(", ")} was ready`;
   },
 };
 
-/** The fewest ready replicas that each deployment had so far. */
-async function leastReady(
-  kubectl: World["kubectl"],
-  before: ReadonlyMap<string, number>,
-): Promise<Map<string, number>> {
+/** Notes the fewest ready replicas of each deployment that has several. */
+async function noteLeast(kubectl: World["kubectl"], least: Map<string, number>): Promise<void> {
   const deployments = await kubectl.list<{
     metadata: { name: string };
+    spec: { replicas: number };
     status: { readyReplicas?: number };
   }>("deployment");
-  return new Map(
-    deployments.map(({ metadata: { name }, status: { readyReplicas = 0 } }) => [
-      name,
-      Math.min(before.get(name) ?? Infinity, readyReplicas),
-    ]),
-  );
+  for (const { metadata, spec, status } of deployments) {
+    if (spec.replicas < 2) continue;
+    const count = Math.min(least.get(metadata.name) ?? Infinity, status.readyReplicas ?? 0);
+    least.set(metadata.name, count);
+  }
 }
 
 export const nodeLoss: Check = {
@@ -178,37 +188,22 @@ export const nodeLoss: Check = {
     const { lab, kubectl } = world;
     const [, lost] = lab.nodes;
     if (lost === undefined) throw new Error("no second node");
-    // NATS, Redis and the toolbox have volumes that one node uses at a time: Kubernetes moves them only when an operator declares the node dead.
-    const stays = await kubectl.run([
-      "get",
-      "pods",
-      "-o",
-      'jsonpath={range .items[?(@.spec.nodeName=="node2")]}{.metadata.name} {end}',
-    ]);
-    if (/\b(nats|redis)-0\b/.test(stays)) {
-      await lab.kubectl.run(["cordon", "node2"]);
-      await kubectl.run(["delete", "pod", "nats-0", "redis-0"]);
-      await ready(kubectl);
-      await lab.kubectl.run(["uncordon", "node2"]);
-      await kubectl.run([
-        "rollout",
-        "restart",
-        "deployment/agent-runner",
-        "deployment/mcp-broker",
-        "deployment/policy",
-      ]);
-      await ready(kubectl);
-    }
+    await keepStoresOn1(world);
     const plan = { name: "loss", runs: 80, takesMs: 2_000, perSecond: 5, seconds: 420 };
-    const counts = await underLoad(world, plan, async () => {
-      const began = performance.now();
-      await lost.cable("down");
-      await eventually("the node is not ready", async () => {
-        const nodes = await lab.kubectl.run(["get", "nodes", "node2", "--no-headers"]);
-        return nodes.includes("NotReady");
-      });
-      return `not ready after ${Math.round((performance.now() - began) / 1_000)} s`;
-    });
+    const counts = await underLoad(
+      world,
+      plan,
+      async () => {
+        const began = performance.now();
+        await lost.cable("down");
+        await eventually("the node is not ready", async () => {
+          const nodes = await lab.kubectl.run(["get", "nodes", "node2", "--no-headers"]);
+          return nodes.includes("NotReady");
+        });
+        return `not ready after ${Math.round((performance.now() - began) / 1_000)} s`;
+      },
+      true,
+    ); // a request that was lost on the cut cable is a call of unknown outcome, and the agent's default is not to repeat it
     await lost.cable("up");
     await ready(kubectl);
     return counts;

@@ -4,6 +4,7 @@ import type { Check } from "../check.ts";
 import { eventually } from "../eventually.ts";
 import { checkLoad } from "../load/load.ts";
 import { ready, upgradeLine } from "./install.ts";
+import { listed } from "./list-runs.ts";
 
 /** An edit with a mistake is refused before anything changes; the log of the Job names file and line. */
 export const brokenFiles: Check = {
@@ -21,7 +22,7 @@ export const brokenFiles: Check = {
       await writeFile(file, JSON.stringify(values));
       const { code } = await lab.tryShell(upgradeLine("-f", file, "--timeout 3m"), 240_000);
       if (code === 0) throw new Error(`helm upgraded with a broken ${name} file`);
-      const said = await kubectl.run(["logs", "job/switchyard-check-files"]);
+      const said = await kubectl.run(["logs", "job/switchyard-check-files", "--all-containers"]);
       const line = said.split("\n").find((text) => /\.ya?ml/.test(text) && /\d/.test(text));
       if (line === undefined) throw new Error(`the log names no file and line:\n${said}`);
       seen.push(line.trim());
@@ -32,7 +33,7 @@ export const brokenFiles: Check = {
   },
 };
 
-/** The pods of a release with a wrong key are not ready and state why, and those of before go on. */
+/** The pods of a release with a wrong key are not ready and state why, and those of before continue. */
 export const wrongSecret: Check = {
   name: "wrong-secret",
   title:
@@ -65,7 +66,7 @@ export const wrongSecret: Check = {
             ]);
             const found = logs
               .split("\n")
-              .find((text) => /forbidden|refuse|WRONGPASS|wrong/i.test(text));
+              .find((text) => /"level":"(fatal|error|warn)"/.test(text));
             return found ?? null;
           },
           { timeoutMs: 120_000 },
@@ -101,11 +102,8 @@ export const wrongSecret: Check = {
 function messageOf(line: string): string {
   const json = /\{.*\}/.exec(line)?.[0];
   if (json === undefined) return line.slice(0, 200);
-  const { msg = "", message = msg, error = "" }: Record<string, unknown> = JSON.parse(json);
-  return `${String(message)} ${typeof error === "string" ? error : JSON.stringify(error)}`.slice(
-    0,
-    200,
-  );
+  const { msg = "", reason = msg }: Record<string, unknown> = JSON.parse(json);
+  return String(reason);
 }
 
 export const rollback: Check = {
@@ -115,7 +113,10 @@ export const rollback: Check = {
   async run({ lab, kubectl, load }) {
     const history = await lab.shell("helm -n switchyard history switchyard -o json");
     const revisions: { revision: number; status: string }[] = JSON.parse(history);
-    await lab.shell("helm -n switchyard rollback switchyard 1 --timeout 5m", 360_000);
+    await lab.shell(
+      "helm -n switchyard rollback switchyard 1 --force-conflicts --timeout 5m",
+      360_000,
+    );
     await ready(kubectl);
     const first = await lab.shell("helm -n switchyard test switchyard --timeout 4m", 300_000);
     if (!first.includes("Succeeded")) throw new Error(first);
@@ -126,14 +127,13 @@ export const rollback: Check = {
   },
 };
 
-/** What `helm uninstall` leaves is the user's; the same names find it again. */
+/** The keys and volumes are the user's; an installation with the same names finds them again. */
 export const uninstall: Check = {
   name: "uninstall",
   title:
     "`helm uninstall` keeps keys, streams, runs and the agents' files, and a new installation finds them",
   async run({ lab, kubectl }) {
-    const list = "./yard runs --json --limit 200 | head -c 200000";
-    const before = await listed(lab, list);
+    const before = await listed(lab);
     await lab.shell("helm -n switchyard uninstall switchyard --wait --timeout 4m", 300_000);
     const left = await kubectl.run(["get", "pvc,secret", "-o", "name"]);
     for (const name of ["toolbox-workspaces", "data-nats-0", "data-redis-0", "secret/yard-keys"])
@@ -141,25 +141,9 @@ export const uninstall: Check = {
     const pods = await kubectl.run(["get", "pods", "-o", "name"]);
     await lab.shell(upgradeLine("--install"), 600_000);
     await ready(kubectl);
-    const after = await listed(lab, list);
+    const after = await listed(lab);
     const lost = before.filter((id) => !after.includes(id));
     if (lost.length > 0) throw new Error(`runs that are gone: ${lost.join(", ")}`);
     return `${before.length} runs are listed as before; pods left after the uninstall: ${pods.trim() === "" ? 0 : pods.trim().split("\n").length}`;
   },
 };
-
-async function listed(
-  lab: { shell(line: string): Promise<string> },
-  list: string,
-): Promise<string[]> {
-  const said = await lab.shell(
-    [
-      "trap 'kill $(jobs -p) 2>/dev/null' EXIT",
-      "kubectl -n switchyard port-forward svc/nats 4222 >/dev/null &",
-      "for i in $(seq 100); do (: </dev/tcp/127.0.0.1/4222) 2>/dev/null && break; sleep 0.2; done",
-      "export YARD_NATS_URL=nats://127.0.0.1:4222 YARD_NATS_NKEY_FILE=keys/cli.nk",
-      list,
-    ].join("\n"),
-  );
-  return [...said.matchAll(/"runId": ?"([^"]+)"/g)].map(([, id]) => id ?? "");
-}

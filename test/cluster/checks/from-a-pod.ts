@@ -52,15 +52,26 @@ export const overHttp: Check = {
       stringData: { key },
     });
     const env = [
-      { name: "YARD_SERVER", value: "http://gateway.switchyard" },
-      { name: "YARD_API_KEY", valueFrom: { secretKeyRef: { name: "api-key", key: "key" } } },
-      { name: "YARD_STATE_DIR", value: "/tmp" },
+      { name: "KEY", valueFrom: { secretKeyRef: { name: "api-key", key: "key" } } },
+      { name: "GATEWAY", value: "http://gateway.switchyard/api/v1" },
     ];
-    const input = '{"run":"pod-http","takesMs":0}';
-    await kubectl.apply(jobOf("http-run", ["apps/cli/src/main.ts", "run", "marker", input], env));
-    return `the Job's output ends with: ${await outputOf(kubectl, "http-run")}`;
+    await kubectl.apply(jobOf("http-run", ["--input-type=module", "-e", program], env));
+    return `its end: ${await outputOf(kubectl, "http-run")}`;
   },
 };
+
+/** The two requests of docs/http.md; the second one waits for the run's end. */
+const program = `
+  const headers = { authorization: "Bearer " + process.env.KEY, "content-type": "application/json" };
+  const body = JSON.stringify({ agent: "hello", input: "from a pod", runId: "from-a-pod" });
+  const started = await fetch(process.env.GATEWAY + "/runs", { method: "POST", headers, body });
+  if (!started.ok) throw new Error(started.status + " " + (await started.text()));
+  for (let i = 0; i < 120; i += 1) {
+    const run = await (await fetch(process.env.GATEWAY + "/runs/from-a-pod", { headers })).json();
+    if (run.status === "succeeded") { console.log(run.status + ": " + JSON.stringify(run.output)); process.exit(0); }
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  throw new Error("the run has not succeeded within a minute");`;
 
 function jobOf(name: string, args: readonly string[], env: readonly object[]): object {
   const container = {

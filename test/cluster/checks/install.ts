@@ -6,7 +6,10 @@ import { eventually } from "../eventually.ts";
 import { repository } from "../settings.ts";
 
 interface Pod {
-  readonly metadata: { readonly name: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly ownerReferences?: readonly { readonly kind: string }[];
+  };
   readonly status: {
     readonly conditions?: readonly { readonly type: string; readonly status: string }[];
     readonly containerStatuses?: readonly { readonly restartCount: number }[];
@@ -31,6 +34,7 @@ export const install: Check = {
 
 export const firstRun: Check = {
   name: "first-run",
+  isInstallation: true,
   title: "`helm test`, a run over NATS, an API key and the console work as the page has them",
   async run({ lab }) {
     const [, commands = []] = await commandsBelow("kubernetes.md", "Install in five minutes");
@@ -82,11 +86,10 @@ export const widen: Check = {
   },
 };
 
-/** The upgrade of all later checks; more values are added behind it. */
+/** The upgrade of all later checks. With Helm 4 it takes back the replicas that `kubectl scale` set. */
 export function upgradeLine(...more: readonly string[]): string {
   const values = join(repository, "test/cluster/manifests/values.yaml");
-  const files = `-f deploy/helm/values/dev.yaml -f ${values}`;
-  return ["helm -n switchyard upgrade switchyard deploy/helm/switchyard", files, ...more].join(" ");
+  return `helm -n switchyard upgrade switchyard deploy/helm/switchyard -f ${values} --force-conflicts ${more.join(" ")}`;
 }
 
 /** Waits until every deployment and stateful set is rolled out and no pod is left that is not ready. */
@@ -110,7 +113,11 @@ export async function ready(
   return await eventually(
     "every pod is ready",
     async () => {
-      const pods = await kubectl.list<Pod>("pod", "--field-selector=status.phase!=Succeeded");
+      const all = await kubectl.list<Pod>("pod");
+      // The pods of Jobs and of `helm test` end; those of workloads have to be ready.
+      const pods = all.filter(({ metadata: { ownerReferences: [owner] = [] } }) =>
+        ["ReplicaSet", "StatefulSet"].includes(owner?.kind ?? ""),
+      );
       const isReady = ({ status }: Pod): boolean =>
         status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ===
         true;

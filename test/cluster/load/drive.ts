@@ -5,13 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
-import { filterOf, tokensOf } from "@switchyard/contracts/define";
+import { tokensOf } from "@switchyard/contracts/define";
 import {
   runCancelled,
   runDead,
   runFailed,
   runFinished,
   runRejected,
+  toolFailed,
 } from "@switchyard/contracts/run-events";
 import { startRun } from "@switchyard/contracts/runs";
 
@@ -30,16 +31,22 @@ const bus = await connectBus({
   connectTimeoutMs: 60_000,
 });
 const ended = new Map<string, string[]>();
+let failedCalls = 0;
 const over = new AbortController();
-const contracts = [runFinished, runFailed, runCancelled, runDead, runRejected];
+const ends: ReadonlySet<string> = new Set(
+  [runFinished, runFailed, runCancelled, runDead, runRejected].map(({ name }) => name),
+);
 const reading = (async () => {
-  const filters = contracts.map((contract) => filterOf<string>(contract, { owner: user }));
-  for await (const event of readEvents(bus, { filters, from: "now", signal: over.signal })) {
+  // A team may read by one filter at a time, within its own events.
+  const filters = [`yard.evt.run.${user}.>`];
+  for await (const event of readEvents(bus, { filters, from: "beginning", signal: over.signal })) {
     if (event.contract === null) continue;
     const tokens: Record<string, string> = tokensOf<string>(event.contract, event.subject) ?? {};
     const { runId = "" } = tokens;
     if (!runId.startsWith(`${prefix}-`)) continue;
-    ended.set(runId, [...(ended.get(runId) ?? []), event.contract.name]);
+    if (event.contract.name === toolFailed.name) failedCalls += 1;
+    if (ends.has(event.contract.name))
+      ended.set(runId, [...(ended.get(runId) ?? []), event.contract.name]);
   }
 })();
 
@@ -64,19 +71,20 @@ for (const runId of ids) {
 }
 console.log(JSON.stringify({ published: ids.length }));
 while (ended.size < ids.length && Date.now() < deadline) await delay(250);
-await delay(2_000); // an end that comes twice arrives by then
+await delay(2_000); // an end that comes twice arrives meanwhile
 over.abort();
 await reading;
 const marks = (await (await fetch(env("LOAD_MARKS"))).json()) as Record<string, number>; // marks.ts
 const ours = Object.entries(marks).filter(([key]) => key.startsWith(`${prefix}-`));
-const ends: Record<string, number> = {};
-for (const name of [...ended.values()].flat()) ends[name] = (ends[name] ?? 0) + 1;
+const counts: Record<string, number> = {};
+for (const name of [...ended.values()].flat()) counts[name] = (counts[name] ?? 0) + 1;
 const result = {
   runs,
-  ends,
+  ends: counts,
   lost: ids.filter((id) => !ended.has(id)),
   endedTwice: [...ended].filter(([, names]) => names.length > 1).map(([id]) => id),
   calls: ours.length,
+  failedCalls,
   doubled: ours.filter(([, count]) => count > 1).map(([key, count]) => `${key} ×${count}`),
 };
 console.log(JSON.stringify(result));

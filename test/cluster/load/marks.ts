@@ -55,7 +55,10 @@ const server = createServer((request, response) => {
   request.on("data", (chunk: Buffer) => chunks.push(chunk));
   request.on("end", () => {
     const message: Message = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-    if (message.id === undefined) return void response.writeHead(202).end();
+    if (message.id === undefined) {
+      response.writeHead(202).end();
+      return;
+    }
     void answer(message).then((result) => json(200, { jsonrpc: "2.0", id: message.id, result }));
   });
 });

@@ -4,7 +4,7 @@
 CACHE=$1 NAME=$2 ADDRESS=$3 PODS=$4 ROLE=$5
 RUN=$CACHE/run OWN=$CACHE/run/$NAME PKI=$CACHE/run/pki
 export PATH=$CACHE/bin:$PATH
-mkdir -p "$OWN/log" "$OWN/kubelet" "$OWN/containerd" "$OWN/volumes"
+mkdir -p "$OWN/log" "$OWN/kubelet" "$OWN/containerd"
 
 start() {
   local name=$1
@@ -39,7 +39,7 @@ setting kernel/panic_on_oops 1
 setting kernel/keys/root_maxkeys 1000000
 setting kernel/keys/root_maxbytes 25000000
 
-mkdir -p /var/lib/kubelet /etc/cni/net.d /opt/cni "$CACHE/volumes"
+mkdir -p /var/lib/kubelet /etc/cni/net.d /opt/cni
 ln -sfn /usr/lib/cni /opt/cni/bin
 mount --bind "$OWN/kubelet" /var/lib/kubelet
 mount --make-shared /var/lib/kubelet
@@ -99,6 +99,8 @@ for file in cpuset.cpus cpuset.mems; do
     if [ -f "/sys/fs/cgroup/cpuset/$file" ]; then cat "/sys/fs/cgroup/cpuset/$file" >"/sys/fs/cgroup/cpuset/$folder/$file"; fi
   done
 done
+# All pods together would otherwise get the share of one other process of this machine.
+echo 4096 >/sys/fs/cgroup/cpu/switchyard-cluster/cpu.shares
 echo 'nameserver 127.0.0.1' >/run/resolv.conf
 cat >/run/kubelet.yaml <<X
 apiVersion: kubelet.config.k8s.io/v1beta1
@@ -135,6 +137,7 @@ start kubelet kubelet --config=/run/kubelet.yaml --kubeconfig="$PKI/kubelet-$NAM
   --node-ip="$ADDRESS" --v=2
 start kube-proxy kube-proxy --config=/run/proxy.yaml
 if [ -x "$CACHE/bin/kube-router" ]; then
+  until kubectl --kubeconfig "$PKI/admin.conf" get node "$NAME" >/dev/null 2>&1; do sleep 0.5; done
   start kube-router kube-router --kubeconfig="$PKI/router.conf" --master=https://10.200.0.1:6443 --hostname-override="$NAME" --run-router=false \
     --run-firewall=true --run-service-proxy=false --service-cluster-ip-range=10.96.0.0/16 --enable-ipv6=false --health-port=0
 fi

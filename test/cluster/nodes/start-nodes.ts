@@ -124,14 +124,22 @@ async function childOf(parent: number): Promise<number | null> {
   return child > 0 ? child : null;
 }
 
-/** The processes of pods ended with the node's namespace; the kernel keeps the empty groups. */
+/** The processes of pods ended with the node's namespace; the kernel keeps the empty groups, and each for as long as a process is dying in it. */
 async function removeCgroups(): Promise<void> {
   for (const controller of await readdir(CGROUPS)) {
     const top = join(CGROUPS, controller, "switchyard-cluster");
-    const below = await readdir(top, { recursive: true, withFileTypes: true }).catch(() => []);
-    const folders = below.filter((entry) => entry.isDirectory());
-    const paths = folders.map(({ parentPath, name }) => join(parentPath, name));
-    for (const path of [...paths.toSorted((a, b) => b.length - a.length), top])
-      await rmdir(path).catch(() => {}); // a controller that does not have it, or a process that ends just now
+    await eventually(`${top} is removed`, () => isRemoved(top), {
+      timeoutMs: 30_000,
+      everyMs: 200,
+    });
   }
+}
+
+async function isRemoved(top: string): Promise<boolean> {
+  const below = await readdir(top, { recursive: true, withFileTypes: true }).catch(() => null);
+  if (below === null) return true;
+  const folders = below.filter((entry) => entry.isDirectory());
+  const paths = folders.map(({ parentPath, name }) => join(parentPath, name));
+  for (const path of [...paths.toSorted((a, b) => b.length - a.length), top]) await rmdir(path);
+  return true;
 }
