@@ -23,7 +23,7 @@ const kubernetes = (name: string): Program => ({
 });
 
 /** In the order of their need; the first build of all of them takes long, so a build that is interrupted continues where it was. */
-export const programs: readonly Program[] = [
+const programs: readonly Program[] = [
   { name: "pause", from: { file: "pause.go" } },
   ...["kube-scheduler", "kube-proxy", "kube-controller-manager", "kubelet", "kube-apiserver"].map(
     kubernetes,

@@ -127,7 +127,7 @@ export async function ready(
   );
 }
 
-export function restartsOf(pods: readonly Pod[]): number {
+function restartsOf(pods: readonly Pod[]): number {
   const counts = pods.flatMap(({ status }) => status.containerStatuses ?? []);
   return counts.reduce((sum, { restartCount }) => sum + restartCount, 0);
 }
