@@ -36,14 +36,8 @@ export async function versions(
   if (reply.versions.length === 0) {
     return terminal.note(`${name} is built in and has no versions`);
   }
-  const { current, withheld } = reply;
-  const lines = versionLines(reply.versions, {
-    wide: options.wide,
-    id: "DIGEST",
-    idOf: ({ digest }) => digest,
-    current,
-    withheld: withheld === null ? null : { id: withheld.digest, reason: withheld.reason },
-  });
+  const idOf = ({ digest }: { digest: string }): string => digest;
+  const lines = versionLines(reply, { wide: options.wide, id: "DIGEST", idOf });
   for (const line of lines) terminal.out(line);
 }
 

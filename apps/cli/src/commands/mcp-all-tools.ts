@@ -6,12 +6,11 @@ import { explainPolicy } from "@switchyard/contracts/policy-explain";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { findBus, withBus } from "../bus-session.ts";
 import { pinsOf } from "../known-tools.ts";
-import { printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { REASON_COLUMNS } from "./tool-overview.ts";
 
 const AT_ONCE = 16;
-const REASON_WIDTH = 80;
 
 interface Row {
   readonly name: string;
@@ -48,8 +47,7 @@ export async function allTools(
       { title: "TOOL", value: ({ name }) => name },
       { title: "DEFINITION", value: ({ pin }) => pin },
       { title: "POLICY", value: ({ decision }) => decision },
-      { title: "RULE", value: ({ rule }) => printableLine(rule ?? "–") },
-      { title: "WHY", value: ({ reason }) => printableLine(reason), maxWidth: REASON_WIDTH },
+      ...REASON_COLUMNS,
     ],
     rows,
   );

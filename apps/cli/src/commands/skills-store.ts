@@ -29,13 +29,10 @@ export async function versions(
     client(bus, { listVersions }).listVersions({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
-  const { current, withheld: waiting } = reply;
-  const lines = versionLines(reply.versions, {
+  const lines = versionLines(reply, {
     wide: options.wide,
     id: "VERSION",
-    idOf: ({ version }) => version,
-    current,
-    withheld: waiting === null ? null : { id: waiting.version, reason: waiting.reason },
+    idOf: ({ version }: { version: string }) => version,
     filesOf: ({ files }) => files.length,
   });
   for (const line of lines) terminal.out(line);

@@ -7,11 +7,16 @@ import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import { findBus, withBus } from "../bus-session.ts";
 import { knownTools, type KnownTool } from "../known-tools.ts";
 import { printableLine } from "../printable.ts";
-import { tableLines } from "../table.ts";
+import { tableLines, type Column } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 const AT_ONCE = 16;
-const REASON_WIDTH = 80;
+
+/** The last columns of a table of the policy's decisions. */
+export const REASON_COLUMNS: readonly Column<Pick<Row, "rule" | "reason">>[] = [
+  { title: "RULE", value: ({ rule }) => printableLine(rule ?? "–") },
+  { title: "WHY", value: ({ reason }) => printableLine(reason), maxWidth: 80 },
+];
 
 /** The decision about calls without arguments; `some` means that the rules allow the tool with some arguments. */
 type Judgement = "allow" | "some" | "ask" | "deny";
@@ -70,8 +75,7 @@ function print(terminal: Terminal, rows: readonly Row[], note: string): void {
       { title: "FROM", value: ({ server }) => server ?? "built in", isSpare: true },
       { title: "POLICY", value: ({ decision }) => decision },
       { title: "DEFINITION", value: ({ definition }) => definition ?? "–", isSpare: true },
-      { title: "RULE", value: ({ rule }) => printableLine(rule ?? "–") },
-      { title: "WHY", value: ({ reason }) => printableLine(reason), maxWidth: REASON_WIDTH },
+      ...REASON_COLUMNS,
     ],
     rows,
   );

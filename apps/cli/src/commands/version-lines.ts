@@ -11,21 +11,20 @@ interface Version {
 }
 
 /** The table of a definition's versions. `idOf` returns the id by which a version is requested, shown under that title. */
-export function versionLines<V extends Version>(
-  versions: readonly V[],
+export function versionLines<I extends object, V extends Version & I>(
+  { versions, current, withheld }: Versions<I, V>,
   about: {
     readonly id: string;
-    readonly idOf: (version: V) => string;
-    readonly current: string | null;
-    readonly withheld: { readonly id: string; readonly reason: WithheldReason } | null;
+    readonly idOf: (version: I) => string;
     /** Shown when it is given. */
     readonly filesOf?: (version: V) => number;
   } & Times,
 ): string[] {
-  const { id, idOf, current, withheld, filesOf } = about;
+  const { id, idOf, filesOf } = about;
+  const withheldId = withheld === null ? null : idOf(withheld);
   const stateOf = (version: V): string => {
     if (idOf(version) === current) return "current";
-    if (idOf(version) === withheld?.id) return `withheld: ${withheld.reason}`;
+    if (withheld !== null && idOf(version) === withheldId) return `withheld: ${withheld.reason}`;
     return version.supersededAt === null ? "stored" : "superseded";
   };
   const files =
@@ -44,6 +43,13 @@ export function versionLines<V extends Version>(
     ],
     versions,
   );
+}
+
+/** The versions of a definition, as the importer lists them. */
+interface Versions<I, V> {
+  readonly versions: readonly V[];
+  readonly current: string | null;
+  readonly withheld: (I & { readonly reason: WithheldReason }) | null;
 }
 
 /** The place that a version came from. */

@@ -3,7 +3,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import { callTool as contract, ownCallMeta } from "@switchyard/contracts/mcp";
 import { SINGLE_USE, type CallProgress } from "@switchyard/contracts/mcp-calls";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
@@ -17,6 +17,7 @@ import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/c
 import { claimCall } from "@switchyard/service/tool-provider/claim-call";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
+import { executeCall } from "@switchyard/service/tool-provider/execute-call";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -53,7 +54,7 @@ export interface CallDeps {
 }
 
 /** A call that the policy allows, or lets a person decide about. */
-interface DecidedCall {
+interface BrokeredCall {
   readonly call: CallInWork;
   readonly request: CallRequest;
   readonly ref: ToolRef;
@@ -135,40 +136,22 @@ function isForgotten(
   return isSingle && decided.decision.effect === "allow" && !isStateless;
 }
 
-/** Uses the approval when one is required, records the call, and sends it. Before the send nothing has left the broker. */
-async function makeCall(
-  deps: CallDeps,
-  member: PoolMember,
-  made: DecidedCall,
-): Promise<CallOutcome> {
+/** The route is taken after the decision: it may start a process. */
+function makeCall(deps: CallDeps, member: PoolMember, made: BrokeredCall): Promise<CallOutcome> {
   const { call, request, ref, pin, decided } = made;
   const { args, callId, approvalId } = request;
-  const { requester } = call;
-  const { decision, principal, audit: decisionRef, signed } = decided;
-  let passed = null;
-  if (decision.effect !== "allow") {
-    // A call that could not be sent anyway is refused first: no person is prompted, and no approval is used up for it.
-    if (member.connection.session === null) throw new NotSentError(serverDown(member.connection));
-    admitCall(member.connection.catalogue, { ref, pin, args, isChecked: isChecked(member) });
-    const toApprove = { requester, principal, decision, ref, pin, args, callId, approvalId };
-    passed = await deps.approvals.consume(toApprove);
-  }
-  let record = null;
-  try {
-    const { onBehalfOf: caller, correlationId } = requester;
-    const about = { caller, principal, ref, pin, callId, args, correlationId };
-    record = await deps.executions.begin({ ...about, decision, decisionRef, signed, passed });
-    // The route is taken after the decision: it may start a process.
-    const outcome = await sendTool(deps, await deps.pool.route(member, principal), made);
-    record.ended(toldOutcome(outcome));
-    await passed?.executed(outcome);
-    return outcome;
-  } catch (error) {
-    record?.failed(call.failureOf(error));
-    // Without proof that it was not sent, the outcome stays unknown.
-    if (error instanceof NotSentError) await passed?.notSent();
-    throw error;
-  }
+  return executeCall(
+    deps,
+    { call, ref, pin, args, callId, approvalId, decided },
+    {
+      checkBeforeApproval() {
+        const { session, catalogue } = member.connection;
+        if (session === null) throw new NotSentError(serverDown(member.connection));
+        admitCall(catalogue, { ref, pin, args, isChecked: isChecked(member) });
+      },
+      send: async () => sendTool(deps, await deps.pool.route(member, decided.principal), made),
+    },
+  );
 }
 
 function isChecked({ connection }: PoolMember): boolean {
@@ -178,7 +161,7 @@ function isChecked({ connection }: PoolMember): boolean {
 async function sendTool(
   deps: CallDeps,
   member: PoolMember,
-  { call, request, ref, pin, decided }: DecidedCall,
+  { call, request, ref, pin, decided }: BrokeredCall,
 ): Promise<CallOutcome> {
   const { connection } = member;
   const { args, progress: progressId } = request;

@@ -8,7 +8,7 @@ import {
   type BuiltinName,
   callBuiltin as contract,
 } from "@switchyard/contracts/toolbox";
-import { toldOutcome, type ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
 import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
 import {
@@ -21,6 +21,7 @@ import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/c
 import { claimCall } from "@switchyard/service/tool-provider/claim-call";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
+import { executeCall } from "@switchyard/service/tool-provider/execute-call";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { visible } from "@switchyard/service/visible-text";
 import { ToolError } from "../tool-error.ts";
@@ -94,7 +95,7 @@ interface ReadCall {
   readonly args: Record<string, unknown>;
 }
 
-/** Takes a slot, uses the approval if one is required, records the call and makes it. */
+/** Users share the slots, so that no user takes all of them, whichever service calls for it. */
 async function makeCall(
   deps: CallToolDeps,
   request: CallRequest,
@@ -102,34 +103,21 @@ async function makeCall(
 ): Promise<CallOutcome> {
   const { call, tool, ref, args, decided } = made;
   const { callId, approvalId } = request;
-  const { requester } = call;
-  const { decision, principal, audit: decisionRef, signed } = decided;
-  const { user } = principal;
-  // Users share the slots, so that no user takes all of them, whichever service calls for it.
-  const refusal = deps.slots.take(user, 0);
+  const { principal } = decided;
+  const refusal = deps.slots.take(principal.user, 0);
   if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.slotLimit));
-  let passed = null;
-  let record = null;
   try {
-    if (decision.effect !== "allow") {
-      await refuseUseless(deps.workspaces, { tool, args, principal });
-      const toApprove = { requester, principal, decision, ref, pin: undefined, args };
-      passed = await deps.approvals.consume({ ...toApprove, callId, approvalId });
-    }
-    const { onBehalfOf: caller, correlationId, deadline } = requester;
-    const about = { caller, principal, ref, pin: undefined, callId, args, correlationId };
-    record = await deps.executions.begin({ ...about, decision, decisionRef, signed, passed });
-    const outcome = await runTool(deps, { tool, args, principal, call, deadline });
-    record.ended(toldOutcome(outcome));
-    await passed?.executed(outcome);
-    return outcome;
-  } catch (error) {
-    record?.failed(call.failureOf(error));
-    // Unless an error proves that the tool did nothing, the execution is unknown.
-    if (error instanceof NotSentError) await passed?.notSent();
-    throw error;
+    return await executeCall(
+      deps,
+      { call, ref, pin: undefined, args, callId, approvalId, decided },
+      {
+        checkBeforeApproval: () => refuseUseless(deps.workspaces, { tool, args, principal }),
+        send: () =>
+          runTool(deps, { tool, args, principal, call, deadline: call.requester.deadline }),
+      },
+    );
   } finally {
-    deps.slots.leave(user, 0);
+    deps.slots.leave(principal.user, 0);
   }
 }
 
