@@ -210,7 +210,7 @@ export type ApprovalRequirement = {
   /** True when the requester of the call does not count. */
   notRequester: boolean;
   /** When other people are added; null when none are. */
-  escalatesAt: Timestamp | null;
+  escalatesAt: SearchedFrom;
   /** Users and groups that are added then. */
   to: string[];
   /** Globs over the names of the users in `to`. */

@@ -156,4 +156,3 @@ function approversOf(
     pendingPerUser: config.YARD_APPROVALS_PENDING,
   };
 }
-

@@ -22,8 +22,16 @@ class AsyncOperations:
         limit: int = NOT_GIVEN,
         owner: str = NOT_GIVEN,
         agent: str = NOT_GIVEN,
+        model: str = NOT_GIVEN,
         status: Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"] = NOT_GIVEN,
+        statuses: list[Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"]] = NOT_GIVEN,
+        error_code: str = NOT_GIVEN,
         labels: list[str] = NOT_GIVEN,
+        text: str = NOT_GIVEN,
+        from_: m.Timestamp = NOT_GIVEN,
+        to: m.Timestamp = NOT_GIVEN,
+        ids: list[str] = NOT_GIVEN,
+        sort: Literal["newest", "oldest", "longest", "dearest"] = NOT_GIVEN,
         cursor: str = NOT_GIVEN,
     ) -> m.ListRunsReply:
         """Lists the caller's runs, newest first; for cli and admin the runs of all users. The rest
@@ -36,8 +44,16 @@ class AsyncOperations:
                 "limit": limit,
                 "owner": owner,
                 "agent": agent,
+                "model": model,
                 "status": status,
+                "statuses": statuses,
+                "errorCode": error_code,
                 "labels": labels,
+                "text": text,
+                "from": from_,
+                "to": to,
+                "ids": ids,
+                "sort": sort,
                 "cursor": cursor,
             },
         )
@@ -84,6 +100,43 @@ class AsyncOperations:
                 "onBusy": on_busy,
             },
             idempotency_key=idempotency_key,
+        )
+
+    async def get_run_totals(
+        self,
+        *,
+        owner: str = NOT_GIVEN,
+        agent: str = NOT_GIVEN,
+        model: str = NOT_GIVEN,
+        status: Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"] = NOT_GIVEN,
+        statuses: list[Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"]] = NOT_GIVEN,
+        error_code: str = NOT_GIVEN,
+        labels: list[str] = NOT_GIVEN,
+        text: str = NOT_GIVEN,
+        from_: m.Timestamp = NOT_GIVEN,
+        to: m.Timestamp = NOT_GIVEN,
+        range: Literal["1h", "24h", "7d"] = NOT_GIVEN,
+    ) -> m.GetRunTotalsReply:
+        """Counts the caller's runs of a time by status, agent, model, error and requester, with
+        cost and durations; for cli and admin those of all users. The rest is as in
+        `Client.get_run_totals`.
+        """
+        return await self._call(
+            "GET",
+            "/runs/totals",
+            query={
+                "owner": owner,
+                "agent": agent,
+                "model": model,
+                "status": status,
+                "statuses": statuses,
+                "errorCode": error_code,
+                "labels": labels,
+                "text": text,
+                "from": from_,
+                "to": to,
+                "range": range,
+            },
         )
 
     async def list_dead_runs(self, *, limit: int = NOT_GIVEN, cursor: str = NOT_GIVEN) -> m.ListDeadRunsReply:
@@ -775,8 +828,8 @@ class AsyncOperations:
         max_uses: int = NOT_GIVEN,
         same_arguments: list[str] = NOT_GIVEN,
     ) -> m.ApproveCallReply:
-        """Approves a waiting call, once or for more calls of its kind. The rest is as in
-        `Client.approve_call`.
+        """Approves a waiting call, once or for more calls of its kind; some need several people.
+        The rest is as in `Client.approve_call`.
         """
         return await self._call(
             "POST",
@@ -818,6 +871,24 @@ class AsyncOperations:
             values={"id": id},
             body={"reason": reason},
         )
+
+    async def create_chat_link(self, *, asks: bool = NOT_GIVEN) -> m.CreateChatLinkReply:
+        """Makes a one-time code; who sends it to a bot in private decides there as the caller. The
+        rest is as in `Client.create_chat_link`.
+        """
+        return await self._call("POST", "/chat-links", body={"asks": asks})
+
+    async def list_chat_links(self, *, user: str = NOT_GIVEN) -> m.ListChatLinksReply:
+        """Lists the chats in which the caller may decide; for policy admins those of any user. The
+        rest is as in `Client.list_chat_links`.
+        """
+        return await self._call("GET", "/chat-links", query={"user": user})
+
+    async def revoke_chat_link(self, id: str) -> m.RevokeChatLinkReply:
+        """Ends a link of the caller at once; for policy admins one of any user. The rest is as in
+        `Client.revoke_chat_link`.
+        """
+        return await self._call("DELETE", "/chat-links/{id}", values={"id": id})
 
     async def list_grants(self, *, limit: int = NOT_GIVEN) -> m.ListGrantsReply:
         """Lists standing approvals that the caller may revoke or profits from. The rest is as in
@@ -1919,6 +1990,7 @@ class AsyncOperations:
         user: str = NOT_GIVEN,
         run_id: str = NOT_GIVEN,
         tool: str = NOT_GIVEN,
+        reads: bool = NOT_GIVEN,
         order: Literal["newest", "oldest"] = NOT_GIVEN,
         cursor: str = NOT_GIVEN,
         limit: int = NOT_GIVEN,
@@ -1934,6 +2006,7 @@ class AsyncOperations:
                 "user": user,
                 "runId": run_id,
                 "tool": tool,
+                "reads": reads,
                 "order": order,
                 "cursor": cursor,
                 "limit": limit,

@@ -22,8 +22,16 @@ class Operations:
         limit: int = NOT_GIVEN,
         owner: str = NOT_GIVEN,
         agent: str = NOT_GIVEN,
+        model: str = NOT_GIVEN,
         status: Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"] = NOT_GIVEN,
+        statuses: list[Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"]] = NOT_GIVEN,
+        error_code: str = NOT_GIVEN,
         labels: list[str] = NOT_GIVEN,
+        text: str = NOT_GIVEN,
+        from_: m.Timestamp = NOT_GIVEN,
+        to: m.Timestamp = NOT_GIVEN,
+        ids: list[str] = NOT_GIVEN,
+        sort: Literal["newest", "oldest", "longest", "dearest"] = NOT_GIVEN,
         cursor: str = NOT_GIVEN,
     ) -> m.ListRunsReply:
         """Lists the caller's runs, newest first; for cli and admin the runs of all users.
@@ -34,8 +42,21 @@ class Operations:
             limit: The most entries to return.
             owner: Only runs of this user.
             agent: Only runs of this agent.
+            model: Only runs of this model.
             status: Only runs in this state.
-            labels: Labels, by name.
+            statuses: Only runs in one of these states.
+            error_code: Only failed and dead runs whose failure has this code, such as
+                `limit_exceeded`.
+            labels: Only runs that have all of these labels, as `key=value`; `key` alone is a label
+                of any value.
+            text: Only runs with this text in their id, agent, model, requester, labels or the start
+                of their input; letters of both cases are the same.
+            from_: Only runs that began at this time or later.
+            to: Only runs that began before this time.
+            ids: Only runs among these, such as the changed ones of a list that is shown; newest
+                first.
+            sort: The order. `longest`: by the time from begin to end, or until now. `dearest`: by
+                known cost.
             cursor: `next` of the page before; left out: the first page.
 
         Raises:
@@ -52,8 +73,16 @@ class Operations:
                 "limit": limit,
                 "owner": owner,
                 "agent": agent,
+                "model": model,
                 "status": status,
+                "statuses": statuses,
+                "errorCode": error_code,
                 "labels": labels,
+                "text": text,
+                "from": from_,
+                "to": to,
+                "ids": ids,
+                "sort": sort,
                 "cursor": cursor,
             },
         )
@@ -132,6 +161,67 @@ class Operations:
                 "onBusy": on_busy,
             },
             idempotency_key=idempotency_key,
+        )
+
+    def get_run_totals(
+        self,
+        *,
+        owner: str = NOT_GIVEN,
+        agent: str = NOT_GIVEN,
+        model: str = NOT_GIVEN,
+        status: Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"] = NOT_GIVEN,
+        statuses: list[Literal["running", "waiting", "succeeded", "failed", "cancelled", "dead"]] = NOT_GIVEN,
+        error_code: str = NOT_GIVEN,
+        labels: list[str] = NOT_GIVEN,
+        text: str = NOT_GIVEN,
+        from_: m.Timestamp = NOT_GIVEN,
+        to: m.Timestamp = NOT_GIVEN,
+        range: Literal["1h", "24h", "7d"] = NOT_GIVEN,
+    ) -> m.GetRunTotalsReply:
+        """Counts the caller's runs of a time by status, agent, model, error and requester, with
+        cost and durations; for cli and admin those of all users.
+
+        Needs the role `viewer`.
+
+        Args:
+            owner: Only runs of this user.
+            agent: Only runs of this agent.
+            model: Only runs of this model.
+            status: Only runs in this state.
+            statuses: Only runs in one of these states.
+            error_code: Only failed and dead runs whose failure has this code, such as
+                `limit_exceeded`.
+            labels: Only runs that have all of these labels, as `key=value`; `key` alone is a label
+                of any value.
+            text: Only runs with this text in their id, agent, model, requester, labels or the start
+                of their input; letters of both cases are the same.
+            from_: Only runs that began at this time or later.
+            to: Only runs that began before this time.
+            range: The time until now, in place of `from` and `to`: `24h` when none of them is set.
+
+        Raises:
+            ProblemError: those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
+
+        Example:
+            client.get_run_totals()
+        """
+        return self._call(
+            "GET",
+            "/runs/totals",
+            query={
+                "owner": owner,
+                "agent": agent,
+                "model": model,
+                "status": status,
+                "statuses": statuses,
+                "errorCode": error_code,
+                "labels": labels,
+                "text": text,
+                "from": from_,
+                "to": to,
+                "range": range,
+            },
         )
 
     def list_dead_runs(self, *, limit: int = NOT_GIVEN, cursor: str = NOT_GIVEN) -> m.ListDeadRunsReply:
@@ -1428,7 +1518,7 @@ class Operations:
         max_uses: int = NOT_GIVEN,
         same_arguments: list[str] = NOT_GIVEN,
     ) -> m.ApproveCallReply:
-        """Approves a waiting call, once or for more calls of its kind.
+        """Approves a waiting call, once or for more calls of its kind; some need several people.
 
         Needs the role `approver`.
 
@@ -1443,10 +1533,10 @@ class Operations:
             same_arguments: JSON pointers of arguments that must have the approved call's values.
 
         Raises:
-            ProblemError: `bad_pointer`, `invalid_request`, `malformed_json`, `json_too_complex`,
-                `forbidden_approver`, `forbidden`, `unknown_approval`, `not_found`, `already_ended`,
-                `binding_mismatch`, `once_only`, those of every request, such as `unauthenticated`,
-                `forbidden`, `rate_limited`.
+            ProblemError: `reason_required`, `bad_pointer`, `invalid_request`, `malformed_json`,
+                `json_too_complex`, `forbidden_approver`, `forbidden`, `unknown_approval`,
+                `not_found`, `already_ended`, `binding_mismatch`, `already_voted`, `once_only`,
+                those of every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.approve_call("apr-0123456789abcdef0123456789abcdef")
@@ -1483,8 +1573,9 @@ class Operations:
             reason: Why, in words for people.
 
         Raises:
-            ProblemError: `forbidden_approver`, `forbidden`, `unknown_approval`, `not_found`,
-                `already_ended`, `binding_mismatch`, those of every request, such as
+            ProblemError: `reason_required`, `invalid_request`, `malformed_json`,
+                `json_too_complex`, `forbidden_approver`, `forbidden`, `unknown_approval`,
+                `not_found`, `already_ended`, `binding_mismatch`, those of every request, such as
                 `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
@@ -1520,6 +1611,57 @@ class Operations:
             values={"id": id},
             body={"reason": reason},
         )
+
+    def create_chat_link(self, *, asks: bool = NOT_GIVEN) -> m.CreateChatLinkReply:
+        """Makes a one-time code; who sends it to a bot in private decides there as the caller.
+
+        Needs the role `viewer`.
+
+        Args:
+            asks: True: calls that the caller may decide about are sent to the private chat.
+
+        Raises:
+            ProblemError: those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
+
+        Example:
+            client.create_chat_link()
+        """
+        return self._call("POST", "/chat-links", body={"asks": asks})
+
+    def list_chat_links(self, *, user: str = NOT_GIVEN) -> m.ListChatLinksReply:
+        """Lists the chats in which the caller may decide; for policy admins those of any user.
+
+        Needs the role `viewer`.
+
+        Args:
+            user: Whose links; left out: the caller's own.
+
+        Raises:
+            ProblemError: `forbidden_admin`, `forbidden`, those of every request, such as
+                `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.list_chat_links()
+        """
+        return self._call("GET", "/chat-links", query={"user": user})
+
+    def revoke_chat_link(self, id: str) -> m.RevokeChatLinkReply:
+        """Ends a link of the caller at once; for policy admins one of any user.
+
+        Needs the role `viewer`.
+
+        Args:
+            id: Id of the link.
+
+        Raises:
+            ProblemError: `unknown_link`, `not_found`, those of every request, such as
+                `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.revoke_chat_link("lnk-0123456789abcdef")
+        """
+        return self._call("DELETE", "/chat-links/{id}", values={"id": id})
 
     def list_grants(self, *, limit: int = NOT_GIVEN) -> m.ListGrantsReply:
         """Lists standing approvals that the caller may revoke or profits from.
@@ -3698,6 +3840,7 @@ class Operations:
         user: str = NOT_GIVEN,
         run_id: str = NOT_GIVEN,
         tool: str = NOT_GIVEN,
+        reads: bool = NOT_GIVEN,
         order: Literal["newest", "oldest"] = NOT_GIVEN,
         cursor: str = NOT_GIVEN,
         limit: int = NOT_GIVEN,
@@ -3714,6 +3857,8 @@ class Operations:
             run_id: Id of the run. The owner's part before `~` may be left out for a run of the
                 caller.
             tool: A part of the tool's name.
+            reads: False: without the reads of admins that succeeded, such as those of the console's
+                own pages.
             order: The order of the entries.
             cursor: `next` of the page before; left out: the first page.
             limit: The most entries to return.
@@ -3735,6 +3880,7 @@ class Operations:
                 "user": user,
                 "runId": run_id,
                 "tool": tool,
+                "reads": reads,
                 "order": order,
                 "cursor": cursor,
                 "limit": limit,

@@ -236,6 +236,23 @@ class AddressInput(TypedDict):
     """Id of the thread; missing outside of threads."""
 
 
+class Agent(TypedDict):
+    runs: int
+    """Number of runs."""
+    failed: int
+    """The failed and dead ones among them."""
+    costUsd: float
+    """Known cost of their model calls in US dollars."""
+    unpriced: int
+    """Runs with a model call whose price is unknown."""
+    inputTokens: int
+    """Input tokens of all their model calls."""
+    outputTokens: int
+    """Output tokens of all their model calls."""
+    name: str | None
+    """Name of the agent, model or requester, or code; null: all others."""
+
+
 class AgentDefinition(TypedDict):
     name: str
     """Name of an agent: 1-64 characters of A-Z a-z 0-9 _ -."""
@@ -386,6 +403,16 @@ class Approval(TypedDict):
     """End of the time to decide; for an approved one, of the time to make the call."""
     decision: ApprovalDecision | None
     """The person's decision; null while it is pending."""
+    requirements: list[Requirement]
+    """The people that the rules want; empty when one who may approve calls is enough."""
+    votes: list[ApprovalVotes]
+    """The people who have approved the call."""
+    needed: int
+    """How many approvals all rules want together."""
+    reasonFor: list[Literal["approvals", "denials"]]
+    """The decisions that need a reason."""
+    escalatesAt: Timestamp | None
+    """When other people are added; null when none are."""
     consumedAt: Timestamp | None
     """When the call consumed it; null before."""
     execution: Literal["executed", "unknown"] | None
@@ -399,8 +426,10 @@ class Approval(TypedDict):
 class ApprovalDecision(TypedDict):
     by: str
     """The NATS user that did it."""
-    authenticated: Literal["nats-user", "user-token", "policy-service"]
+    authenticated: Literal["nats-user", "user-token", "policy-service", "chat-link"]
     """The way the approver's identity was established."""
+    via: NotRequired[str]
+    """The channel of a decision in a chat; left out for one that was made elsewhere."""
     scope: Literal["once", "session"] | None
     """`once`: this call; `session`: more calls of its kind; null for a denial."""
     reason: str | None
@@ -412,6 +441,34 @@ class ApprovalDecision(TypedDict):
 class ApprovalEnded(TypedDict):
     approval: Approval
     """The approval as it is now."""
+
+
+class ApprovalVotes(TypedDict):
+    by: str
+    """The NATS user that did it."""
+    standsFor: str | None
+    """The person for whom a deputy approved; null for an approver of the rule."""
+    authenticated: Literal["nats-user", "user-token", "policy-service", "chat-link"]
+    """The way the approver's identity was established."""
+    isApprover: bool
+    """True for a person who may approve such calls by setting, role or `approvers`."""
+    scope: Literal["once", "session"]
+    """`session` covers more calls of the kind, when everybody approves so."""
+    terms: ApprovalVotesTerms | None
+    """Limits of a standing approval; null: none."""
+    reason: str | None
+    """Why, in words for people."""
+    at: Timestamp
+    """When it happened."""
+
+
+class ApprovalVotesTerms(TypedDict):
+    ttlMs: int | None
+    """Longest lifetime in milliseconds; null: the rule's."""
+    maxUses: int | None
+    """The most calls; null: as many as the service allows."""
+    sameArguments: list[str]
+    """JSON pointers of arguments that must have the approved call's values."""
 
 
 class ApproveCallReply(TypedDict):
@@ -549,6 +606,25 @@ class Chat(TypedDict):
     """The author of the message."""
 
 
+class ChatLink(TypedDict):
+    id: str
+    """Id of the link."""
+    caller: str
+    """The caller in whose name the person decides."""
+    channel: str
+    """Name of the channel, such as `telegram`."""
+    accountId: str
+    """The account of `channels.json` to which the person wrote."""
+    personId: str
+    """The provider's stable id of the person, never a name."""
+    asks: bool
+    """True: calls that the caller may decide about are sent to the private chat."""
+    linkedAt: Timestamp
+    """When the person sent the code."""
+    expiresAt: Timestamp
+    """When the link ends."""
+
+
 class ChatSender(TypedDict):
     """The author of the message."""
 
@@ -650,6 +726,13 @@ class Content(TypedDict):
     """Selects the form of this object; its other fields depend on it."""
 
 
+class CreateChatLinkReply(TypedDict):
+    code: str
+    """The one-time code to send to the bot in a private chat. It is shown here and never again."""
+    expiresAt: Timestamp
+    """When the code ends."""
+
+
 class CreateWebhookReply(TypedDict):
     webhook: Webhook
     """The webhook."""
@@ -672,6 +755,8 @@ class Decision(TypedDict):
     """
     ttlMs: NotRequired[int]
     """With the tier `session`: how long one approval may stay valid, in milliseconds."""
+    approveRules: NotRequired[list[str]]
+    """The rules that state who has to approve the call; all of them count."""
     stop: NotRequired[WaitStop]
     """The stop that denies the call. The call may pass once the stop is lifted."""
 
@@ -835,7 +920,7 @@ class ExplainPolicyReplyConsidered(TypedDict):
 
 
 class ExplainPolicyReplyLimits(TypedDict):
-    kind: Literal["stop", "server", "token", "layer", "owner", "sub-agent", "flow", "budget"]
+    kind: Literal["stop", "server", "token", "layer", "owner", "sub-agent", "flow", "budget", "window"]
     """The kind of limit on the call."""
     name: str
     """Name of the limit."""
@@ -1092,6 +1177,10 @@ class GetRunReplyRun(TypedDict):
     """Reasons for `waiting`, each once."""
     suspended: NotRequired[str]
     """With `running`: what keeps the run from continuing. The runner retries."""
+    inputStart: NotRequired[str]
+    """The first 200 characters of the input, in one line."""
+    errorCode: NotRequired[str]
+    """With `failed` and `dead`: the code of the failure."""
     input: RunInput
     """Input of the run: a text, a list of texts and files, or a JSON object. At most 4 MiB as JSON.
     """
@@ -1267,30 +1356,116 @@ class GetRunReplyRunWaits(TypedDict):
     """Answers to choose from; empty when any text will do."""
     schema: NotRequired[dict[str, Any]]
     """JSON Schema of the answer; missing: a text."""
-    limit: NotRequired[GetRunReplyRunWaitsLimit]
+    limit: NotRequired[Limit]
     """The limit that was reached."""
     stop: NotRequired[WaitStop]
     """The stop that denies it."""
 
 
-class GetRunReplyRunWaitsLimit(TypedDict):
-    """The limit that was reached."""
+# now: All runs that are under way now, whenever they began; the filters do not count.
+# from: Begin of the range.
+# to: End of the range, which is not part of it.
+# searchedFrom: Begin of the oldest run that was looked at, where older ones were not: totals look at the newest 100,000 runs. Null when all were.
+# total: Sums over all runs of the range.
+# statuses: Number of runs in each state.
+# agents: Sums by agent, for the 20 with the most runs; the row without a name has all others.
+# models: Sums by model, for the 20 with the most runs; the row without a name has all others.
+# requesters: Sums by requester, for the 20 with the most runs; the row without a name has all others.
+# errors: Sums over failed and dead runs by the code of their failure, for the 20 most frequent; the row without a name has all others.
+# durationMs: Percentiles of the milliseconds from begin to end, over the ended runs; null when none has ended.
+# bucketMs: Milliseconds of each bucket.
+# buckets: The range in equal parts, for charts: at most about 60.
+GetRunTotalsReply = TypedDict(
+    "GetRunTotalsReply",
+    {
+        "now": "GetRunTotalsReplyNow",
+        "from": "Timestamp",
+        "to": "Timestamp",
+        "searchedFrom": "Timestamp | None",
+        "total": "GetRunTotalsReplyTotal",
+        "statuses": "GetRunTotalsReplyStatuses",
+        "agents": "list[Agent]",
+        "models": "list[Agent]",
+        "requesters": "list[Agent]",
+        "errors": "list[Agent]",
+        "durationMs": "GetRunTotalsReplyDurationMs",
+        "bucketMs": "int",
+        "buckets": "list[GetRunTotalsReplyBuckets]",
+    },
+)
 
-    limit: str
-    """Name of the limit, such as `maxSteps`."""
-    value: float
-    """Value of the limit."""
-    team: NotRequired[GetRunReplyRunWaitsLimitTeam]
-    """Set for a limit of all runs of one NATS user together."""
+
+class GetRunTotalsReplyBuckets(TypedDict):
+    at: Timestamp
+    """Begin of the bucket."""
+    runs: int
+    """Runs that began in it."""
+    failed: int
+    """The failed and dead ones among them."""
+    costUsd: float
+    """Their known cost in US dollars."""
 
 
-class GetRunReplyRunWaitsLimitTeam(TypedDict):
-    """Set for a limit of all runs of one NATS user together."""
+class GetRunTotalsReplyDurationMs(TypedDict):
+    """Percentiles of the milliseconds from begin to end, over the ended runs; null when none has
+    ended.
+    """
 
-    name: str
-    """The NATS user."""
-    per: Literal["hour", "day", "month"]
-    """The time after which the count begins again."""
+    p50: float | None
+    """Half of the ended runs took at most so long."""
+    p90: float | None
+    """90 % of the ended runs took at most so long."""
+    p95: float | None
+    """95 % of the ended runs took at most so long."""
+    p99: float | None
+    """99 % of the ended runs took at most so long."""
+    max: float | None
+    """The longest of the ended runs."""
+
+
+class GetRunTotalsReplyNow(TypedDict):
+    """All runs that are under way now, whenever they began; the filters do not count."""
+
+    running: int
+    """Runs that a runner has, or will take soon."""
+    waiting: int
+    """Runs that wait, and that no runner has."""
+    suspended: int
+    """The running ones that cannot continue, because a service is away."""
+
+
+class GetRunTotalsReplyStatuses(TypedDict):
+    """Number of runs in each state."""
+
+    running: int
+    """Runs that a runner has, or will take soon."""
+    waiting: int
+    """Runs that wait, and that no runner has."""
+    succeeded: int
+    """Runs that ended with an answer."""
+    failed: int
+    """Runs that failed."""
+    cancelled: int
+    """Runs that were cancelled."""
+    dead: int
+    """Runs that killed their runners."""
+
+
+class GetRunTotalsReplyTotal(TypedDict):
+    """Sums over all runs of the range."""
+
+    runs: int
+    """Number of runs."""
+    failed: int
+    """The failed and dead ones among them."""
+    costUsd: float
+    """Known cost of their model calls in US dollars."""
+    unpriced: int
+    """Runs with a model call whose price is unknown."""
+    inputTokens: int
+    """Input tokens of all their model calls."""
+    outputTokens: int
+    """Output tokens of all their model calls."""
 
 
 class GetScheduleStatusReply(TypedDict):
@@ -1710,6 +1885,24 @@ class LastRun(TypedDict):
     """The reasoning effort of the model; left out or null: the default."""
 
 
+class Limit(TypedDict):
+    limit: str
+    """Name of the limit, such as `maxSteps`."""
+    value: float
+    """Value of the limit."""
+    team: NotRequired[LimitTeam]
+    """Set for a limit of all runs of one NATS user together."""
+
+
+class LimitTeam(TypedDict):
+    """Set for a limit of all runs of one NATS user together."""
+
+    name: str
+    """The NATS user."""
+    per: Literal["hour", "day", "month"]
+    """The time after which the count begins again."""
+
+
 class ListAgentVersionsReply(TypedDict):
     current: str | None
     """The version that is listed; null when none is."""
@@ -1832,6 +2025,11 @@ class ListChannelAccountsReplyAccounts(TypedDict):
     """The supported features."""
 
 
+class ListChatLinksReply(TypedDict):
+    links: list[ChatLink]
+    """The links, those that end first before the others."""
+
+
 class ListDeadRunsReply(TypedDict):
     runs: list[ListDeadRunsReplyRuns]
     """The runs, newest first."""
@@ -1891,6 +2089,10 @@ class ListDeadRunsReplyRuns(TypedDict):
     """Reasons for `waiting`, each once."""
     suspended: NotRequired[str]
     """With `running`: what keeps the run from continuing. The runner retries."""
+    inputStart: NotRequired[str]
+    """The first 200 characters of the input, in one line."""
+    errorCode: NotRequired[str]
+    """With `failed` and `dead`: the code of the failure."""
     failure: RunFailure
     """The reason of the failure: a code and a message."""
 
@@ -1973,6 +2175,8 @@ class ListPolicyRulesReplyRules(TypedDict):
     """The approval tier of the call: `auto` needs no person, `session` one approval for a while,
     `always` one each time.
     """
+    approve: NotRequired[str]
+    """Who has to approve, in words; absent when one person who may approve calls is enough."""
     who: str
     """Whom the rule is about, in words."""
     what: str
@@ -2065,6 +2269,10 @@ class ListRunsReply(TypedDict):
     """The runs, newest first."""
     next: str | None
     """`cursor` of the next page; null when this is the last one."""
+    searchedFrom: NotRequired[Timestamp | None]
+    """Begin of the oldest run that was looked at, where older ones were not: the orders `longest`
+    and `dearest` look at the newest 100,000 runs. Null when all were.
+    """
 
 
 class ListRunsReplyRuns(TypedDict):
@@ -2098,6 +2306,10 @@ class ListRunsReplyRuns(TypedDict):
     """Reasons for `waiting`, each once."""
     suspended: NotRequired[str]
     """With `running`: what keeps the run from continuing. The runner retries."""
+    inputStart: NotRequired[str]
+    """The first 200 characters of the input, in one line."""
+    errorCode: NotRequired[str]
+    """With `failed` and `dead`: the code of the failure."""
 
 
 class ListSchedulesReply(TypedDict):
@@ -2730,7 +2942,7 @@ class ReachedLimit(TypedDict):
     """Name of the limit, such as `maxSteps`."""
     value: float
     """Value of the limit."""
-    team: NotRequired[GetRunReplyRunWaitsLimitTeam]
+    team: NotRequired[LimitTeam]
     """Set for a limit of all runs of one NATS user together."""
 
 
@@ -2946,6 +3158,8 @@ class ReplayDecisionsDecisions(TypedDict):
     """Tool patterns of the run token; null when the audit does not have them."""
     args: NotRequired[dict[str, Any]]
     """Arguments of the call, by name."""
+    at: NotRequired[Timestamp]
+    """When it happened."""
 
 
 class ReplayDecisionsDecisionsPrincipal(TypedDict):
@@ -2992,7 +3206,7 @@ class ReplayDecisionsReplyResultsDecided(TypedDict):
 class ReplayDecisionsReplyResultsUnknown(TypedDict):
     kind: Literal["unknown"]
     """Selects the form of this object; its other fields depend on it."""
-    needs: Literal["arguments", "layers"]
+    needs: Literal["arguments", "layers", "time", "history"]
     """The facts that the audit lacks for a result: `arguments` or `layers`."""
 
 
@@ -3001,6 +3215,31 @@ class Requester(TypedDict):
     """The session, by its key or its id."""
     agent: str
     """Name of the agent."""
+
+
+# rules: Ids of the rules that want these people.
+# from: Users and groups as the rules name them; null: those who may approve calls.
+# users: Globs over the names of the users in `from`.
+# count: How many distinct people have to approve.
+# approved: How many people who count have approved.
+# notRequester: True when the requester of the call does not count.
+# escalatesAt: When other people are added; null when none are.
+# to: Users and groups that are added then.
+# toUsers: Globs over the names of the users in `to`.
+Requirement = TypedDict(
+    "Requirement",
+    {
+        "rules": "list[str]",
+        "from": "list[str] | None",
+        "users": "list[str]",
+        "count": "int",
+        "approved": "int",
+        "notRequester": "bool",
+        "escalatesAt": "Timestamp | None",
+        "to": "list[str]",
+        "toUsers": "list[str]",
+    },
+)
 
 
 class ResetSessionReply(TypedDict):
@@ -3035,6 +3274,11 @@ class ReviewFiles(TypedDict):
     """Size in bytes."""
     text: str | None
     """The text; null for bytes, and beyond 256 KiB of all files."""
+
+
+class RevokeChatLinkReply(TypedDict):
+    link: ChatLink
+    """The link of a person in a chat with a caller."""
 
 
 class RevokeGrantReply(TypedDict):
@@ -3209,6 +3453,8 @@ class RunFailure(TypedDict):
     """Stable snake_case code, such as `model_error` or `limit_exceeded`."""
     message: str
     """A description of the event, for people."""
+    limit: NotRequired[Limit]
+    """With `limit_exceeded`: the limit that the run reached."""
 
 
 class RunFinished(TypedDict):
@@ -3648,7 +3894,7 @@ class RunWait(TypedDict):
     """Id of the tool call that waits; for a limit or a stop the run's id."""
     tool: str
     """The tool of the call; empty for a limit or a stop."""
-    until: Timestamp | None
+    until: SearchedFrom
     """When it continues without an event; null: never."""
     approvalId: NotRequired[str]
     """Id of the approval."""
@@ -3677,7 +3923,7 @@ class RunWaiting(TypedDict):
     """Fields that are complete only in `runs.get`."""
     waits: list[RunWait]
     """The waits of the run."""
-    until: Timestamp | None
+    until: SearchedFrom
     """When the run continues without an event; null: never."""
 
 
@@ -3971,6 +4217,8 @@ class SendChannelMessageAttachments(TypedDict):
     """Name of the file for people."""
     mimeType: NotRequired[str]
     """Media type, such as `image/png`."""
+    sha256: NotRequired[str]
+    """SHA-256 that the bytes must have, in hexadecimal digits; other bytes are refused."""
 
 
 class SendChannelMessageReply(TypedDict):
@@ -3992,6 +4240,19 @@ class SendChannelMessageReply(TypedDict):
     """Requested features that were left out, such as an effect."""
     replayed: bool
     """True when the result is the stored one of an earlier request with the same id."""
+    loadedFiles: NotRequired[list[SendChannelMessageReplyLoadedFiles]]
+    """With `dryRun`: the attachments as they were loaded, in the order of the request."""
+
+
+class SendChannelMessageReplyLoadedFiles(TypedDict):
+    name: str
+    """Name of the file."""
+    mediaType: str
+    """Type that the bytes show; `application/octet-stream` for bytes of no known type."""
+    sizeBytes: int
+    """Size of the file, in bytes."""
+    sha256: str
+    """SHA-256 of the bytes, in hexadecimal digits."""
 
 
 class SendToSessionFollowUpAnnounce(TypedDict):
@@ -4207,6 +4468,8 @@ class SessionGrant(TypedDict):
     """When it ends; from then on it has no effect."""
     usesLeft: int
     """The number of calls that it may still let pass."""
+    requirements: list[Requirement]
+    """Those of its approval: these people may see and revoke it."""
 
 
 class SessionMessage(TypedDict):
@@ -4697,7 +4960,7 @@ class ValidatePolicyReply(TypedDict):
 
 
 class ValidatePolicyReplyFindings(TypedDict):
-    kind: Literal["dead", "shadowed", "duplicate", "conflict", "unknown-tools", "open-shell", "incomplete"]
+    kind: Literal["dead", "shadowed", "duplicate", "conflict", "unknown-tools", "open-shell", "unapprovable", "incomplete"]
     """The kind of finding about the rule."""
     rule: str | None
     """Id of the rule; null when it is about the whole bundle."""
@@ -4787,6 +5050,7 @@ PromptName = str
 RunId = str
 RunInput = Union["str", "list[RunInputText | Input]", "dict[str, Any]"]
 RunMessage = Union["RejectedMessage", "QueuedMessage", "DelayedMessage", "MergedMessage", "StartedMessage", "ResumedMessage", "ToolsUnavailableMessage", "SkillActivatedMessage", "ModelRespondedMessage", "ToolRequestedMessage", "ToolCompletedMessage", "ToolDeniedMessage", "ToolFailedMessage", "FinishedMessage", "FailedMessage", "CancelledMessage", "RetriedMessage", "LimitsChangedMessage", "WaitingMessage", "WokenMessage", "QuestionRequestedMessage", "QuestionAnsweredMessage", "ChildStartedMessage", "ChildEndedMessage", "SteeredMessage", "DeadMessage", "DeltaMessage"]
+SearchedFrom = Union["Timestamp", "None"]
 ServerId = str
 SessionId = str
 StopScope = Union["StopScopeAll", "StopScopeAgent", "StopScopeRun", "StopScopeServer", "StopScopeUser", "StopScopeKey"]
