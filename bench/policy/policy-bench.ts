@@ -63,7 +63,7 @@ function windowFigure(isTemporal: boolean, windowMs: number): Figure {
   const files = filesOf(1_000);
   const extra = { file: "windows.yaml", text: `version: 1\nrules:\n${temporal.join("")}` };
   const bundle = compileBundle(parseBundleFiles(isTemporal ? [...files, extra] : files));
-  const call = {
+  const judged = {
     principal: { user: "team-a", agent: "researcher", runId: "r1" },
     layers: null,
     tool: mcpToolRef("server-7", "read_item"),
@@ -72,7 +72,7 @@ function windowFigure(isTemporal: boolean, windowMs: number): Figure {
   const samples: number[] = [];
   for (const until = performance.now() + windowMs; performance.now() < until;) {
     const started = performance.now();
-    for (let n = 0; n < DECISIONS_A_SAMPLE; n += 1) planWindows(bundle, call);
+    for (let n = 0; n < DECISIONS_A_SAMPLE; n += 1) planWindows(bundle, judged);
     samples.push(((performance.now() - started) * 1000) / DECISIONS_A_SAMPLE);
   }
   samples.sort((one, other) => one - other);

@@ -63,6 +63,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   unknown_session: EXIT.notFound,
   unknown_approval: EXIT.notFound,
   unknown_grant: EXIT.notFound,
+  unknown_link: EXIT.notFound,
   not_supported: EXIT.notFound,
   no_secret_store: EXIT.notFound,
   unknown_skill: EXIT.notFound,

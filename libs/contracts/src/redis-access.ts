@@ -44,7 +44,7 @@ const connection = [
 const scripts = ["eval", "evalsha", "time"];
 const transactions = ["discard", "exec", "multi"];
 const expiry = ["del", "exists", "expire", "persist", "pexpire", "pexpireat", "pttl", "ttl"];
-const strings = ["decr", "get", "getdel", "incr", "incrby", "mget", "set"];
+const strings = ["decr", "decrby", "get", "getdel", "incr", "incrby", "mget", "set"];
 const hashes = [
   "hdel",
   "hexists",

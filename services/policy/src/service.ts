@@ -45,11 +45,9 @@ export const policyService = defineService({
     // A predecessor that was killed could not withdraw the leases that it had issued.
     await delay(Math.max(0, kit.begunAtMs + LONGEST_LEASE_MS - performance.now()));
     const shared = await startSharedState(kit, path, now);
-    const { keyRing, identify } = await startTokens(kit, {
-      stops: shared.stops,
-      onRefused: audit.decisions.refused,
-      now,
-    });
+    const { stops } = shared;
+    const onRefused = audit.decisions.refused;
+    const { keyRing, identify } = await startTokens(kit, { stops, onRefused, now });
     audit.signWith(keyRing.signText);
     const policyFile = await PolicyFile.open({
       path,
@@ -74,7 +72,7 @@ export const policyService = defineService({
       identify,
       keyRing,
       leases,
-      stops: shared.stops,
+      stops,
       runs: createRunRecords(kit.redis),
       budgets,
       audit: audit.decisions,
@@ -100,7 +98,7 @@ export const policyService = defineService({
       log,
       service,
       identify,
-      stops: shared.stops,
+      stops,
       policyDigest: () => policyFile.current.digest,
       uncount: (call) => uncountCall(budgets, policyFile.current, call),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),

@@ -149,12 +149,15 @@ export const drain: Check = {
       const began = performance.now();
       const args = ["drain", "node2", "--ignore-daemonsets", "--delete-emptydir-data"];
       const draining = lab.kubectl.run([...args, "--timeout=240s"], { timeoutMs: 250_000 });
-      const isOver = draining.then(
-        () => true,
-        () => true,
-      );
-      while (!(await Promise.race([isOver, delay(500, false)]))) await noteLeast(kubectl, least);
-      await draining;
+      let isOver = false;
+      const ended = draining.finally(() => (isOver = true));
+      ended.catch(() => {}); // awaited below
+      const isDrained = async (): Promise<boolean> => {
+        await noteLeast(kubectl, least);
+        return isOver;
+      };
+      await eventually("node2 drained", isDrained, { timeoutMs: 260_000, everyMs: 500 });
+      await ended;
       return `drained in ${Math.round((performance.now() - began) / 1_000)} s`;
     });
     await lab.kubectl.run(["uncordon", "node2"]);

@@ -36,8 +36,7 @@ export async function versions(
   if (reply.versions.length === 0) {
     return terminal.note(`${name} is built in and has no versions`);
   }
-  const idOf = ({ digest }: { digest: string }): string => digest;
-  const lines = versionLines(reply, { wide: options.wide, id: "DIGEST", idOf });
+  const lines = versionLines(reply, { wide: options.wide, id: "DIGEST", idOf: digestOf });
   for (const line of lines) terminal.out(line);
 }
 
@@ -63,4 +62,8 @@ export async function diff(
   );
   if (json) return writeJson(terminal, reply);
   for (const line of diffLines(reply)) terminal.out(line);
+}
+
+function digestOf({ digest }: { readonly digest: string }): string {
+  return digest;
 }

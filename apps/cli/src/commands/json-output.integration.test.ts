@@ -214,6 +214,11 @@ test("conversations: the chat, sessions, schedules and channels", async () => {
   const refused = await yard(login, env, base, "123456:not-a-token");
   assert.match(refused.stdout, /"isStored": false/);
   tried.add("channels login");
+  await data("channels", "link");
+  await data("channels", "links");
+  const unlinked = await yard(["channels", "unlink", "lnk-0123456789abcdef", "--json"], env, base);
+  assert.equal(unlinked.code, 3, unlinked.stderr);
+  tried.add("channels unlink");
   await data("channels", "list");
   await data("channels", "check", "loopback/default");
   const tail = yardStarted(["channels", "tail", "--json"], env);

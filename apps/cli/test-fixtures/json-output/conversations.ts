@@ -11,6 +11,7 @@ import {
   loginChannelAccount,
   sendChannelMessage,
 } from "@switchyard/contracts/channels";
+import * as chatLinks from "@switchyard/contracts/chat-links";
 import * as schedules from "@switchyard/contracts/schedules";
 import { SessionKey } from "@switchyard/contracts/session-key";
 import * as sessions from "@switchyard/contracts/sessions";
@@ -67,6 +68,9 @@ export const CONVERSATION_OUTPUTS: JsonOutputs = {
   "channels add": {
     document: strict({ file: string(), account: string(), variables: array(string()) }),
   },
+  "channels link": { document: chatLinks.createChatLink.reply },
+  "channels links": { document: chatLinks.listChatLinks.reply },
+  "channels unlink": { document: chatLinks.revokeChatLink.reply },
   "channels login": { document: loginChannelAccount.reply },
   "channels check": { document: strict({ checks: array(checkChannelAccount.reply) }) },
   "channels send": { document: sendChannelMessage.reply },

@@ -1,3 +1,5 @@
+import { exampleObjects } from "./example-objects.ts";
+
 const DIGEST = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const SESSION_ID = "ses-0123456789abcdef0123456789-lx2k3j";
 const KID = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
@@ -480,38 +482,5 @@ export const examples: Readonly<Record<string, unknown>> = {
   next: "1764244800000:team-a~report-7",
   after: "read_text_file",
 
-  // Objects, and whole requests of which one of several fields is needed.
-  "sessions.send.request": { session: "planning", message: "Please look at the tests, too." },
-  "channels.send.request": {
-    to: { channel: "telegram", target: { kind: "user", id: "42" } },
-    text: "The report is ready.",
-  },
-  "channels.broadcast.request": {
-    to: [{ channel: "telegram", target: { kind: "user", id: "42" } }],
-    text: "The report is ready.",
-  },
-  args: { path: "README.md" },
-  "Presentation.args": '{"path":"README.md"}',
-  "mcp.prompt.request.args": { path: "README.md" },
-  with: { path: "README.md" },
-  schema: { type: "string", enum: ["yes", "no"] },
-  _meta: { "example.com/trace": "4711" },
-  structuredContent: { entries: 3 },
-  changes: { timeoutMs: 30_000 },
-  declaration: {
-    id: "files",
-    command: "npx",
-    args: ["-y", "@modelcontextprotocol/server-filesystem", "."],
-  },
-  "mcp.add.request.server": {
-    id: "files",
-    command: "npx",
-    args: ["-y", "@modelcontextprotocol/server-filesystem", "."],
-  },
-  definition: { title: "Read a file" },
-  issuers: ["https://login.example.com"],
-  reactions: ["👍"],
-  "sessions.send.request.sender": { tools: [["read_file"]], origin: { channel: "telegram" } },
-  "sender.tools": [["read_file"]],
-  keyVariable: "ANTHROPIC_API_KEY",
+  ...exampleObjects,
 };

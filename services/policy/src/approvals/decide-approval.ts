@@ -191,7 +191,7 @@ function decisionOf(verdict: Verdict, now: number): ApprovalDecision {
   return { by: verdict.by, ...proofOf(verdict), scope: null, reason: verdict.reason, at };
 }
 
-/** How the person's identity was proved, with the channel of a chat. */
+/** Returns the proof of the person's identity, with the channel of a chat. */
 function proofOf({
   by,
   isOverHttp,
