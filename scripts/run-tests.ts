@@ -69,7 +69,7 @@ process.env["NODE_COMPILE_CACHE"] ??= join(root, "node_modules", ".cache", "comp
 const interrupt = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => interrupt.abort());
 
-if (kind !== "unit") await tellServers();
+if (kind !== "unit") await printServers();
 const began = performance.now();
 const results = await runFiles(kind === "unit" ? packagesOf(files) : files, concurrency);
 print(
@@ -95,7 +95,7 @@ console.log(`${count(({ passed }) => passed)} passed, ${failed} failed${ending}`
 process.exitCode = interrupt.signal.aborted ? 130 : failed > 0 ? 1 : 0;
 
 /** Says where the tests take NATS and Redis from; what has to be fetched for it is fetched once, before they begin. */
-async function tellServers(): Promise<void> {
+async function printServers(): Promise<void> {
   for (const name of ["nats", "redis"] as const) {
     const from = await testSource(name).then(describeServer, (error: Error) => error.message);
     console.log(`${name}: ${from}`);

@@ -25,7 +25,7 @@ export async function benchAudit({ windowMs }: Bench): Promise<Report> {
 async function costOf(name: string, fact: () => AuditFact, windowMs: number): Promise<Figure> {
   const writer = createAuditWriter({
     service: "bench",
-    patienceMs: 60_000,
+    giveUpAfterMs: 60_000,
     publish: () => Promise.resolve(),
     onTrouble: (error) => {
       throw error;

@@ -13,7 +13,7 @@ export interface StartFollower {
   readonly stop: () => Promise<void>;
 }
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /** Subscribes to the starts of runs. */
 export function followStarts(bus: Bus): StartFollower {
@@ -27,9 +27,9 @@ export function followStarts(bus: Bus): StartFollower {
     for await (const _ of readEvents(bus, options)) {
       const at = performance.now();
       started += 1;
-      const told = waiting;
+      const resolvers = waiting;
       waiting = [];
-      for (const tell of told) tell(at);
+      for (const resolve of resolvers) resolve(at);
     }
   })();
   return {
@@ -37,8 +37,8 @@ export function followStarts(bus: Bus): StartFollower {
     next() {
       const { promise, resolve, reject } = Promise.withResolvers<number>();
       const timer = setTimeout(
-        () => reject(new Error(`no run started within ${PATIENCE_MS} ms`)),
-        PATIENCE_MS,
+        () => reject(new Error(`no run started within ${TIMEOUT_MS} ms`)),
+        TIMEOUT_MS,
       );
       waiting.push((at) => {
         clearTimeout(timer);

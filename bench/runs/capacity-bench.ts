@@ -84,8 +84,8 @@ async function facts(instance: DevInstance, redis: Redis): Promise<Facts> {
   });
   const ports = join(instance.stateDir, "data/nats/ports");
   const [file = ""] = await readdir(ports);
-  const told: { monitoring: string[] } = JSON.parse(await readFile(join(ports, file), "utf8"));
-  const list = await fetch(new URL("/connz", told.monitoring[0]));
+  const reported: { monitoring: string[] } = JSON.parse(await readFile(join(ports, file), "utf8"));
+  const list = await fetch(new URL("/connz", reported.monitoring[0]));
   // The format that nats-server documents.
   const { connections } = (await list.json()) as {
     connections: { name?: string; subscriptions: number }[];

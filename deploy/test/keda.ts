@@ -19,8 +19,8 @@ export async function queueLag(monitorUrl: string, scaled: Manifest): Promise<nu
   const trigger = Object(dig(scaled, "spec.triggers.0.metadata"));
   const url = new URL(`/jsz?acc=${trigger.account}&consumers=true&config=true`, monitorUrl);
   // The format that NATS documents; a missing number fails the sum.
-  const told = (await (await fetch(url)).json()) as JetStreamDetail;
-  const stream = told.account_details
+  const detail = (await (await fetch(url)).json()) as JetStreamDetail;
+  const stream = detail.account_details
     ?.find(({ name }) => name === trigger.account)
     ?.stream_detail?.find(({ name }) => name === trigger.stream);
   if (stream === undefined) throw new Error(`NATS has no stream ${trigger.stream}`);

@@ -39,13 +39,14 @@ const skip =
 
 test("the values of NATS' chart equal the configuration of one server", () => {
   const conf = readFileSync(join(root, "deploy/nats/nats.conf"), "utf8");
-  const told = (name: string): unknown => new RegExp(`^ *${name}: (\\S+)$`, "m").exec(conf)?.[1];
+  const reported = (name: string): unknown =>
+    new RegExp(`^ *${name}: (\\S+)$`, "m").exec(conf)?.[1];
   const merged = dig(values, "config.merge");
-  assert.equal(dig(merged, "max_payload"), `<< ${String(told("max_payload"))} >>`);
+  assert.equal(dig(merged, "max_payload"), `<< ${String(reported("max_payload"))} >>`);
   for (const name of ["ping_interval", "ping_max"])
-    assert.equal(String(dig(merged, name)), told(name), name);
+    assert.equal(String(dig(merged, name)), reported(name), name);
   const always = dig(values, "config.jetstream.merge.sync_interval");
-  assert.deepEqual([always, told("sync_interval")], ["always", "always"]);
+  assert.deepEqual([always, reported("sync_interval")], ["always", "always"]);
   assert.match(String(dig(merged, "$include")), /\/auth\.conf$/);
 });
 
@@ -122,12 +123,12 @@ test(
     );
     await Promise.all(servers.map((server) => untilHealthy(server)));
     for (const { monitorUrl } of servers) {
-      const told: unknown = await (await fetch(new URL("/varz", monitorUrl))).json();
-      assert.equal(dig(told, "max_payload"), 1024 ** 2);
-      assert.equal(dig(told, "ping_interval"), 1_000_000_000);
-      assert.equal(dig(told, "ping_max"), 4);
-      assert.equal(dig(told, "jetstream.config.sync_always"), true);
-      assert.equal(dig(told, "jetstream.config.max_storage"), 28 * 1024 ** 3);
+      const reported: unknown = await (await fetch(new URL("/varz", monitorUrl))).json();
+      assert.equal(dig(reported, "max_payload"), 1024 ** 2);
+      assert.equal(dig(reported, "ping_interval"), 1_000_000_000);
+      assert.equal(dig(reported, "ping_max"), 4);
+      assert.equal(dig(reported, "jetstream.config.sync_always"), true);
+      assert.equal(dig(reported, "jetstream.config.max_storage"), 28 * 1024 ** 3);
     }
     const url = servers.map((server) => server.url).join(",");
     await assert.rejects(connectBus({ servers: url, user: "admin" }), /NATS|key|authori/i);

@@ -79,13 +79,13 @@ test("every alert links to its section of the runbooks, and no section is withou
 });
 
 test("there is a case for every alert and every recorded series", () => {
-  const told = rules.map(({ alert, record }) =>
+  const reported = rules.map(({ alert, record }) =>
     alert === undefined ? `expr: ${record}` : `alertname: ${alert}\n        eval_time`,
   );
-  assert.ok(told.length > 12);
+  assert.ok(reported.length > 12);
   // Alerts need one that fires, recorded series a value or an alert that reads them.
   assert.deepEqual(
-    told.filter((text) => !overTime.includes(text)),
+    reported.filter((text) => !overTime.includes(text)),
     [],
   );
 });

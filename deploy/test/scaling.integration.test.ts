@@ -4,7 +4,7 @@ import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { agent, labTool } from "../../services/agent-runner/test-fixtures/peers.ts";
+import { agent, labTool } from "../../services/agent-runner/test-fixtures/fake-services.ts";
 import { assertRanOnce } from "../../services/agent-runner/test-fixtures/ran-once.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 import { autoscalerOf, queueLag } from "./keda.ts";
@@ -37,10 +37,10 @@ test(
     const lab = await startLab({ nats, redis: redisServer });
     const lag = (): Promise<number> => queueLag(String(nats.monitorUrl), scaled);
     const held = holdCalls();
-    lab.peers.tools.set("hold", held.tool);
-    lab.peers.tools.set("quick", () => "quick");
+    lab.services.tools.set("hold", held.tool);
+    lab.services.tools.set("quick", () => "quick");
     for (const name of ["hold", "quick"])
-      lab.peers.agents.set(
+      lab.services.agents.set(
         name,
         agent(name, {
           plan: { steps: [{ calls: [{ tool: labTool(name), with: {} }] }], answer: "done" },
@@ -74,7 +74,7 @@ test(
     held.release();
     await until(async () => (await lag()) === 0);
 
-    await lab.peers.pause("policy");
+    await lab.services.pause("policy");
     await begin("quick", "outage", OUTAGE_RUNS);
     const began = performance.now();
     await until(async () => (await lag()) === 0);
@@ -88,7 +88,7 @@ test(
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     t.diagnostic(`looked at 14 times in the outage, the lag was ${lags.join(" ")}`);
-    await lab.peers.resume("policy");
+    await lab.services.resume("policy");
     for (let n = 0; n < OUTAGE_RUNS; n += 1) await lab.eventsUntil(`outage-${n}`, "finished");
 
     held.again();

@@ -78,7 +78,7 @@ async function doLine(
   const { sessionId, client, signal } = on;
   const [line = ""] = script.lines;
   if (line.startsWith("say ")) return say(client, sessionId, `${line.slice(4)}\n`);
-  if (line.startsWith("cost ")) return tellCost(client, sessionId, Number(line.slice(5)));
+  if (line.startsWith("cost ")) return reportCost(client, sessionId, Number(line.slice(5)));
   const [, name = "", args = "{}"] = /^call (\S+) ?(.*)$/.exec(line) ?? [];
   try {
     const { content, isError } = await callTool(sessionId, { name, args, signal });
@@ -110,7 +110,7 @@ function say(client: AgentContext, sessionId: string, text: string): Promise<voi
   });
 }
 
-function tellCost(client: AgentContext, sessionId: string, amount: number): Promise<void> {
+function reportCost(client: AgentContext, sessionId: string, amount: number): Promise<void> {
   const cost = { amount, currency: "USD" };
   return client.notify(methods.client.session.update, {
     sessionId,

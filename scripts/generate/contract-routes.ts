@@ -8,7 +8,7 @@ export function contractRoutes(): string {
     // The paths of the seeds' front ends are other names of the same operations.
     if (isAlias || path.startsWith("/openclaw/")) continue;
     const { names = {}, codes = {} } = more;
-    const renamed = Object.entries(codes).map(([code, [, told]]) => [told, code]);
+    const renamed = Object.entries(codes).map(([code, [, httpCode]]) => [httpCode, code]);
     const route = {
       method: method.toUpperCase(),
       path,

@@ -61,8 +61,10 @@ async function build(
       "--push",
       ".",
     ]);
-    const told: { "containerimage.digest"?: string } = JSON.parse(await readFile(facts, "utf8"));
-    return digestIn(told["containerimage.digest"] ?? "", `${repository}:${image.tag}`);
+    const metadata: { "containerimage.digest"?: string } = JSON.parse(
+      await readFile(facts, "utf8"),
+    );
+    return digestIn(metadata["containerimage.digest"] ?? "", `${repository}:${image.tag}`);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -183,16 +183,16 @@ test("a person denies a call at the command line: it does not happen, and its re
   await yardCommand(stateDir, "approvals", "deny", id, "--reason", reason);
   const events = await eventsUntil("denied", "finished");
   assert.equal(await callsOf("denied"), 0);
-  const told = events.filter(
+  const reported = events.filter(
     ({ name, payload }) => name.startsWith("tool-") && JSON.stringify(payload).includes(reason),
   );
-  assert.equal(told.length, 1, JSON.stringify(events));
+  assert.equal(reported.length, 1, JSON.stringify(events));
   const answer = String(events.at(-1)?.payload["output"]);
   assert.equal(answer.split(reason).length, 2, answer);
 });
 
 /** Occurrences of a text in the conversation that the model got with a request. */
-function timesTold(request: number, text: string): number {
+function timesReported(request: number, text: string): number {
   return JSON.stringify(chat.requests[request]?.["messages"] ?? "").split(text).length - 1;
 }
 
@@ -220,7 +220,7 @@ test("the reason of a denial stands once in the model's conversation, also after
   const events = await eventsUntil(runId, "finished");
   assert.equal(events.at(-1)?.payload["output"], "I see.");
   assert.deepEqual(
-    chat.requests.map((_, request) => timesTold(request, reason)),
+    chat.requests.map((_, request) => timesReported(request, reason)),
     [0, 1, 1, 1],
   );
   assert.deepEqual(chat.requests[3]?.["messages"], chat.requests[2]?.["messages"]);

@@ -136,8 +136,8 @@ test("no user publishes an event of another service, audit included", async () =
       .filter((contract) => !user.publishes.some(({ name }) => name === contract.name))
       .map((contract) => filterOf(contract).replaceAll("*", "x").replace(">", "x"));
     const audit = others(user).map(({ name }) => `yard.evt.audit.${name}.decision`);
-    const told = [...foreign, ...audit].flatMap((subject) => [subject, publishedAs(subject)]);
-    assert.deepEqual(await letThrough(busOf(user.name), told), [], user.name);
+    const reported = [...foreign, ...audit].flatMap((subject) => [subject, publishedAs(subject)]);
+    assert.deepEqual(await letThrough(busOf(user.name), reported), [], user.name);
   }
 });
 

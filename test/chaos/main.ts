@@ -36,11 +36,11 @@ const settings = {
   everyMs: Number(values["every-ms"]),
   only: values.only === "" ? [] : values.only.split(","),
 };
-if (values.recovery !== undefined) await tellRecovery(values.recovery.split(","));
+if (values.recovery !== undefined) await printRecovery(values.recovery.split(","));
 else await playRounds();
 
 /** Measures, instead of rounds, how fast the system recovers, each way separately. */
-async function tellRecovery(names: readonly string[]): Promise<void> {
+async function printRecovery(names: readonly string[]): Promise<void> {
   await withWorld({ slots: 16, duplicateWindowMs: 120_000 }, async (world) => {
     for await (const { name, tookMs, usualMs, isTooSlow } of measureRecovery(world, names)) {
       const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
@@ -70,7 +70,7 @@ async function playRound(seed: number): Promise<boolean> {
       await world.remove();
       return true;
     }
-    tell(seed, report);
+    printReport(seed, report);
     await world.keep();
     say(`logs, data and the book of effects: ${world.directory}`);
     return false;
@@ -115,7 +115,7 @@ function describe({ faults, statuses, executions, settledMs, violations }: Chaos
   return `  ${faults.length} faults · runs: ${runs} · ${executions} executions · settled after ${(settledMs / 1_000).toFixed(1)} s · ${violations.length} violations`;
 }
 
-function tell(seed: number, { faults, violations }: ChaosReport): void {
+function printReport(seed: number, { faults, violations }: ChaosReport): void {
   for (const fault of faults) say(`  ${describeFault(fault)}`);
   for (const { rule, where, detail } of violations) say(`✗ ${rule} ${where}: ${detail}`);
   const { runs, sessions, messages, jobs, seconds, disasters, only } = values;

@@ -30,7 +30,7 @@ export class Kubectl {
 
   /** The objects of a kind. The caller names the fields that it reads. */
   async list<T>(kind: string, ...args: readonly string[]): Promise<readonly T[]> {
-    const told: unknown = JSON.parse(await this.run(["get", kind, ...args, "-o", "json"]));
-    return (told as { items: T[] }).items; // a List of Kubernetes
+    const reported: unknown = JSON.parse(await this.run(["get", kind, ...args, "-o", "json"]));
+    return (reported as { items: T[] }).items; // a List of Kubernetes
   }
 }

@@ -63,7 +63,7 @@ export async function leaveRuns(installation: Installation, checkout: string): P
   const start = (agent: string, runId: string, input: string, session?: string): void =>
     client.publish(`yard.cmd.me.run.start.${agent}`, { runId, input, session });
   // Before 23 November 2026 the subjects of events had no owner.
-  const told = (runId: string, name: string) =>
+  const reported = (runId: string, name: string) =>
     client.waitForEvent("yard.evt.run.>", ({ subject }) =>
       [`yard.evt.run.${runId}.${name}`, `yard.evt.run.me.${runId}.${name}`].includes(subject),
     );
@@ -73,17 +73,17 @@ export async function leaveRuns(installation: Installation, checkout: string): P
   start("writer", "approval", "x");
   start("keeper", "keeping", "x");
   start("greeter", "said", "one", "support");
-  await told("said", "finished");
+  await reported("said", "finished");
   start("asker", "turn", "two", "support");
-  await told("turn", "waiting");
+  await reported("turn", "waiting");
   start("greeter", "queued", "three", "support");
   await Promise.all([
-    told("finished", "finished"),
-    told("keeping", "finished"),
-    told("asking", "waiting"),
-    told("parent", "waiting"),
-    told("approval", "waiting"),
-    told("queued", "queued"),
+    reported("finished", "finished"),
+    reported("keeping", "finished"),
+    reported("asking", "waiting"),
+    reported("parent", "waiting"),
+    reported("approval", "waiting"),
+    reported("queued", "queued"),
     client.waitForEvent("yard.evt.run.>", ({ subject }) => /\.sub-[^.]*\.waiting$/.test(subject)),
   ]);
   await client.close();

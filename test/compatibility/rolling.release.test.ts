@@ -8,7 +8,7 @@ import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { agent, labTool } from "../../services/agent-runner/test-fixtures/peers.ts";
+import { agent, labTool } from "../../services/agent-runner/test-fixtures/fake-services.ts";
 import { assertRanOnce } from "../../services/agent-runner/test-fixtures/ran-once.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 import type { RunnerProcess } from "../../services/agent-runner/test-fixtures/runner-process.ts";
@@ -32,12 +32,12 @@ test(
     });
     after(() => redis.disconnect());
     let gate = Promise.withResolvers<string>();
-    lab.peers.tools.set("work", () => "worked");
-    lab.peers.tools.set("gate", () => gate.promise);
+    lab.services.tools.set("work", () => "worked");
+    lab.services.tools.set("gate", () => gate.promise);
     const steps = ["work", "gate", "work", "gate", "work"].map((tool) => ({
       calls: [{ tool: labTool(tool), with: {} }],
     }));
-    lab.peers.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
+    lab.services.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
 
     const runners = {
       old: () => lab.runner({}, join(code, "services/agent-runner/src/main.ts")),
@@ -46,7 +46,7 @@ test(
     const names = ["one", "two", "three", "four"];
     /** All runs wait in this step. */
     const atGate = (step: number) =>
-      until(() => names.every((name) => lab.peers.requested.has(`cli~${name}:${step}:0`)));
+      until(() => names.every((name) => lab.services.requested.has(`cli~${name}:${step}:0`)));
     const replace = async (left: RunnerProcess, next: keyof typeof runners) => {
       const comes = await runners[next]();
       left.kill("SIGTERM");

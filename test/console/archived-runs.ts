@@ -49,7 +49,7 @@ export async function keepArchivedRuns(
       ["ZADD", "yard:runs:of:cli", String(ms), runId],
     ];
   });
-  await tellRedis(dev, commands.flat());
+  await sendToRedis(dev, commands.flat());
 }
 
 /** Writes a given-up command for an agent, in the runner's own format: three runners would have to die at one moment. */
@@ -73,17 +73,17 @@ export async function keepDeadCommand(
   };
   const digest = canonicalDigest({ agent, requester: caller, asked: { input } });
   const sentMs = String(Date.parse(sentAt));
-  await tellRedis(dev, [
+  await sendToRedis(dev, [
     ["HSET", "yard:runs:letters:texts", `${runId}:${sentMs}`, JSON.stringify({ digest, command })],
     ["ZADD", "yard:runs:letters", sentMs, JSON.stringify(letter)],
   ]);
 }
 
-async function tellRedis(
+async function sendToRedis(
   { redisUrl, stateDir }: DevInstance,
   commands: readonly (readonly string[])[],
 ): Promise<void> {
   const password = (await readFile(join(stateDir, "keys", "admin.redis"), "utf8")).trim();
-  const heard = await redisWords(redisUrl, { user: "admin", password }, commands);
-  assert.doesNotMatch(heard, /^-/m);
+  const received = await redisWords(redisUrl, { user: "admin", password }, commands);
+  assert.doesNotMatch(received, /^-/m);
 }

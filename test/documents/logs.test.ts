@@ -37,8 +37,8 @@ test("every field that a service logs is in docs/logs.md, and no other", () => {
   assert.deepEqual([...unresolved].toSorted(), Object.keys(ELSEWHERE).toSorted(), hint);
   for (const field of Object.values(ELSEWHERE).flat()) logged.add(field);
   const page = readFileSync(join(root, "docs/logs.md"), "utf8");
-  const told = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = ""]) => name);
-  assert.deepEqual(told, [...logged].toSorted());
+  const reported = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = ""]) => name);
+  assert.deepEqual(reported, [...logged].toSorted());
 });
 
 test("a field is found in a literal, in a spread, in a condition and behind a name", () => {

@@ -19,9 +19,9 @@ test("every setting of a service is in its README", () => {
   const missing: string[] = [];
   for (const file of globSync("services/*/src/config.ts", { cwd: root })) {
     const readme = join(file, "..", "..", "README.md");
-    const told = settingsIn(read(readme));
+    const reported = settingsIn(read(readme));
     for (const name of settingsIn(read(file)))
-      if (!told.has(name)) missing.push(`${name} is not in ${readme}`);
+      if (!reported.has(name)) missing.push(`${name} is not in ${readme}`);
   }
   assert.deepEqual(missing, []);
 });
@@ -50,12 +50,12 @@ test("every metric of the services is in a document", () => {
   const metrics = sources
     .filter((path) => !path.endsWith(".test.ts"))
     .flatMap((path) => [...read(path).matchAll(/"(yard_[a-z_]+)"/g)].map(([, name = ""]) => name));
-  const told = markdownFiles()
+  const reported = markdownFiles()
     .map(({ text }) => text)
     .join("\n");
   assert.ok(metrics.length > 20, "hardly any metric was found");
   assert.deepEqual(
-    metrics.filter((name) => !told.includes(name)),
+    metrics.filter((name) => !reported.includes(name)),
     [],
   );
 });

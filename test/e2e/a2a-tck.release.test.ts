@@ -36,7 +36,7 @@ test(
   { skip },
   async (t) => {
     const world = await startProtocolsWorld();
-    const url = await withCredential(world.url, world.token, toldInText);
+    const url = await withCredential(world.url, world.token, errorsInText);
     const { output, code } = await runTck(`${url}/a2a/tck`);
     const summary = output.trimEnd().split("\n").at(-1) ?? "";
     assert.ok(code === 0 || code === 1, output.slice(-6_000));
@@ -61,7 +61,7 @@ test(
  * The TCK selects the agent's behaviour by the beginning of the message's id, which agents here do not see, and sends different
  * messages under one id, which A2A declares unique: a repeated message is the same task.
  */
-function toldInText(body: string): string {
+function errorsInText(body: string): string {
   const request = requestIn(body);
   const { messageId, parts } = request.params?.message ?? {};
   if (request.params?.message === undefined || messageId === undefined) return body;

@@ -115,15 +115,17 @@ test("a stream begins with the task, publishes tools and text, and ends with its
 
 test("the metadata of a stream has tools and runs of other agents, and at the end what was used", async () => {
   const client = await clientOf("boss");
-  const told: Record<string, unknown>[] = [];
+  const reported: Record<string, unknown>[] = [];
   for await (const { payload } of client.sendMessageStream(request("hello")))
     if (payload?.$case === "statusUpdate" && payload.value.metadata)
-      told.push(payload.value.metadata);
+      reported.push(payload.value.metadata);
   assert.deepEqual(
-    told.slice(0, -1).map(({ what }) => what),
+    reported.slice(0, -1).map(({ what }) => what),
     ["requested", "child-started", "child-ended", "completed"],
   );
-  const [usage] = told.slice(-1).map((metadata) => metadata["usage"] as { inputTokens?: number });
+  const [usage] = reported
+    .slice(-1)
+    .map((metadata) => metadata["usage"] as { inputTokens?: number });
   assert.equal(typeof usage?.inputTokens, "number");
 });
 
@@ -145,11 +147,11 @@ test("an answer in JSON is data or the parts that it names, in a stream when it 
   const again = await client.getTask({ tenant: "", id: file.id });
   assert.deepEqual(again.artifacts, file.artifacts);
 
-  const told: unknown[] = [];
+  const reported: unknown[] = [];
   for await (const { payload } of client.sendMessageStream(request("tck-artifact-file-url")))
     if (payload?.$case === "artifactUpdate")
-      told.push(payload.value.artifact?.parts.map(({ content }) => content?.$case));
-  assert.deepEqual(told, [["url"]]);
+      reported.push(payload.value.artifact?.parts.map(({ content }) => content?.$case));
+  assert.deepEqual(reported, [["url"]]);
 
   const plain = request("tck-artifact-data", { acceptedOutputModes: ["text/plain"] });
   const text = isTask(await client.sendMessage(plain));
@@ -167,8 +169,8 @@ test("a question makes the task wait for input, an approval for a decision, and 
     asked,
     "the same task twice",
   );
-  const told = isTask(await curious.sendMessage(request("green", { taskId: asked.id })));
-  assert.match(answerOf(told), /The colour is .*green/);
+  const reported = isTask(await curious.sendMessage(request("green", { taskId: asked.id })));
+  assert.match(answerOf(reported), /The colour is .*green/);
 
   const careful = await clientOf("careful");
   const parked = isTask(await careful.sendMessage(request("paint")));
@@ -310,8 +312,12 @@ test("each error has the code and reason that A2A gives it [JSONRPC-ERR-001..003
     ["SendStreamingMessage", message(""), "message.parts"],
   ] as const) {
     const { error } = await rpc(method, params);
-    const told = error?.data?.[0]?.["metadata"] as { parameter?: string } | undefined;
-    assert.deepEqual([error?.code, told?.parameter], [-32_602, parameter], JSON.stringify(error));
+    const reported = error?.data?.[0]?.["metadata"] as { parameter?: string } | undefined;
+    assert.deepEqual(
+      [error?.code, reported?.parameter],
+      [-32_602, parameter],
+      JSON.stringify(error),
+    );
     assert.doesNotMatch(JSON.stringify(error), /yard\./);
   }
   for (const [type, body, status, code] of [
@@ -328,8 +334,8 @@ test("each error has the code and reason that A2A gives it [JSONRPC-ERR-001..003
   const waiting = await taskFor("x", {}, "curious");
   const other = message("y", { taskId: waiting.id, contextId });
   assert.equal((await rpc("SendMessage", other, { agent: "curious" })).error?.code, -32_602);
-  const told = await taskFor("green", { taskId: waiting.id }, "curious");
-  assert.equal(told.contextId, waiting.contextId, "the context is that of the task");
+  const reported = await taskFor("green", { taskId: waiting.id }, "curious");
+  assert.equal(reported.contextId, waiting.contextId, "the context is that of the task");
 });
 
 test("tasks are listed in pages, the last changed first, without artifacts [CORE-LIST-001..005, DM-SERIAL-001..003, CORE-MULTI-001a, CORE-MULTI-003, VER-CLIENT-002]", async () => {
@@ -406,10 +412,10 @@ test("the card of the agent that YARD_A2A_AGENT names is at the host's root, too
 test("each client that follows a task receives the same in the same order, whether or not another one has left [STREAM-ORDER-001..004, STREAM-SUB-001..002]", async () => {
   const client = await clientOf("patient");
   const begun = isTask(await client.sendMessage(request("x", { returnImmediately: true })));
-  const follow = async (heard: string[], most = Infinity) => {
+  const follow = async (received: string[], most = Infinity) => {
     for await (const event of client.resubscribeTask({ tenant: "", id: begun.id })) {
-      heard.push(JSON.stringify(event.payload?.$case === "task" ? "task" : event));
-      if (heard.length >= most) return;
+      received.push(JSON.stringify(event.payload?.$case === "task" ? "task" : event));
+      if (received.length >= most) return;
     }
   };
   const [first, second, left]: [string[], string[], string[]] = [[], [], []];

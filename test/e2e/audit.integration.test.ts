@@ -213,9 +213,9 @@ test("every decision, refusal, approval and call of a run and of clients is in t
 test("secrets of arguments, environments and tokens are in no record, event or log", async () => {
   const stdout = JSON.stringify(await exported());
   const events = await client.eventsOfRun("audited");
-  const told = { audit: stdout, log: JSON.stringify(dev.log), events: JSON.stringify(events) };
+  const reported = { audit: stdout, log: JSON.stringify(dev.log), events: JSON.stringify(events) };
   assert.ok(stdout.includes("mcp__counting__append"));
-  for (const [where, text] of Object.entries(told))
+  for (const [where, text] of Object.entries(reported))
     for (const [what, secret] of Object.entries(canary))
       assert.equal(text.includes(secret), false, `${what} in ${where}`);
 });

@@ -174,7 +174,7 @@ test("the packed client works in a browser", { skip: noBrowser }, async () => {
   });
   await page.goto(`${dev.httpUrl}/packed/index.html`);
   const options = JSON.stringify({ baseUrl: "", token: http.YARD_HTTP_TOKEN });
-  const told = await page.evaluate<string[]>(`(async () => {
+  const reported = await page.evaluate<string[]>(`(async () => {
     const { createClient } = await import("/packed/client.js");
     const client = createClient(${options});
     const body = { agent: "troubled", input: "go" };
@@ -183,7 +183,7 @@ test("the packed client works in a browser", { skip: noBrowser }, async () => {
     for await (const { event } of client.followRun(runId)) names.push(event);
     return [names.at(0), names.at(-1), (await client.waitForRun(runId)).status];
   })()`);
-  assert.deepEqual(told, ["started", "finished", "succeeded"]);
+  assert.deepEqual(reported, ["started", "finished", "succeeded"]);
 });
 
 function run(

@@ -212,8 +212,8 @@ test("what comes soon is answered as JSON, and what takes its time over a stream
   assert.deepEqual([typeOf(soon), typeOf(late)], ["application/json", "text/event-stream"]);
   const answered = (await soon.json()) as { id: string; result: { isError?: boolean } };
   assert.deepEqual([answered.id, answered.result.isError], ["c-1", undefined]);
-  const [, told = "{}"] = /^data: (.*)$/m.exec(await late.text()) ?? [];
-  assert.equal((JSON.parse(told) as { id?: string }).id, "c-1");
+  const [, reported = "{}"] = /^data: (.*)$/m.exec(await late.text()) ?? [];
+  assert.equal((JSON.parse(reported) as { id?: string }).id, "c-1");
   await client.close();
 });
 

@@ -436,8 +436,8 @@ test("messages to another chat are refused or marked as tools.json states, and a
       ["user:lee", false, true],
     ],
   );
-  const { json: told } = await callOf(client, "message_send", { ...elsewhere, bestEffort: true });
-  assert.deepEqual([told["ok"], /denied/.test(String(told["error"]))], [false, true]);
+  const { json: sent } = await callOf(client, "message_send", { ...elsewhere, bestEffort: true });
+  assert.deepEqual([sent["ok"], /denied/.test(String(sent["error"]))], [false, true]);
   const here = await callOf(client, "message_send", { target: "user:kim", message: "here" });
   assert.equal(here.isError, false);
   await setTools({ ...OPEN, message: { crossContext: { prefix: "[from {channel}] " } } });

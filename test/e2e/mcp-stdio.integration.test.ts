@@ -472,8 +472,8 @@ test("a missing variable is named, and the process ends with 1 [F5]", async () =
 
 test("the end of its input ends it, before and after it connected, and nothing stays [F2]", async () => {
   assert.equal((await ended(natsEnv)).code, 0);
-  const nobody = { ...natsEnv, SWITCHYARD_GATEWAY_URL: "nats://127.0.0.1:1" };
-  assert.equal((await ended(nobody)).code, 0);
+  const stranger = { ...natsEnv, SWITCHYARD_GATEWAY_URL: "nats://127.0.0.1:1" };
+  assert.equal((await ended(stranger)).code, 0);
   const { client, transport } = await connectV2({ env: natsEnv });
   await client.listTools();
   const pid = Number(transport.pid);

@@ -255,8 +255,8 @@ test("an approval is an item that the next request answers, and a question is te
   const question = await client.responses.create({ model: "curious", input: "x" });
   assert.match(question.output_text, /Which colour\?/);
   const previous = { previous_response_id: question.id };
-  const told = await client.responses.create({ model: "curious", input: "green", ...previous });
-  assert.match(told.output_text, /The colour is .*green/);
+  const reported = await client.responses.create({ model: "curious", input: "green", ...previous });
+  assert.match(reported.output_text, /The colour is .*green/);
 });
 
 test("a response in the background is fetched, followed again behind a number, and cancelled", async () => {
@@ -277,21 +277,21 @@ test("a response in the background is fetched, followed again behind a number, a
 
   const long = await client.responses.create({ model: "patient", input: "x", background: true });
   await until(async () => (await statusOf("patient")) === "running");
-  const told: { type: string; status?: string | undefined }[] = [];
+  const reported: { type: string; status?: string | undefined }[] = [];
   const following = (async () => {
     for await (const event of await client.responses.retrieve(long.id, { stream: true }))
-      told.push({
+      reported.push({
         type: event.type,
         ...("response" in event && { status: event.response.status }),
       });
   })();
-  await until(() => told.length > 0);
+  await until(() => reported.length > 0);
   assert.equal((await client.responses.cancel(long.id)).status, "cancelled");
   await until(async () => (await client.responses.retrieve(long.id)).status === "cancelled");
   assert.equal((await client.responses.retrieve(long.id)).error, null);
   await following;
   // The protocol has no event of its own for it.
-  assert.deepEqual(told.at(-1), { type: "response.failed", status: "cancelled" });
+  assert.deepEqual(reported.at(-1), { type: "response.failed", status: "cancelled" });
 });
 
 test("a response whose run no runner has taken is queued, can be cancelled, and is so when one takes it", async () => {

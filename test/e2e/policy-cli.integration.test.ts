@@ -46,17 +46,17 @@ const env = {
 
 const run = { agent: "demo", requester: "team-a", tools: [], ttlSeconds: 600 };
 /** A machine that is busy may take its time. */
-const PATIENT = { timeoutMs: 30_000 };
-const { token } = await runner.grantRun({ runId: "run-1", ...run }, PATIENT);
+const LONG_TIMEOUT = { timeoutMs: 30_000 };
+const { token } = await runner.grantRun({ runId: "run-1", ...run }, LONG_TIMEOUT);
 
 /** The request of a provider right before it would send a call. */
 async function ask(args: Record<string, unknown>, tool = WRITE, attempt = randomUUID()) {
   const asked = { onBehalfOf: "runner", token, tool, args };
-  const { decision, principal } = await broker.checkPolicy(asked, PATIENT);
+  const { decision, principal } = await broker.checkPolicy(asked, LONG_TIMEOUT);
   const call = { principal, caller: "runner", tool, pin: undefined, args, decision };
   const binding = bindingDigest(call);
   const callId = canonicalDigest(args);
-  return broker.admitCall({ ...asked, callId, decision, binding, attempt }, PATIENT);
+  return broker.admitCall({ ...asked, callId, decision, binding, attempt }, LONG_TIMEOUT);
 }
 
 /** The id of a call that waits for a person. */
@@ -105,8 +105,8 @@ test("approvals show what waits with its exact arguments, hidden characters, cre
 
   const denied = await ok("approvals", "deny", second, "--reason", "not there");
   assert.match(denied, /denied/);
-  const told = await ask(args);
-  assert.ok(told.outcome === "refused" && /denied by cli: not there/.test(told.reason));
+  const reported = await ask(args);
+  assert.ok(reported.outcome === "refused" && /denied by cli: not there/.test(reported.reason));
   for (const verb of ["approve", "deny"])
     assert.equal((await yard(["approvals", verb, "last"], env)).code, 2, "it names no call");
   const { code } = await yard(["approvals", "approve", second], env);
@@ -168,8 +168,8 @@ test("the inbox in a terminal shows each call in full and decides with one key",
   await inbox.shows("Reason for the agent");
   inbox.press("never\r");
   await inbox.shows("denied");
-  const told = await ask({ path: "gone" }, REMOVE);
-  assert.ok(told.outcome === "refused" && /denied by cli: never/.test(told.reason));
+  const reported = await ask({ path: "gone" }, REMOVE);
+  assert.ok(reported.outcome === "refused" && /denied by cli: never/.test(reported.reason));
 
   const held = await waiting({ path: "held" });
   const next = await waiting({ path: "by-s" });
@@ -257,9 +257,9 @@ test("files that are refused are reported with their positions, and an unknown k
   const refused = policy.logged(({ msg }) => msg === "policy file refused, the old one stays");
   await writeFile(world.policyFile, `${RULES("half")}  - { id: more, efect: allow }\n`);
   await refused;
-  const told = await ok("policy", "versions");
-  assert.match(told, /files of the service are refused/);
-  assert.match(told, /rules\.yaml:\d+:\d+: unknown key "efect"/);
+  const reported = await ok("policy", "versions");
+  assert.match(reported, /files of the service are refused/);
+  assert.match(reported, /rules\.yaml:\d+:\d+: unknown key "efect"/);
   const follow = await yard(["policy", "activate", "--follow-files"], env);
   assert.equal(follow.code, 1);
   assert.match(follow.stderr, /unknown key "efect"/);

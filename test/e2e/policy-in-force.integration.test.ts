@@ -94,21 +94,21 @@ after(async () => {
 
 const TERMINAL = new Set(["finished", "failed", "rejected", "dead", "cancelled"]);
 
-interface Told {
+interface Reported {
   readonly name: string;
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
 /** The events of a run, until the one that fits, which is the last. */
-async function toldOf(runId: string, isLast = ({ name }: Told) => TERMINAL.has(name)) {
-  const told: Told[] = [];
+async function reportedBy(runId: string, isLast = ({ name }: Reported) => TERMINAL.has(name)) {
+  const reported: Reported[] = [];
   const filters = [`yard.evt.run.me.${runId.replace("me~", "")}.*`];
   for await (const { subject, payload } of readEvents(bus, { filters, from: "beginning" })) {
-    const one = { name: subject.split(".").at(-1) ?? "", payload: payload as Told["payload"] }; // an event's payload is an object
-    told.push(one);
-    if (isLast(one)) return told;
+    const one = { name: subject.split(".").at(-1) ?? "", payload: payload as Reported["payload"] }; // an event's payload is an object
+    reported.push(one);
+    if (isLast(one)) return reported;
   }
-  return told;
+  return reported;
 }
 
 async function start(agent: string, runId: string): Promise<void> {
@@ -121,7 +121,7 @@ async function calls(): Promise<string> {
 
 test("a run of an agent that its caller may not start is rejected, and the text says why", async () => {
   await start("vault", "no-1");
-  const [rejected] = await toldOf("no-1");
+  const [rejected] = await reportedBy("no-1");
   assert.equal(rejected?.name, "rejected");
   assert.equal(rejected.payload["code"], "may_not_start");
   assert.match(String(rejected.payload["message"]), /user me may not start agent vault/);
@@ -159,13 +159,13 @@ test("a file is refused by the type and size that its bytes have, whatever its n
 
 test("the layer of the model's provider narrows a run, and a denied and an unknown tool look the same [F39][X16]", async () => {
   await start("looker", "look-1");
-  const told = await toldOf("look-1");
+  const reported = await reportedBy("look-1");
   const reasonOf = (tool: string): string => {
-    const denied = told.find(
+    const denied = reported.find(
       ({ name, payload }) => name === "tool-denied" && payload["tool"] === tool,
     );
     const { reason } = (denied?.payload["decision"] ?? {}) as { reason?: string }; // as the contract says
-    return reason ?? `not denied: ${JSON.stringify(told)}`;
+    return reason ?? `not denied: ${JSON.stringify(reported)}`;
   };
   assert.match(reasonOf("mcp__counting__big"), /layer scripted-models denies it/);
   assert.match(await calls(), /^looked$/m);
@@ -176,14 +176,14 @@ test("the layer of the model's provider narrows a run, and a denied and an unkno
 
 test("a sub-agent is kept to the layer of sub-agents, and starts only for whom starters names [D51][F39]", async () => {
   await start("boss", "boss-1");
-  const told = await toldOf("boss-1");
-  assert.equal(told.at(-1)?.name, "finished", JSON.stringify(told));
-  const children = told.filter(({ name }) => name === "child-started");
+  const reported = await reportedBy("boss-1");
+  assert.equal(reported.at(-1)?.name, "finished", JSON.stringify(reported));
+  const children = reported.filter(({ name }) => name === "child-started");
   assert.equal(children.length, 2);
   const [helper, vault] = children.map(({ payload }) => String(payload["childRunId"]));
-  const ofHelper = await toldOf(helper ?? "");
+  const ofHelper = await reportedBy(helper ?? "");
   assert.match(JSON.stringify(ofHelper), /layer helpers denies it/);
-  const ofVault = await toldOf(vault ?? "");
+  const ofVault = await reportedBy(vault ?? "");
   assert.match(JSON.stringify(ofVault), /may not start agent vault through a run of agent boss/);
   const lines = await calls();
   assert.match(lines, /^by the boss$/m);
@@ -193,14 +193,14 @@ test("a sub-agent is kept to the layer of sub-agents, and starts only for whom s
 test("runs that wait for a person wait on while everything is stopped, and are decided about when that is lifted", async () => {
   const runs = ["stop-1", "stop-2"];
   for (const runId of runs) await start("careful", runId);
-  for (const runId of runs) await toldOf(runId, ({ name }) => name === "waiting");
+  for (const runId of runs) await reportedBy(runId, ({ name }) => name === "waiting");
   const stopped = await yard(["policy", "stop", "--all", "--reason", "maintenance"], env);
   assert.equal(stopped.code, 0, stopped.stderr);
-  const isStopped = ({ name, payload }: Told): boolean =>
+  const isStopped = ({ name, payload }: Reported): boolean =>
     name === "waiting" && JSON.stringify(payload).includes('"reason":"stopped"');
   for (const runId of runs) {
-    const told = await toldOf(runId, (one) => isStopped(one) || TERMINAL.has(one.name));
-    assert.equal(told.at(-1)?.name, "waiting", JSON.stringify(told.at(-1)));
+    const reported = await reportedBy(runId, (one) => isStopped(one) || TERMINAL.has(one.name));
+    assert.equal(reported.at(-1)?.name, "waiting", JSON.stringify(reported.at(-1)));
   }
   const status = await yard(["status"], env);
   assert.match(status.stdout, /^stopped +all calls, by cli: maintenance$/m);
@@ -217,21 +217,21 @@ test("runs that wait for a person wait on while everything is stopped, and are d
   for (const runId of runs) {
     // For a person, for the end of the stop, and for a person again.
     let waits = 0;
-    const told = await toldOf(runId, ({ name }) => {
+    const reported = await reportedBy(runId, ({ name }) => {
       if (name === "waiting") waits += 1;
       return waits === 3 || TERMINAL.has(name);
     });
-    const [approvalId = ""] = /apr-[0-9a-f]{32}/.exec(JSON.stringify(told.at(-1))) ?? [];
+    const [approvalId = ""] = /apr-[0-9a-f]{32}/.exec(JSON.stringify(reported.at(-1))) ?? [];
     const approved = await yard(["approvals", "approve", approvalId], env);
-    assert.equal(approved.code, 0, `${approved.stderr} ${JSON.stringify(told)}`);
-    const ended = await toldOf(runId);
+    assert.equal(approved.code, 0, `${approved.stderr} ${JSON.stringify(reported)}`);
+    const ended = await reportedBy(runId);
     assert.equal(ended.at(-1)?.name, "finished", JSON.stringify(ended));
   }
   assert.equal((await calls()).match(/^approved at last$/gm)?.length, runs.length);
 });
 
 /** Until the call is in work at its provider. */
-const isDispatched = ({ name }: Told): boolean => name === "tool-requested";
+const isDispatched = ({ name }: Reported): boolean => name === "tool-requested";
 
 for (const [kind, nameOf] of [
   ["run", (runId: string) => `me~${runId}`],
@@ -241,15 +241,18 @@ for (const [kind, nameOf] of [
   test(`yard revoke ${kind} cancels a call in flight at an MCP server, and --lift takes it back`, async () => {
     const runId = `hang-${kind}`;
     await start("waiter", runId);
-    await toldOf(runId, isDispatched);
+    await reportedBy(runId, isDispatched);
     await inWork();
     const target = ["revoke", kind, nameOf(runId)];
     const revoked = await yard([...target, "--reason", "it misbehaves"], env);
     assert.equal(revoked.code, 0, revoked.stderr);
     assert.match(revoked.stderr, /is revoked: its calls are denied, those in flight are cancelled/);
-    const told = await toldOf(runId, ({ name }) => name === "tool-failed" || TERMINAL.has(name));
-    const failed = told.at(-1);
-    assert.equal(failed?.name, "tool-failed", JSON.stringify(told));
+    const reported = await reportedBy(
+      runId,
+      ({ name }) => name === "tool-failed" || TERMINAL.has(name),
+    );
+    const failed = reported.at(-1);
+    assert.equal(failed?.name, "tool-failed", JSON.stringify(reported));
     assert.equal(failed.payload["code"], "stopped");
     assert.match(String(failed.payload["message"]), /while this one was in work: it misbehaves/);
     const lifted = await yard([...target, "--lift"], env);
@@ -265,18 +268,18 @@ test(
     await until(() => sleepers() > 0);
     const { code, stderr } = await yard(["revoke", "run", "me~sleep-1"], env);
     assert.equal(code, 0, stderr);
-    const told = await toldOf(
+    const reported = await reportedBy(
       "sleep-1",
       ({ name }) => name === "tool-failed" || TERMINAL.has(name),
     );
-    assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
+    assert.equal(reported.at(-1)?.payload["code"], "stopped", JSON.stringify(reported.at(-1)));
     await until(sleepers, (count) => count === 0);
   },
 );
 
 test("yard policy keys names the key that signs, and yard revoke key cancels calls with its tokens", async () => {
   await start("waiter", "hang-key");
-  await toldOf("hang-key", isDispatched);
+  await reportedBy("hang-key", isDispatched);
   await inWork();
   const listed = await yard(["policy", "keys", "--json"], env);
   const { data } = JSON.parse(listed.stdout) as { data: { keys: { kid: string; use: string }[] } }; // as the contract says
@@ -286,8 +289,11 @@ test("yard policy keys names the key that signs, and yard revoke key cancels cal
 
   const revoked = await yard(["revoke", "key", signing.kid], env);
   assert.equal(revoked.code, 0, revoked.stderr);
-  const told = await toldOf("hang-key", ({ name }) => name === "tool-failed" || TERMINAL.has(name));
-  assert.equal(told.at(-1)?.payload["code"], "stopped", JSON.stringify(told.at(-1)));
+  const reported = await reportedBy(
+    "hang-key",
+    ({ name }) => name === "tool-failed" || TERMINAL.has(name),
+  );
+  assert.equal(reported.at(-1)?.payload["code"], "stopped", JSON.stringify(reported.at(-1)));
   assert.match((await yard(["policy", "keys"], env)).stdout, new RegExp(`${signing.kid} +revoked`));
 
   const rotated = await yard(["keys", "rotate", "--dir", join(stateDir, "keys")], env);

@@ -18,7 +18,7 @@ import { getRun, listRuns } from "@switchyard/contracts/runs";
 import * as schedules from "@switchyard/contracts/schedules";
 import { sessionHistory } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
-import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
+import { answering } from "../../services/agent-runner/test-fixtures/fake-services.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
 import { redisWords } from "../lib/redis-words.ts";
@@ -26,8 +26,8 @@ import { redisWords } from "../lib/redis-words.ts";
 const HEARTBEAT_MS = 4_000;
 // A real scheduler and a real runner, with the runner's own dependencies.
 const lab = await startLab();
-lab.peers.agents.set("clerk", answering("clerk", "done"));
-lab.peers.agents.set("loud", answering("loud", "a report"));
+lab.services.agents.set("clerk", answering("clerk", "done"));
+lab.services.agents.set("loud", answering("loud", "a report"));
 const [teamA, teamB] = await Promise.all([connect("team-a"), connect("team-b")]);
 await lab.runner({ YARD_RUNNER_SLOTS: "32" });
 let scheduler = await startScheduler();
@@ -213,14 +213,14 @@ test("what is missing in a request is said in the words of the specification [F2
   const noId = { message: "jobId required (id accepted for backward compatibility)" };
   await assert.rejects(call(teamA, schedules.removeSchedule, {}), noId);
   await assert.rejects(call(teamA, schedules.runSchedule, {}), noId);
-  const nobody = {
+  const stranger = {
     name: "x",
     sessionTarget: "isolated",
     schedule: { kind: "at", at: "2030-01-01" },
   } as const;
   await assert.rejects(
     call(teamA, schedules.addSchedule, {
-      job: { ...nobody, payload: { kind: "agentTurn", message: "x" } },
+      job: { ...stranger, payload: { kind: "agentTurn", message: "x" } },
     }),
     { code: "invalid_job", message: /agentId is required/ },
   );
@@ -260,9 +260,9 @@ test("a main job speaks in its owner's session", async () => {
 });
 
 test("what waits for one heartbeat is one run, and each job has its own entry and webhook", async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const hook = createServer((request, response) => {
-    told.push(String(request.headers["idempotency-key"]));
+    reported.push(String(request.headers["idempotency-key"]));
     response.end();
   }).listen(0, "127.0.0.1");
   after(() => hook.close());
@@ -297,7 +297,7 @@ test("what waits for one heartbeat is one run, and each job has its own entry an
     ["ok", "ok"],
   );
   assert.equal(new Set(entries.map(({ runId }) => runId)).size, 1);
-  assert.equal(new Set(told).size, 2);
+  assert.equal(new Set(reported).size, 2);
   const { messages } = await call(teamA, sessionHistory, { session: "beat" });
   assert.deepEqual(messages.map(({ text }) => text.split("\n").toSorted()).at(0), [
     "",
@@ -322,16 +322,16 @@ test("a job of an agent that does not exist ends with an error that states it", 
 });
 
 test("a webhook gets the end once it answers, with one key for all attempts", async () => {
-  const heard: { key: string; body: Record<string, unknown> }[] = [];
+  const received: { key: string; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {
     let text = "";
     request.on("data", (part: Buffer) => (text += part.toString()));
     request.on("end", () => {
-      heard.push({
+      received.push({
         key: String(request.headers["idempotency-key"]),
         body: JSON.parse(text) as Record<string, unknown>,
       });
-      response.writeHead(heard.length === 1 ? 503 : 204).end();
+      response.writeHead(received.length === 1 ? 503 : 204).end();
     });
   });
   server.listen(0, "127.0.0.1");
@@ -347,9 +347,9 @@ test("a webhook gets the end once it answers, with one key for all attempts", as
     return entries.length > 0 && entries;
   });
   assert.equal(entry?.deliveryStatus, "delivered");
-  assert.equal(heard.length, 2);
-  assert.equal(heard[0]?.key, heard[1]?.key);
-  assert.equal(heard[1]?.body["output"], "a report");
+  assert.equal(received.length, 2);
+  assert.equal(received[0]?.key, received[1]?.key);
+  assert.equal(received[1]?.body["output"], "a report");
 });
 
 test("an answer is announced in the name of the owner, and what was surely not sent is sent again", async () => {
@@ -392,8 +392,8 @@ test("an answer is announced in the name of the owner, and what was surely not s
     return entry;
   };
   const delivery = { mode: "announce", channel: "loopback", to: "user:ann" };
-  const told = await ended({ agentId: "loud", delivery });
-  assert.deepEqual([told?.status, told?.deliveryStatus], ["ok", "delivered"]);
+  const reported = await ended({ agentId: "loud", delivery });
+  assert.deepEqual([reported?.status, reported?.deliveryStatus], ["ok", "delivered"]);
   assert.deepEqual(
     asked.map(({ onBehalfOf, text }) => [onBehalfOf, text]),
     [

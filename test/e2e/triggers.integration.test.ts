@@ -13,12 +13,12 @@ import { getRun, listRuns } from "@switchyard/contracts/runs";
 import * as schedules from "@switchyard/contracts/schedules";
 import { until } from "@switchyard/local-servers/until";
 import { connect as connectPlain } from "nats";
-import { answering } from "../../services/agent-runner/test-fixtures/peers.ts";
+import { answering } from "../../services/agent-runner/test-fixtures/fake-services.ts";
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 
 // A real scheduler with a triggers.yaml, a real runner, and the runner's own dependencies.
 const lab = await startLab();
-lab.peers.agents.set("clerk", answering("clerk", "done"));
+lab.services.agents.set("clerk", answering("clerk", "done"));
 const [teamA, teamB] = await Promise.all([connect("team-a"), connect("team-b")]);
 await lab.runner({ YARD_RUNNER_SLOTS: "16" });
 const directory = mkdtempSync(join(tmpdir(), "yard-triggers-"));

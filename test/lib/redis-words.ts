@@ -22,10 +22,10 @@ export async function redisWords(
     const words = command.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
     socket.write(`*${command.length}\r\n${words.join("")}`);
   }
-  let heard = "";
-  for await (const chunk of socket) heard += String(chunk);
-  if (speaker !== null && !heard.startsWith("+OK\r\n"))
-    throw new Error(`Redis refused ${speaker.user}: ${heard}`);
-  const answers = speaker === null ? heard : heard.slice("+OK\r\n".length);
+  let received = "";
+  for await (const chunk of socket) received += String(chunk);
+  if (speaker !== null && !received.startsWith("+OK\r\n"))
+    throw new Error(`Redis refused ${speaker.user}: ${received}`);
+  const answers = speaker === null ? received : received.slice("+OK\r\n".length);
   return answers.slice(0, answers.lastIndexOf("+OK\r\n"));
 }

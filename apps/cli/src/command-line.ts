@@ -30,7 +30,7 @@ export async function runCommandLine(given: readonly string[]): Promise<void> {
       return;
     }
     if (words.includes("--json"))
-      (await import("./usage-as-json.ts")).tellUsageAsJson(program, terminal);
+      (await import("./usage-as-json.ts")).reportUsageAsJson(program, terminal);
     await program.parseAsync(words, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;

@@ -15,7 +15,7 @@ import { contexts, LOCAL, SETTINGS } from "./settings.ts";
 
 const MOST = 200;
 /** Limit for a connection and a reply after Tab; the shell offers files then. */
-const PATIENCE_MS = 500;
+const TIMEOUT_MS = 500;
 
 /**
  * Completions for the last word, a candidate a line. Never fails: without a bus, and with one that does not answer in time, there
@@ -125,7 +125,7 @@ type LiveKind = Exclude<Kind, null | "topic" | "shell" | "setting" | "context">;
 
 async function live(kind: LiveKind): Promise<string[]> {
   const over = Promise.withResolvers<string[]>();
-  const timer = setTimeout(() => over.resolve([]), PATIENCE_MS);
+  const timer = setTimeout(() => over.resolve([]), TIMEOUT_MS);
   const found = liveNames(kind);
   found.catch(() => {}); // a failure after the time limit has no consumer
   try {
@@ -136,8 +136,8 @@ async function live(kind: LiveKind): Promise<string[]> {
 }
 
 async function liveNames(kind: LiveKind): Promise<string[]> {
-  const connectTimeoutMs = PATIENCE_MS;
-  const timeout = { timeoutMs: PATIENCE_MS };
+  const connectTimeoutMs = TIMEOUT_MS;
+  const timeout = { timeoutMs: TIMEOUT_MS };
   return withBus(await findBus(process.env), (bus) => ASK[kind](bus, timeout), {
     connectTimeoutMs,
   });

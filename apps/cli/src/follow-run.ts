@@ -46,7 +46,7 @@ export async function followRun(
     signal?: AbortSignal;
     stopAtEnd?: boolean;
     /** For a run that may not exist. Without it the run is known to come, and is waited for. */
-    patience?: Patience;
+    queueWait?: QueueWait;
   },
 ): Promise<RunEnd | RunMerge | null> {
   const { runId, onEvent, signal, stopAtEnd = false } = options;
@@ -84,7 +84,7 @@ export async function followRun(
     }
     if (end !== null || stopAtEnd) return end;
     if (signal?.aborted === true) return null;
-    const first = lastStored === null ? options.patience : undefined;
+    const first = lastStored === null ? options.queueWait : undefined;
     first?.onNothing();
     const from = lastStored === null ? "beginning" : { after: lastStored };
     const missed = new AbortController();
@@ -108,7 +108,7 @@ export async function followRun(
 }
 
 /** The wait for the first event of a run that may not exist. */
-export interface Patience {
+export interface QueueWait {
   readonly seconds: number;
   /** Called before the wait. */
   readonly onNothing: () => void;

@@ -104,7 +104,7 @@ class HttpCarrier implements Carrier {
     // Progress of a call is published over NATS alone.
     if (contract.subject === runLive.subject) {
       const { owner = "", runId = "" } = tokens as Readonly<Record<string, string>>;
-      void this.#tellDeltas(`${owner}~${runId}`, ending.signal, (data) => {
+      void this.#deliverDeltas(`${owner}~${runId}`, ending.signal, (data) => {
         const delta = contract.payload.safeParse(data);
         if (delta.success) onMessage(delta.data as never); // the schema is the contract's own
       });
@@ -133,11 +133,11 @@ class HttpCarrier implements Carrier {
     }
   }
 
-  async #tellDeltas(run: string, signal: AbortSignal, tell: (data: unknown) => void) {
+  async #deliverDeltas(run: string, signal: AbortSignal, deliver: (data: unknown) => void) {
     try {
       const until = AbortSignal.any([signal, this.#closing.signal]);
       for await (const { event, data } of this.#client.followRun(run, { signal: until }))
-        if (event === "delta") tell(data);
+        if (event === "delta") deliver(data);
     } catch {
       // The stored events have the same content, and their reader gets the error.
     }

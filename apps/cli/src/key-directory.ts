@@ -83,7 +83,9 @@ export async function ensureKeys(
         users: [...users, operatorUser]
           .filter(({ name }) => publicKeys.has(name))
           .map((user) =>
-            user.name === SCHEDULER_USER ? Object.assign({}, user, { hears: sources }) : user,
+            user.name === SCHEDULER_USER
+              ? Object.assign({}, user, { foreignSources: sources })
+              : user,
           )
           .map((user) => ({ user, nkey: publicKeys.get(user.name) ?? "" })),
         ...(anonymous ? { anonymous: { ...anonymousUser, sends: foreignSubjects(sources) } } : {}),

@@ -7,7 +7,7 @@ import { subjectOf } from "@switchyard/contracts/define";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import { modelResponded, runLive } from "@switchyard/contracts/run-events";
 import { getRun, startRun, type StartRun } from "@switchyard/contracts/runs";
-import { followRun, type Patience, type RunEnd } from "./follow-run.ts";
+import { followRun, type QueueWait, type RunEnd } from "./follow-run.ts";
 import { LiveText } from "./live-text.ts";
 import { whyRunsWait } from "./missing-services.ts";
 import { payloadOf, timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
@@ -35,10 +35,10 @@ export async function startAndFollow(
 ): Promise<RunEnd | null> {
   const { agent, command } = options;
   const { runId } = command;
-  return tellAndFollow(bus, { ...options, runId, isStarted: true }, async (story) => {
+  return printAndFollow(bus, { ...options, runId, isStarted: true }, async (story) => {
     const { sequence } = await publishRun(bus, options);
     const subject = subjectOf(startRun, { caller: bus.user, agent });
-    story.tell(
+    story.print(
       { mark: "▸", label: "queued", text: `${runId}  ${subject} #${sequence}`, style: "dim" },
       new Date(),
     );
@@ -64,41 +64,41 @@ export function tailRun(
     readonly runId: string;
     readonly opening?: TimelineLine;
     /** Set for a run that may not exist. */
-    readonly patience?: { readonly seconds: number };
+    readonly queueWait?: { readonly seconds: number };
   },
 ): Promise<RunEnd | null> {
   const { opening } = options;
-  return tellAndFollow(bus, options, async (story) => {
-    if (opening !== undefined) story.tell(opening, new Date());
+  return printAndFollow(bus, options, async (story) => {
+    if (opening !== undefined) story.print(opening, new Date());
   });
 }
 
-async function tellAndFollow(
+async function printAndFollow(
   bus: Bus,
   options: FollowedStory & {
     readonly runId: string;
     readonly isStarted?: boolean;
-    readonly patience?: { readonly seconds: number };
+    readonly queueWait?: { readonly seconds: number };
   },
   begin: (story: Story) => Promise<void>,
 ): Promise<RunEnd | null> {
   const { terminal, runId, signal, onEvent, live = false, isStarted = false } = options;
   const whyQueued = isStarted ? () => whyRunsWait(bus) : null;
-  const story = tellStory(terminal, { json: options.json, to: "stderr", whyQueued });
+  const story = printStory(terminal, { json: options.json, to: "stderr", whyQueued });
   // Subscribed before the run can begin, so that all its text is received.
-  const text = live && !options.json ? tellText(bus, runId, story) : null;
+  const text = live && !options.json ? printText(bus, runId, story) : null;
   try {
     await begin(story);
-    const tell = (event: StoredEvent): void => {
+    const print = (event: StoredEvent): void => {
       onEvent?.(event);
       text?.before(event);
       story.onEvent(event, { isModelText: text?.hasShown(event) !== true });
       text?.after(event);
     };
     const onNothing = (): void => noteNothing(terminal, runId);
-    const patience =
-      options.patience === undefined ? {} : { patience: { ...options.patience, onNothing } };
-    return await followToEnd(bus, { runId, signal, onEvent: tell, ...patience });
+    const queueWait =
+      options.queueWait === undefined ? {} : { queueWait: { ...options.queueWait, onNothing } };
+    return await followToEnd(bus, { runId, signal, onEvent: print, ...queueWait });
   } finally {
     text?.stop();
     story.end();
@@ -114,7 +114,7 @@ export function noteNothing(terminal: Terminal, runId: string): void {
  * Prints the text of a run as it is written: before each event the lines that close that text, and after it the text that was
  * deferred.
  */
-function tellText(
+function printText(
   bus: Bus,
   runId: string,
   story: Story,
@@ -125,15 +125,15 @@ function tellText(
   stop(): void;
 } {
   const text = new LiveText();
-  const tell = (lines: readonly TimelineLine[], at: Date): void => {
-    for (const line of lines) story.tell(line, at);
+  const print = (lines: readonly TimelineLine[], at: Date): void => {
+    for (const line of lines) story.print(line, at);
   };
   const live = subscribeLive(bus, runLive, runTokens(fullRunId(bus.user, runId)), (message) =>
-    tell(text.take(message), new Date()),
+    print(text.take(message), new Date()),
   );
   return {
-    before: (event) => tell(text.before(event), event.time),
-    after: (event) => tell(text.after(event), event.time),
+    before: (event) => print(text.before(event), event.time),
+    after: (event) => print(text.after(event), event.time),
     hasShown: (event) => {
       const responded = payloadOf(event, modelResponded);
       return responded !== null && responded.toolCalls > 0 && text.hasShown(responded.step);
@@ -149,7 +149,7 @@ export async function followToEnd(
     readonly runId: string;
     readonly signal: AbortSignal;
     readonly onEvent: (event: StoredEvent) => void;
-    readonly patience?: Patience;
+    readonly queueWait?: QueueWait;
   },
 ): Promise<RunEnd | null> {
   let { runId } = options;
@@ -166,7 +166,7 @@ export async function followToEnd(
 interface Story {
   /** `isModelText`: false when the text of the model was shown as it was written. */
   onEvent(event: StoredEvent, shown?: { readonly isModelText: boolean }): void;
-  tell(line: TimelineLine, at: Date): void;
+  print(line: TimelineLine, at: Date): void;
   end(): void;
 }
 
@@ -174,7 +174,7 @@ interface Story {
  * Writes events as they come: JSON lines on stdout, or a timeline, which starts with its first line.
  * The timeline is the data itself (stdout), or what happens on the way to it (stderr).
  */
-export function tellStory(
+export function printStory(
   terminal: Terminal,
   {
     json,
@@ -189,7 +189,7 @@ export function tellStory(
 ): Story {
   let originMs: number | null = null;
   const noLongerQuiet = whyQueued === null ? () => {} : noteWhileQueued(terminal, whyQueued);
-  const tell = (line: TimelineLine, at: Date): void => {
+  const print = (line: TimelineLine, at: Date): void => {
     originMs ??= at.getTime();
     if (!json) {
       const afterMs = at.getTime() - originMs;
@@ -198,11 +198,11 @@ export function tellStory(
     }
   };
   return {
-    tell,
+    print,
     onEvent(event, { isModelText } = { isModelText: true }) {
       noLongerQuiet();
       if (json) writeJsonLine(terminal, eventJson(event));
-      if (isModelText) for (const line of timelineLines(event)) tell(line, event.time);
+      if (isModelText) for (const line of timelineLines(event)) print(line, event.time);
     },
     end: noLongerQuiet,
   };

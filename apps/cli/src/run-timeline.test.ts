@@ -29,11 +29,11 @@ const story = (event: StoredEvent): string[] =>
   timelineLines(event).map(({ mark, label, text }) => `${mark} ${label}: ${text}`);
 
 test("prints every kind of run event", () => {
-  const untold = runEvents
+  const unformatted = runEvents
     .map((contract: Event) => storedEvent(contract))
     .filter((event) => timelineLines(event).length === 0);
   assert.deepEqual(
-    untold.map((event) => event.subject),
+    unformatted.map((event) => event.subject),
     [],
   );
 });

@@ -49,7 +49,7 @@ const PREVIEW = 100;
 
 /** Renders an event of a run for a person; empty for events of other nouns. */
 export function timelineLines(event: StoredEvent): TimelineLine[] {
-  return TELLERS.flatMap((tell) => tell(event));
+  return FORMATTERS.flatMap((format) => format(event));
 }
 
 /** `+1.23s  ▸ started   demo …`, without colour when `paint` adds none. */
@@ -73,26 +73,26 @@ export function payloadOf<E extends Event>(
   return parsed.success ? (parsed.data as z.output<E["payload"]>) : null; // E's own schema parsed it
 }
 
-type Teller = (event: StoredEvent) => TimelineLine[];
+type Formatter = (event: StoredEvent) => TimelineLine[];
 
-const TELLERS: readonly Teller[] = [
-  teller(runRejected, (event) => [
+const FORMATTERS: readonly Formatter[] = [
+  formatterOf(runRejected, (event) => [
     entry("✗", "rejected", `${event.code}: ${event.message}`, "red"),
     ...event.problems.map((problem) => entry(" ", "", problem, "red")),
   ]),
-  teller(runQueued, ({ sessionKey, position }) => [
+  formatterOf(runQueued, ({ sessionKey, position }) => [
     entry("…", "waits", `number ${position} in session ${sessionKey}, behind its run`, "yellow"),
   ]),
-  teller(runDelayed, ({ reason }) => [
+  formatterOf(runDelayed, ({ reason }) => [
     entry("…", "delayed", `the run starts when the service is back: ${reason}`, "yellow"),
   ]),
-  teller(runMerged, ({ sessionKey, into }) => [
+  formatterOf(runMerged, ({ sessionKey, into }) => [
     entry("↪", "merged", `into run ${into} of session ${sessionKey}`, "magenta"),
   ]),
-  teller(runStarted, (event) => [
+  formatterOf(runStarted, (event) => [
     entry("▸", "started", `${event.agent} on ${modelLabel(event.model)}`, "cyan"),
   ]),
-  teller(runResumed, (event) => [
+  formatterOf(runResumed, (event) => [
     entry(
       "↻",
       "resumed",
@@ -100,19 +100,21 @@ const TELLERS: readonly Teller[] = [
       "yellow",
     ),
   ]),
-  teller(runToolsUnavailable, ({ servers }) =>
+  formatterOf(runToolsUnavailable, ({ servers }) =>
     servers.length === 0
       ? [entry("✓", "tools", "those of all servers are available again", "green")]
       : servers.map(({ server, reason }) =>
           entry("!", "tools", `of server ${server} were not available: ${reason}`, "yellow"),
         ),
   ),
-  teller(skillActivated, (event) => [entry("✦", "skill", `${event.skill} is active`, "magenta")]),
-  teller(modelResponded, (event) => [entry("◆", "model", modelText(event), "cyan")]),
-  teller(toolRequested, (event) => [
+  formatterOf(skillActivated, (event) => [
+    entry("✦", "skill", `${event.skill} is active`, "magenta"),
+  ]),
+  formatterOf(modelResponded, (event) => [entry("◆", "model", modelText(event), "cyan")]),
+  formatterOf(toolRequested, (event) => [
     entry("→", "call", `${event.tool} ${printableLine(event.argsPreview, PREVIEW)}`, "blue"),
   ]),
-  teller(toolCompleted, (event) => [
+  formatterOf(toolCompleted, (event) => [
     ...(event.decision === null ? [] : [decided(event.decision)]),
     entry(
       event.isError ? "!" : "←",
@@ -125,31 +127,31 @@ const TELLERS: readonly Teller[] = [
       event.isError ? "yellow" : "green",
     ),
   ]),
-  teller(toolDenied, (event) => [decided(event.decision)]),
-  teller(toolFailed, (event) => [
+  formatterOf(toolDenied, (event) => [decided(event.decision)]),
+  formatterOf(toolFailed, (event) => [
     entry("!", "failed", `${event.tool}: ${event.code}: ${event.message}`, "yellow"),
   ]),
-  teller(runWaiting, ({ waits, until }) => [
+  formatterOf(runWaiting, ({ waits, until }) => [
     entry("…", "waiting", `for ${waits.map(waitText).join(", ")}${untilText(until)}`, "yellow"),
   ]),
-  teller(runWoken, () => [entry("↻", "continues", "what it waited for is here", "cyan")]),
-  teller(questionRequested, ({ question, options }) => [
+  formatterOf(runWoken, () => [entry("↻", "continues", "what it waited for is here", "cyan")]),
+  formatterOf(questionRequested, ({ question, options }) => [
     entry("?", "asks", [question, ...options.map((option) => `[${option}]`)].join(" "), "magenta"),
   ]),
-  teller(questionAnswered, ({ by }) => [entry("?", "answered", `by ${by}`, "magenta")]),
-  teller(childStarted, ({ agent, childRunId }) => [
+  formatterOf(questionAnswered, ({ by }) => [entry("?", "answered", `by ${by}`, "magenta")]),
+  formatterOf(childStarted, ({ agent, childRunId }) => [
     entry("↳", "child", `${agent} works as ${childRunId}`, "blue"),
   ]),
-  teller(childEnded, ({ childRunId, status }) => [
+  formatterOf(childEnded, ({ childRunId, status }) => [
     entry("↲", "child", `${childRunId} ${status}`, status === "succeeded" ? "green" : "yellow"),
   ]),
-  teller(runSteered, ({ by, preview }) => [
+  formatterOf(runSteered, ({ by, preview }) => [
     entry("↪", "steered", `by ${by}: ${printableLine(preview, PREVIEW)}`, "magenta"),
   ]),
-  teller(runDead, ({ failure, costUsd }) => [
+  formatterOf(runDead, ({ failure, costUsd }) => [
     entry("✗", "dead", `${failure.code}: ${failure.message}${costText(costUsd)}`, "red"),
   ]),
-  teller(runFinished, (event) => [
+  formatterOf(runFinished, (event) => [
     entry(
       "■",
       "finished",
@@ -157,7 +159,7 @@ const TELLERS: readonly Teller[] = [
       event.deniedCalls === undefined ? "green" : "yellow",
     ),
   ]),
-  teller(runFailed, (event) => [
+  formatterOf(runFailed, (event) => [
     entry(
       "✗",
       "failed",
@@ -165,13 +167,13 @@ const TELLERS: readonly Teller[] = [
       "red",
     ),
   ]),
-  teller(runCancelled, (event) => [
+  formatterOf(runCancelled, (event) => [
     entry("■", "cancelled", `${cancelText(event)}${costText(event.costUsd)}`, "yellow"),
   ]),
-  teller(runRetried, ({ by, limits }) => [
+  formatterOf(runRetried, ({ by, limits }) => [
     entry("↻", "retried", `by ${by}: ${limitsText(limits)}`, "yellow"),
   ]),
-  teller(runLimitsChanged, ({ by, limits }) => [
+  formatterOf(runLimitsChanged, ({ by, limits }) => [
     entry("↻", "limits", `by ${by}: ${limitsText(limits)}`, "cyan"),
   ]),
 ];
@@ -199,13 +201,13 @@ export function cancelText({ by, reason }: { by: string; reason: string | null }
   return reason === null ? `by ${by}` : `by ${by}: ${reason}`;
 }
 
-function teller<E extends Event>(
+function formatterOf<E extends Event>(
   contract: E,
-  tell: (payload: z.output<E["payload"]>) => TimelineLine[],
-): Teller {
+  format: (payload: z.output<E["payload"]>) => TimelineLine[],
+): Formatter {
   return (event) => {
     const payload = payloadOf(event, contract);
-    return payload === null ? [] : tell(payload);
+    return payload === null ? [] : format(payload);
   };
 }
 

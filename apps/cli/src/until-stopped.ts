@@ -52,18 +52,18 @@ export function exitOfStop(reason: StopReason | null): ExitCode {
 
 /** Calls `onClosed` once, when our standard output no longer has a reader. */
 export function onOutputClosed(onClosed: () => void): { remove(): void } {
-  let isTold = false;
-  const tell = (): void => {
-    if (isTold) return;
-    isTold = true;
+  let isAnnounced = false;
+  const announce = (): void => {
+    if (isAnnounced) return;
+    isAnnounced = true;
     onClosed();
   };
-  process.stdout.once("error", tell);
-  const watch = watchPipe(tell);
+  process.stdout.once("error", announce);
+  const watch = watchPipe(announce);
   return {
     remove() {
-      isTold = true;
-      process.stdout.off("error", tell);
+      isAnnounced = true;
+      process.stdout.off("error", announce);
       watch?.kill();
     },
   };

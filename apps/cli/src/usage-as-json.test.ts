@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { CommanderError } from "commander";
 import { collectingTerminal } from "../test-fixtures/collecting-terminal.ts";
 import { buildProgram } from "./program.ts";
-import { tellUsageAsJson } from "./usage-as-json.ts";
+import { reportUsageAsJson } from "./usage-as-json.ts";
 
 test("a wrong command line is one JSON document with --json, whatever is wrong", async () => {
   const wrong = [
@@ -17,7 +17,7 @@ test("a wrong command line is one JSON document with --json, whatever is wrong",
   for (const args of wrong) {
     const { terminal, notes, lines } = collectingTerminal();
     const program = buildProgram("0.0.0", () => Promise.resolve());
-    tellUsageAsJson(program, terminal);
+    reportUsageAsJson(program, terminal);
     await assert.rejects(program.parseAsync(args, { from: "user" }), CommanderError);
     assert.equal(notes.length, 1, args.join(" "));
     const { schemaVersion, error } = JSON.parse(notes[0] ?? "");

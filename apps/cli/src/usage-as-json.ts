@@ -3,7 +3,7 @@ import { CliError, reportFailure } from "./cli-error.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** With `--json` a wrong command line is reported as any other failure is: as one JSON document on stderr. */
-export function tellUsageAsJson(command: Command, terminal: Terminal): void {
+export function reportUsageAsJson(command: Command, terminal: Terminal): void {
   command.showHelpAfterError(false).configureOutput({
     outputError(text) {
       // Every command takes it, and no group of commands does.
@@ -13,5 +13,5 @@ export function tellUsageAsJson(command: Command, terminal: Terminal): void {
       reportFailure(terminal, new CliError("usage", message, { hint: "see: --help" }), true);
     },
   });
-  for (const child of command.commands) tellUsageAsJson(child, terminal);
+  for (const child of command.commands) reportUsageAsJson(child, terminal);
 }

@@ -25,7 +25,7 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
     environment = readEnvironment(options.env);
   } catch (error) {
     if (!(error instanceof EnvironmentError)) throw error;
-    tell(`fatal: ${error.message}`);
+    logLine(`fatal: ${error.message}`);
     return 1;
   }
   const opened = openOnce(environment, options);
@@ -40,7 +40,7 @@ export async function serveMcpStdio(options: ServeStdioOptions): Promise<number>
       createStdioServer({ environment, scope, backend: opened.get, version, era, onError }),
     {
       transport: new StdioServerTransport(process.stdin.pipe(lenientLines(process.stdout))),
-      onerror: (error) => tell(isReport(error) ? NO_MESSAGE : error.message),
+      onerror: (error) => logLine(isReport(error) ? NO_MESSAGE : error.message),
     },
   );
   // Opened in advance, while the client still initializes.
@@ -98,10 +98,10 @@ async function open(
 const SEED = /^SU[A-Z2-7]{56}$/;
 const RUN_TOKEN = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
-function tell(message: string): void {
+function logLine(message: string): void {
   process.stderr.write(`switchyard-mcp-server ${message}\n`);
 }
 
 function onError(error: unknown): void {
-  tell(error instanceof Error ? error.message : "fault");
+  logLine(error instanceof Error ? error.message : "fault");
 }

@@ -468,7 +468,7 @@ test("work that outlives the deadline of a stop is aborted and released at once"
 });
 
 test("a missing consumer is reported once, and the work begins when it is there", async () => {
-  const { promise: told, resolve: tell } = signalled<unknown>();
+  const { promise: reported, resolve: report } = signalled<unknown>();
   const { all, take } = collector(1);
   const consumer: ConsumerDefinition = {
     ...runCommands,
@@ -479,14 +479,14 @@ test("a missing consumer is reported once, and the work begins when it is there"
   await worker(consumer, {
     onFault: ({ error }) => {
       complaints += 1;
-      tell(error);
+      report(error);
     },
     handle: (delivery) => {
       take(delivery);
       return Promise.resolve({ outcome: "done" });
     },
   });
-  assert.match(String(await told), /comes-late.*yard streams ensure/);
+  assert.match(String(await reported), /comes-late.*yard streams ensure/);
   await start("comes-late", "x");
   await queue("comes-late");
   await all;

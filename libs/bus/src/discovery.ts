@@ -106,7 +106,7 @@ async function ask(
   let quietMs = QUIET_MS;
   const subscription = nc.subscribe(createInbox(inboxPrefix), {
     callback: (error, message) => {
-      if (error !== null || isNobody(message)) return end();
+      if (error !== null || isNoResponder(message)) return end();
       const answer = Answer.safeParse(parseObject(message.string()));
       if (answer.success && message.headers?.hasError !== true) {
         answers.push(answer.data);
@@ -132,7 +132,7 @@ async function ask(
 }
 
 /** The server's status for a request without subscribers. */
-function isNobody({ headers, data }: Msg): boolean {
+function isNoResponder({ headers, data }: Msg): boolean {
   return headers?.code === 503 && data.length === 0;
 }
 

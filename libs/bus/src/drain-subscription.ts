@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 
 /** A server that neither answers nor goes away must not hold up a shutdown longer than this, in milliseconds. */
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 
 /** Unsubscribes and returns when everything the server had already sent was handed over. */
 export async function drainSubscription(
@@ -10,20 +10,20 @@ export async function drainSubscription(
   subscription: Subscription,
 ): Promise<void> {
   if (subscription.isClosed() || nc.isClosed()) return;
-  await withPatience(subscription.drain());
+  await withDeadline(subscription.drain());
 }
 
 /** Returns when the server has everything that was sent. */
 export async function flushConnection(nc: NatsConnection): Promise<void> {
   if (nc.isClosed()) return;
-  await withPatience(nc.flush());
+  await withDeadline(nc.flush());
 }
 
-async function withPatience(work: Promise<void>): Promise<void> {
+async function withDeadline(work: Promise<void>): Promise<void> {
   const waiting = new AbortController();
   const { signal } = waiting;
   try {
-    await Promise.race([work, delay(PATIENCE_MS, undefined, { signal })]);
+    await Promise.race([work, delay(TIMEOUT_MS, undefined, { signal })]);
   } catch {
     // The connection went away: nothing is left to wait for.
   } finally {

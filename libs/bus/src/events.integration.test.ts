@@ -293,11 +293,11 @@ test("a subject that a foreign subscriber answers is not taken for stored", asyn
 });
 
 test("live messages reach those who listen, and what does not fit is dropped", async () => {
-  const { promise: heard, resolve: hear } = signalled();
+  const { promise: received, resolve: receive } = signalled();
   const deltas: string[] = [];
   const live = subscribeLive(bus, runLive, { owner: "cli", runId: "r11" }, ({ delta }) => {
     deltas.push(delta);
-    if (delta === "end") hear();
+    if (delta === "end") receive();
   });
   const { nc } = connectionOf(bus);
   nc.publish("yard.live.run.cli.r11", "{oops");
@@ -315,7 +315,7 @@ test("live messages reach those who listen, and what does not fit is dropped", a
     { owner: "cli", runId: "r11" },
     { runId: "r11", step: 1, delta: "end" },
   );
-  await heard;
+  await received;
   assert.deepEqual(deltas, ["Hi", "end"]);
   live.stop();
 });

@@ -23,7 +23,7 @@ import { testBus } from "./test-bus.ts";
 // Events without a journal come through a stream of their own, which writes before it acknowledges.
 
 /** A busy cluster answers late. */
-const PATIENT = { timeout: 20_000 };
+const LONG_TIMEOUT = { timeout: 20_000 };
 const AT = new Date(0).toISOString();
 
 function idOf(number: number): string {
@@ -234,11 +234,11 @@ async function remakeFromBackup(
     const answer = await nc.request(
       `$JS.API.STREAM.${verb}.${name}`,
       JSON.stringify(body),
-      PATIENT,
+      LONG_TIMEOUT,
     );
-    const told = answer.json<Backup>();
-    assert.equal(told.error, undefined, verb);
-    return told;
+    const reported = answer.json<Backup>();
+    assert.equal(reported.error, undefined, verb);
+    return reported;
   };
   const chunks: Uint8Array[] = [];
   const whole = Promise.withResolvers<void>();
@@ -257,7 +257,8 @@ async function remakeFromBackup(
   await meanwhile();
   const { persist_mode: _, ...kept } = config;
   const restored = await ask("RESTORE", { config: { ...kept, num_replicas: 2 }, state });
-  for (const chunk of [...chunks, ""]) await nc.request(restored.deliver_subject, chunk, PATIENT);
+  for (const chunk of [...chunks, ""])
+    await nc.request(restored.deliver_subject, chunk, LONG_TIMEOUT);
 }
 
 interface Backup {

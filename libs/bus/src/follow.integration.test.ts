@@ -43,11 +43,11 @@ const rejected = {
 };
 
 test("receives every message of a contract with its tokens, until it is stopped", async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const second = signalled();
   const following = follow(broker, serverHint, ({ about }, { server }) => {
-    heard.push(`${server} ${about}`);
-    if (heard.length === 2) second.resolve();
+    received.push(`${server} ${about}`);
+    if (received.length === 2) second.resolve();
   });
   await broker.flush();
   publishLive(broker, serverHint, { server: "one" }, { about: "lease" });
@@ -56,20 +56,20 @@ test("receives every message of a contract with its tokens, until it is stopped"
   following.stop();
   publishLive(broker, serverHint, { server: "three" }, { about: "lease" });
   await broker.flush();
-  assert.deepEqual(heard, ["one lease", "two registry"]);
+  assert.deepEqual(received, ["one lease", "two registry"]);
 });
 
 test("the broker receives the ends of runs and no other events", async () => {
-  const heard = signalled();
+  const received = signalled();
   const others: string[] = [];
   follow(broker, runCancelled, ({ runId }) => {
-    if (runId === "run-1") heard.resolve();
+    if (runId === "run-1") received.resolve();
   });
   follow(broker, runRejected, ({ runId }) => others.push(runId));
   await broker.flush();
   await publishEvent(runner, runRejected, { owner: "cli", runId: "run-1" }, rejected);
   await publishEvent(runner, runCancelled, { owner: "cli", runId: "run-1" }, cancelled);
-  await heard.promise;
+  await received.promise;
   assert.deepEqual(others, []);
 });
 

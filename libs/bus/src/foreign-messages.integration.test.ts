@@ -10,7 +10,7 @@ import {
 import { testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connect } from "nats";
-import { hearSubject, readStream, type ForeignMessage } from "./foreign-messages.ts";
+import { subscribeForeign, readStream, type ForeignMessage } from "./foreign-messages.ts";
 import { createUserKey } from "./keys.ts";
 import { testBus } from "./test-bus.ts";
 
@@ -21,7 +21,7 @@ const sources: ForeignSource[] = [
 ];
 const key = createUserKey();
 const users = installedUsers.map((user): BusUser =>
-  user.name === "scheduler" ? Object.assign({}, user, { hears: sources }) : user,
+  user.name === "scheduler" ? Object.assign({}, user, { foreignSources: sources }) : user,
 );
 const authorization = natsAuthorization({
   users: users.map((user) => ({
@@ -43,13 +43,13 @@ const paid = "shop.orders.1.paid";
 const unexpected = (error: unknown): void => assert.fail(String(error));
 
 test("of two replicas one receives each message of a subject, and no answer of the server", async () => {
-  const heard: ForeignMessage[] = [];
+  const received: ForeignMessage[] = [];
   const options = {
     subject: "shop.orders.*.paid",
     onRefused: unexpected,
-    onMessage: (message: ForeignMessage) => void heard.push(message),
+    onMessage: (message: ForeignMessage) => void received.push(message),
   };
-  const hearings = [one, other].map((bus) => hearSubject(bus, options));
+  const hearings = [one, other].map((bus) => subscribeForeign(bus, options));
   await Promise.all([one.flush(), other.flush()]);
   // Answers to these requests go to the subject, past all permissions.
   shop.publish("$JS.API.STREAM.INFO.RETURNS", "", { reply: paid });
@@ -57,25 +57,25 @@ test("of two replicas one receives each message of a subject, and no answer of t
   for (let count = 0; count < 20; count += 1) shop.publish(paid, `{"count":${count}}`);
   shop.publish("shop.orders.1.cancelled", "not asked for");
   await shop.flush();
-  await until(() => heard.length >= 20);
-  for (const hearing of hearings) hearing.stop();
+  await until(() => received.length >= 20);
+  for (const subscription of hearings) subscription.stop();
   await Promise.all([one.flush(), other.flush()]);
-  assert.equal(heard.length, 20);
-  assert.equal(new Set(heard.map(({ text }) => text)).size, 20);
-  assert.deepEqual([heard[0]?.subject, heard[0]?.sequence], [paid, null]);
+  assert.equal(received.length, 20);
+  assert.equal(new Set(received.map(({ text }) => text)).size, 20);
+  assert.deepEqual([received[0]?.subject, received[0]?.sequence], [paid, null]);
   await manager.streams.purge("RETURNS");
 });
 
 test("a subscription that the server's permissions refuse is reported", async () => {
   const refused: unknown[] = [];
-  const hearing = hearSubject(one, {
+  const subscription = subscribeForeign(one, {
     subject: "shop.secrets",
     onRefused: (error) => void refused.push(error),
     onMessage: () => assert.fail("received"),
   });
   await until(() => refused.length > 0);
   assert.match(String(refused[0]), /may not subscribe shop\.secrets/);
-  hearing.stop();
+  subscription.stop();
 });
 
 test("a stream is read from its new messages on, each message until it is done, by any replica", async () => {

@@ -27,7 +27,7 @@ export interface ForeignMessage {
  * nothing is stored for replicas that are not connected. Messages that the server itself sends there, as the answer to a client's request,
  * are dropped. `onRefused` is called when the server's permissions refuse the subscription.
  */
-export function hearSubject(
+export function subscribeForeign(
   bus: Bus,
   options: {
     readonly subject: string;

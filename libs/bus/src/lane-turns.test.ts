@@ -59,12 +59,12 @@ test("a lane that was notified of a message while it had one in progress is sear
   assert.equal(turns.left(lane, 0), false, "nothing was announced");
   turns.take(startOf("a"), false);
   turns.take(startOf("a"), false);
-  turns.heard(startOf("a"), 100);
+  turns.markWaiting(startOf("a"), 100);
   assert.equal(turns.left(lane, 50), false, "it has another in work");
   assert.equal(turns.left(lane, 50), true);
   turns.take(startOf("a"), false);
   assert.equal(turns.left(lane, 50), false, "it was taken since");
   turns.take(startOf("a"), false);
-  turns.heard(startOf("a"), 100);
+  turns.markWaiting(startOf("a"), 100);
   assert.equal(turns.left(lane, 101), false, "that was too long ago: another process has it");
 });

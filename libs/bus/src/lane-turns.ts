@@ -14,7 +14,7 @@ export interface Lane {
   /** False when nothing more was found in it. */
   mayWait: boolean;
   /** The time at which a message of it was last announced, in milliseconds, if none was taken since; else -Infinity. */
-  heardAt: number;
+  announcedAt: number;
 }
 
 /**
@@ -40,25 +40,25 @@ export class LaneTurns {
     lane.inWork += 1;
     this.#served += 1;
     lane.servedAt = this.#served;
-    lane.heardAt = -Infinity;
+    lane.announcedAt = -Infinity;
     if (isInTurn) this.#queueLane = lane;
     return lane;
   }
 
   /** Counts a message as waiting since `now`; null when its subject is in no lane. */
-  heard(subject: string, now: number): Lane | null {
+  markWaiting(subject: string, now: number): Lane | null {
     const filter = this.#filterFor(subject);
     if (filter === null) return null;
     const lane = this.#laneOf(filter);
     lane.mayWait = true;
-    lane.heardAt = now;
+    lane.announcedAt = now;
     return lane;
   }
 
   /** Counts a message as done. True when the lane has nothing else in progress, and a message of it was announced since `since`. */
   left(lane: Lane, since: number): boolean {
     lane.inWork -= 1;
-    return lane.inWork === 0 && lane.heardAt >= since;
+    return lane.inWork === 0 && lane.announcedAt >= since;
   }
 
   /** The lane that is to be served before the queue continues; null when the queue may continue. */
@@ -101,7 +101,14 @@ export class LaneTurns {
   #laneOf(filter: string): Lane {
     const known = this.#lanes.get(filter);
     if (known !== undefined) return known;
-    const lane = { filter, from: 0, inWork: 0, servedAt: 0, mayWait: false, heardAt: -Infinity };
+    const lane = {
+      filter,
+      from: 0,
+      inWork: 0,
+      servedAt: 0,
+      mayWait: false,
+      announcedAt: -Infinity,
+    };
     this.#lanes.set(filter, lane);
     return lane;
   }

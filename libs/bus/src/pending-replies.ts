@@ -88,7 +88,7 @@ export class PendingReply<T> implements Expirable {
   }
 
   /** The service works on the request. */
-  hear(): void {
+  noteSign(): void {
     this.#silence = 0;
   }
 

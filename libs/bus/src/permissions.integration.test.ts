@@ -150,15 +150,15 @@ test("a forged reply subject makes a service do and publish nothing", async () =
 });
 
 test("a service that may not subscribe to a subject reports it, and nothing else breaks", async () => {
-  const { promise: told, resolve: tell } = signalled<unknown>();
+  const { promise: reported, resolve: report } = signalled<unknown>();
   const service = serve(broker, {
     name: "broker",
     version: "1.0.0",
     description: "",
-    onFault: ({ error }) => tell(error),
+    onFault: ({ error }) => report(error),
   });
   service.handle(checkPolicy, () => assert.fail("ran"));
-  assert.match(String(await told), /broker may not subscribe/);
+  assert.match(String(await reported), /broker may not subscribe/);
   await service.drain();
 });
 
@@ -234,21 +234,21 @@ test("a client without credentials gets live messages of its own runs and of no 
   assert.match(await refusal, /Permissions Violation/);
   await plain.close();
 
-  const { promise: heard, resolve: hear } = signalled<string>();
+  const { promise: received, resolve: receive } = signalled<string>();
   const live = subscribeLive(me, runLive, { owner: "me", runId: unknownRun }, ({ delta }) =>
-    hear(delta),
+    receive(delta),
   );
   await me.flush();
   const delta = { runId: unknownRun, step: 1, delta: "mine" };
   publishLive(runner, runLive, { owner: "me", runId: unknownRun }, delta);
-  assert.equal(await heard, "mine");
+  assert.equal(await received, "mine");
   live.stop();
 });
 
 test("events and live messages of the runner are read by clients, and no other user may write them", async () => {
-  const { promise: heard, resolve: hear } = signalled<string>();
+  const { promise: received, resolve: receive } = signalled<string>();
   const live = subscribeLive(cli, runLive, { owner: "cli", runId: unknownRun }, ({ delta }) =>
-    hear(delta),
+    receive(delta),
   );
   await cli.flush();
   publishLive(
@@ -257,7 +257,7 @@ test("events and live messages of the runner are read by clients, and no other u
     { owner: "cli", runId: unknownRun },
     { runId: unknownRun, step: 1, delta: "Hel" },
   );
-  assert.equal(await heard, "Hel");
+  assert.equal(await received, "Hel");
   live.stop();
 
   await publishEvent(runner, runRejected, { owner: "cli", runId: unknownRun }, rejection, {

@@ -75,7 +75,7 @@ export class ReadAhead implements ConnectionListener {
     this.#turns = new LaneTurns(lanes);
     connection.listeners.add(this);
     const callback = (error: Error | null, { subject }: Msg): void => {
-      if (error === null) this.#heard(subject);
+      if (error === null) this.#received(subject);
     };
     // Each command is received by one of all processes.
     const queue = consumer.name;
@@ -168,9 +168,9 @@ export class ReadAhead implements ConnectionListener {
     return this.#read(manager, lane, delivered.stream_seq + 1);
   }
 
-  #heard(subject: string): void {
+  #received(subject: string): void {
     const now = performance.now();
-    const lane = this.#turns.heard(subject, now);
+    const lane = this.#turns.markWaiting(subject, now);
     if (lane?.inWork === 0) this.#arrived(lane, now);
   }
 

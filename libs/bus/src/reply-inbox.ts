@@ -89,13 +89,13 @@ export class ReplyInbox {
   #receive(message: Msg): void {
     const token = message.subject.slice(this.#base.length);
     const pending = this.#pending.find(token);
-    if (pending === null) this.#hearNote(token);
+    if (pending === null) this.#onNote(token);
     else if (message.data.length === 0 && message.headers?.code === 503)
       pending.fail(noResponders(pending.subject));
     else pending.succeed(message);
   }
 
-  #hearNote(token: string): void {
-    if (token.endsWith(WORKING)) this.#pending.find(token.slice(0, -WORKING.length))?.hear();
+  #onNote(token: string): void {
+    if (token.endsWith(WORKING)) this.#pending.find(token.slice(0, -WORKING.length))?.noteSign();
   }
 }

@@ -16,13 +16,13 @@ const nats = await testNats();
 const bus = await testBus(nats, "runner");
 await ensureStreams(bus);
 const manager = await jetstreamManager(connectionOf(bus).nc);
-const heard: Delivery[] = [];
+const received: Delivery[] = [];
 const consumption = consume(bus, {
   consumer: runCommands,
   commands: [resumeRun],
   concurrency: 4,
   handle: async (delivery) => {
-    heard.push(delivery);
+    received.push(delivery);
     return { outcome: "done" };
   },
   onFault: ({ error }) => {
@@ -34,9 +34,9 @@ after(() => consumption.stop());
 test("a command comes at its time, as its user's own and with what belongs to it", async () => {
   const at = new Date(Date.now() + 700);
   await scheduleCommand(bus, resumeRun, { runId: "later" }, {}, { at, correlationId: "later" });
-  assert.equal(heard.length, 0);
-  await until(async () => heard.length > 0);
-  const [delivery] = heard;
+  assert.equal(received.length, 0);
+  await until(async () => received.length > 0);
+  const [delivery] = received;
   assert.ok(Date.now() >= at.getTime());
   assert.equal(delivery?.kind, "command");
   assert.equal(delivery?.subject, "yard.cmd.runner.run.resume.later");
@@ -45,12 +45,12 @@ test("a command comes at its time, as its user's own and with what belongs to it
 });
 
 test("a timer that is set again is moved, and one for a time that is over comes at once", async () => {
-  heard.length = 0;
+  received.length = 0;
   const far = new Date(Date.now() + 3_600_000);
   await scheduleCommand(bus, resumeRun, { runId: "moved" }, {}, { at: far });
   await scheduleCommand(bus, resumeRun, { runId: "moved" }, {}, { at: new Date(0) });
-  await until(async () => heard.length > 0);
-  assert.equal(heard.length, 1);
+  await until(async () => received.length > 0);
+  assert.equal(received.length, 1);
   await until(async () => (await messagesOn("yard.timer.set.>")) === 0);
 });
 

@@ -427,8 +427,8 @@ test("a service whose answer is not that of a service is left out, and hides no 
   // Answers of a busy machine may come after the request's deadline.
   await until(async () => {
     const found = await discoverServices(caller);
-    const told = found.map(({ name, endpoints }) => `${name} ${endpoints.length}`);
-    return told.join() === "oracle 1,plain 0";
+    const counts = found.map(({ name, endpoints }) => `${name} ${endpoints.length}`);
+    return counts.join() === "oracle 1,plain 0";
   });
   for (const subscription of subscriptions) subscription.unsubscribe();
   await bus.drain();

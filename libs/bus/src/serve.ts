@@ -82,7 +82,7 @@ class BusService implements Service, Receiver {
     this.#discovery = answerDiscovery(connection.nc, options, () =>
       [...this.#endpoints].map((endpoint) => endpoint.stats()),
     );
-    this.#notes = setInterval(() => this.#tellWorking(), NOTE_EVERY_MS).unref();
+    this.#notes = setInterval(() => this.#sendWorking(), NOTE_EVERY_MS).unref();
     connection.receivers.add(this);
   }
 
@@ -127,7 +127,7 @@ class BusService implements Service, Receiver {
     this.#running.abort();
   }
 
-  #tellWorking(): void {
+  #sendWorking(): void {
     for (const call of this.#running.values()) {
       const { inbox } = call;
       if (call.takesLong() && inbox !== null)

@@ -9,12 +9,12 @@ const COMMAND = "yard.cmd.me.run.start.demo";
 
 function watchAt() {
   const clock = { now: 0 };
-  const heard: string[] = [];
+  const received: string[] = [];
   const watch = new StoreWatch(
     () => clock.now,
-    (stream, isStored) => heard.push(`${stream} ${isStored}`),
+    (stream, isStored) => received.push(`${stream} ${isStored}`),
   );
-  return { clock, heard, watch };
+  return { clock, heard: received, watch };
 }
 
 function isRefused(watch: StoreWatch, subject: string): boolean {
@@ -61,12 +61,12 @@ test("an attempt without a reported end delays the next one for ten seconds, not
 });
 
 test("takes everything again as soon as the stream answers, or the connection is another one", () => {
-  const { watch, heard } = watchAt();
+  const { watch, heard: received } = watchAt();
   watch.unanswered(EVENT);
   watch.begin(EVENT);
   watch.answered(EVENT);
   watch.begin(EVENT);
-  assert.deepEqual(heard, ["YARD_EVENTS false", "YARD_EVENTS true"]);
+  assert.deepEqual(received, ["YARD_EVENTS false", "YARD_EVENTS true"]);
   watch.unanswered(EVENT);
   watch.begin(EVENT);
   watch.forgetAll();
@@ -96,11 +96,11 @@ test("takes a refusal for an answer and a timeout for none", async () => {
 });
 
 test("a stream that is not there, as when JetStream is off, stores nothing, and is tried each time, since the answer comes at once", async () => {
-  const { watch, heard } = watchAt();
+  const { watch, heard: received } = watchAt();
   const absent = () =>
     watch.watch(EVENT, () => Promise.reject(new ServiceError("no_responders", "no")));
   for (const _ of [1, 2, 3]) await assert.rejects(absent(), { code: "no_responders" });
   assert.deepEqual(watch.silent(), ["YARD_EVENTS"]);
   await watch.watch(EVENT, () => Promise.resolve("stored"));
-  assert.deepEqual(heard, ["YARD_EVENTS false", "YARD_EVENTS true"]);
+  assert.deepEqual(received, ["YARD_EVENTS false", "YARD_EVENTS true"]);
 });

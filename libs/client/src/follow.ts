@@ -79,7 +79,7 @@ export async function* followStream(
       onState("live");
       // A gateway that answers is available: after a cut the client reconnects soon, even if no event came.
       failures = 0;
-      const control = { onBytes: silence.heard, onRetry: (ms: number) => void (retryMs = ms) };
+      const control = { onBytes: silence.restart, onRetry: (ms: number) => void (retryMs = ms) };
       if (response.body === null) throw new TypeError("the stream has no body");
       for await (const { event, id, data } of readSentEvents(response.body, control)) {
         if (id !== null) lastId = id;
@@ -104,10 +104,10 @@ function isFinal({ status }: ProblemError): boolean {
   return status >= 400 && status < 500 && status !== 429;
 }
 
-function watchSilence(onSilent: () => void): { heard: () => void; stop: () => void } {
+function watchSilence(onSilent: () => void): { restart: () => void; stop: () => void } {
   let timer = setTimeout(onSilent, SILENCE_MS);
   return {
-    heard: () => {
+    restart: () => {
       clearTimeout(timer);
       timer = setTimeout(onSilent, SILENCE_MS);
     },

@@ -63,8 +63,8 @@ async function converse(server: RunningServer, words: string, answer: RegExp): P
   const socket = connect(server.port, server.host).setEncoding("utf8");
   const signal = AbortSignal.timeout(10_000);
   socket.write(words);
-  let heard = "";
-  while (!answer.test(heard)) heard += String((await once(socket, "data", { signal }))[0]);
+  let received = "";
+  while (!answer.test(received)) received += String((await once(socket, "data", { signal }))[0]);
   socket.destroy();
 }
 

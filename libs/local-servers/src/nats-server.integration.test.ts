@@ -27,11 +27,11 @@ async function createStream(server: RunningServer, name: string): Promise<void> 
   socket.write('CONNECT {"verbose":false}\r\nSUB answer 1\r\n');
   socket.write(`PUB $JS.API.STREAM.CREATE.${name} answer ${config.length}\r\n${config}\r\n`);
   const signal = AbortSignal.timeout(10_000);
-  let heard = "";
-  while (!/MSG answer .*\r\n.*\r\n/.test(heard))
-    heard += String((await once(socket, "data", { signal }))[0]);
+  let received = "";
+  while (!/MSG answer .*\r\n.*\r\n/.test(received))
+    received += String((await once(socket, "data", { signal }))[0]);
   socket.destroy();
-  assert.match(heard, /"did_create":true/);
+  assert.match(received, /"did_create":true/);
 }
 
 test("starts with JetStream, durable writes and a monitor, on loopback alone", async () => {

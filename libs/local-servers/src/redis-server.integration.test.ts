@@ -17,19 +17,19 @@ async function ask(server: RunningServer, command: string, last = "\r\n"): Promi
   const socket = connect(server.port, server.host).setEncoding("utf8");
   socket.write(`${command}\r\n`);
   const signal = AbortSignal.timeout(10_000);
-  let heard = "";
-  while (!heard.endsWith(last)) heard += String((await once(socket, "data", { signal }))[0]);
+  let received = "";
+  while (!received.endsWith(last)) received += String((await once(socket, "data", { signal }))[0]);
   socket.destroy();
-  return heard;
+  return received;
 }
 
 /** Sends inline commands on one connection and returns all that was answered. */
 async function answers(server: RunningServer, ...commands: string[]): Promise<string> {
   const socket = connect(server.port, server.host).setEncoding("utf8");
   socket.write(`${[...commands, "QUIT"].join("\r\n")}\r\n`);
-  let heard = "";
-  for await (const chunk of socket) heard += String(chunk);
-  return heard;
+  let received = "";
+  for await (const chunk of socket) received += String(chunk);
+  return received;
 }
 
 test("starts with the append-only file on, no eviction and loopback alone", async () => {

@@ -97,11 +97,11 @@ test("a primary that dies takes a third of the keys with it until its replica ha
   };
   const redis = await connect(cluster.url);
   const key = "yard:test:{a}";
-  const heard: string[] = [];
+  const received: string[] = [];
   const listener = listenerOf(redis);
   after(() => listener.disconnect());
   listener.on("error", () => {});
-  listener.on("message", (_, text: string) => heard.push(text));
+  listener.on("message", (_, text: string) => received.push(text));
   const { promise: subscribed, resolve } = Promise.withResolvers<void>();
   listener.on(
     "ready",
@@ -157,7 +157,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
     await until(async () => {
       if (listener.status === "ready") await listener.subscribe("yard:test").catch(() => null);
       await from.publish("yard:test", String(server.port)).catch(() => null);
-      return heard.includes(String(server.port));
+      return received.includes(String(server.port));
     });
   }
   await old.restart();

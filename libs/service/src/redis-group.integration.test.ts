@@ -53,10 +53,10 @@ test("a name that the Sentinels do not have, and unreachable Sentinels, are repo
     strange,
     /^Redis at redis\+sentinel:\/\/127\.0\.0\.1:\d+,.*\/strange is unreachable/,
   );
-  const nobody = "redis+sentinel://u:canary-4711@127.0.0.1:1,127.0.0.1:2/main";
+  const stranger = "redis+sentinel://u:canary-4711@127.0.0.1:1,127.0.0.1:2/main";
   const error = await refused(
     t,
-    nobody,
+    stranger,
     /\/\/127\.0\.0\.1:1,127\.0\.0\.1:2\/main is unreachable .*All sentinels are unreachable/,
   );
   assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /canary/);

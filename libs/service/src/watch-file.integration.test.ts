@@ -32,7 +32,7 @@ function changingAllTheTime(path: string): { stop(): Promise<void> } {
   };
 }
 
-const told = (texts: (string | null)[], count: number) =>
+const reported = (texts: (string | null)[], count: number) =>
   until(
     () => texts,
     ({ length }) => length >= count,
@@ -44,14 +44,14 @@ test("reports each new text once: written in place, replaced, removed", async ()
   await writeFile(path, "zero");
   const texts = watched(path, "zero");
   await writeFile(path, "one");
-  await told(texts, 1);
+  await reported(texts, 1);
   await writeFile(join(directory, "new"), "two");
   await rename(join(directory, "new"), path);
-  await told(texts, 2);
+  await reported(texts, 2);
   await rm(path);
-  await told(texts, 3);
+  await reported(texts, 3);
   await writeFile(path, "two");
-  assert.deepEqual(await told(texts, 4), ["one", "two", null, "two"]);
+  assert.deepEqual(await reported(texts, 4), ["one", "two", null, "two"]);
 });
 
 test("follows a Kubernetes volume, where a directory link is exchanged", async () => {
@@ -66,7 +66,7 @@ test("follows a Kubernetes volume, where a directory link is exchanged", async (
   await symlink(join("..data", "file.json"), join(directory, "file.json"));
   const texts = watched(join(directory, "file.json"), "one");
   await version("..2", "two");
-  assert.deepEqual(await told(texts, 1), ["two"]);
+  assert.deepEqual(await reported(texts, 1), ["two"]);
 });
 
 test("is not put off by another file of the directory that changes all the time", async () => {
@@ -77,7 +77,7 @@ test("is not put off by another file of the directory that changes all the time"
   const noise = changingAllTheTime(join(directory, "log"));
   try {
     await writeFile(path, "one");
-    assert.deepEqual(await told(texts, 1), ["one"]);
+    assert.deepEqual(await reported(texts, 1), ["one"]);
   } finally {
     await noise.stop();
   }
@@ -86,5 +86,5 @@ test("is not put off by another file of the directory that changes all the time"
 test("reports a text that was written before the watch began", async () => {
   const path = join(await testDirectory(), "file.json");
   await writeFile(path, "newer");
-  assert.deepEqual(await told(watched(path, "older"), 1), ["newer"]);
+  assert.deepEqual(await reported(watched(path, "older"), 1), ["newer"]);
 });

@@ -14,7 +14,7 @@ import {
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
 import type { ActiveRuns } from "./journal/active-runs.ts";
-import type { KeptCommands } from "./journal/kept-commands.ts";
+import type { DeferredCommands } from "./journal/deferred-commands.ts";
 import type { RunControls } from "./journal/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
 import type { DeadLetters } from "./commands/dead-letters.ts";
@@ -43,7 +43,7 @@ export function handleRuns(
     readonly store: Pick<RunStore, "load">;
     readonly names: RunNames;
     readonly letters: DeadLetters;
-    readonly kept: KeptCommands;
+    readonly kept: DeferredCommands;
     readonly recordRedrive: RecordRedrive;
     readonly controls: RunControls;
     readonly active: ActiveRuns;

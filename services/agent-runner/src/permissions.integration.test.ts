@@ -11,7 +11,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { agent, connectAs, labTool, startPeers } from "../test-fixtures/peers.ts";
+import { agent, connectAs, labTool, startFakeServices } from "../test-fixtures/fake-services.ts";
 import { startRunner } from "../test-fixtures/runner-process.ts";
 
 test("does all its work with the permissions that its contracts give it", async () => {
@@ -29,12 +29,12 @@ test("does all its work with the permissions that its contracts give it", async 
   const server = { url: nats.url, seeds };
   const admin = await connectAs(server, "admin");
   await ensureStreams(admin);
-  const peers = await startPeers(server);
+  const services = await startFakeServices(server);
   const cli = await connectAs(server, "cli");
-  after(() => Promise.all([admin.close(), cli.close(), peers.stop()]));
+  after(() => Promise.all([admin.close(), cli.close(), services.stop()]));
 
-  peers.tools.set("read", () => "x".repeat(600 * 1_024));
-  peers.agents.set(
+  services.tools.set("read", () => "x".repeat(600 * 1_024));
+  services.agents.set(
     "reader",
     agent("reader", {
       plan: {

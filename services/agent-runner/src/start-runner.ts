@@ -36,9 +36,9 @@ import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createRedriveAudit } from "./commands/redrive-audit.ts";
 import { createModelRegistry, problemOfModel } from "./model/model-registry.ts";
 import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/models-file.ts";
-import { createPeers, isOutage } from "./peers/peers.ts";
-import { keepDefinitions } from "./peers/keep-definitions.ts";
-import { openKeptCommands } from "./journal/kept-commands.ts";
+import { createServiceClients, isOutage } from "./clients/service-clients.ts";
+import { cacheDefinitions } from "./clients/cache-definitions.ts";
+import { openDeferredCommands } from "./journal/deferred-commands.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
@@ -54,8 +54,8 @@ import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
-import { openUnwritten } from "./journal/unwritten.ts";
-import { createRunWaker, type WakeRun } from "./peers/run-waker.ts";
+import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
+import { createRunWaker, type WakeRun } from "./clients/run-waker.ts";
 import { findLostEvents } from "./waits/find-lost-events.ts";
 import { startSweeper } from "./waits/start-sweeper.ts";
 import { sweep } from "./waits/sweeper.ts";
@@ -149,7 +149,7 @@ async function openParts(
   const store = openRunStore(redis, { holdMs, keepSeconds, holder, copies, storage });
   const controls = openRunControls(redis, wake, storage);
   const parked = openParkedRuns(redis);
-  const unwritten = openUnwritten(redis);
+  const unwritten = openUnsyncedEvents(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
   storage.lookUpWith(
     async (_owner, thing) =>
@@ -179,11 +179,14 @@ async function openParts(
     letters: openDeadLetters(redis),
     storage,
     files: openFiles(kit),
-    kept: openKeptCommands(redis, { storage }),
+    kept: openDeferredCommands(redis, { storage }),
     active: new ActiveRuns(),
     index,
     log,
-    peers: createPeers(bus, instance, [keepDefinitions(), retryOverloaded(Math.random)]),
+    clients: createServiceClients(bus, instance, [
+      cacheDefinitions(),
+      retryOverloaded(Math.random),
+    ]),
     models: createModelRegistry(modelsConfig, kit.env, runtimes),
     runtimes,
     limiter: openProviderLimiter(redis),

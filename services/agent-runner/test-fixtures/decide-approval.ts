@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { approvalDecided } from "@switchyard/contracts/approval-events";
-import { DIGEST, labTool } from "./peers.ts";
+import { DIGEST, labTool } from "./fake-services.ts";
 
 /** Publishes, as the policy service, that a call of a run was approved. */
 export async function decideApproval(

@@ -20,7 +20,7 @@ import { endlessStorage } from "@switchyard/service/test-storage";
 import { createLog, type Log } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
-import { openKeptCommands } from "../src/journal/kept-commands.ts";
+import { openDeferredCommands } from "../src/journal/deferred-commands.ts";
 import { openDeadLetters } from "../src/commands/dead-letters.ts";
 import { createRunWorker, type RunWorker } from "../src/queue/run-worker.ts";
 import type { RunEventRelay } from "../src/events/event-publisher.ts";
@@ -34,13 +34,13 @@ import { createRunnerMetrics } from "../src/telemetry/metrics.ts";
 import { openRuntimeHosts } from "../src/runtime/runtime-hosts.ts";
 import { createModelRegistry, type ModelRegistry } from "../src/model/model-registry.ts";
 import { modelsWithoutFile } from "../src/model/models-file.ts";
-import { createPeers, isOutage } from "../src/peers/peers.ts";
+import { createServiceClients, isOutage } from "../src/clients/service-clients.ts";
 import { ActiveRuns } from "../src/journal/active-runs.ts";
 import { Suspended } from "../src/signals/interruption.ts";
 import { openRunControls, type RunControls } from "../src/journal/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";
 import type { SessionParts } from "../src/sessions/session-parts.ts";
-import { openUnwritten } from "../src/journal/unwritten.ts";
+import { openUnsyncedEvents } from "../src/journal/unsynced-events.ts";
 import { openParkedRuns } from "../src/journal/parked-runs.ts";
 import { PublishBehind } from "../src/run/publish-behind.ts";
 import type { Lab } from "./runner-lab.ts";
@@ -152,7 +152,7 @@ function newWorker(
   const controls = dying(openRunControls(redis), pass);
   const sessions = kit.sessions();
   const parked = dying(openParkedRuns(redis), pass);
-  const unwritten = dying(openUnwritten(redis), pass);
+  const unwritten = dying(openUnsyncedEvents(redis), pass);
   return createRunWorker({
     bus,
     relay,
@@ -168,7 +168,7 @@ function newWorker(
     // A lost reservation is looked up later, so it is no boundary at which a runner may die.
     storage: endlessStorage,
     files: noFiles,
-    kept: dying(openKeptCommands(redis), pass),
+    kept: dying(openDeferredCommands(redis), pass),
     active: new ActiveRuns(),
     index: openRunIndex(redis, store),
     sessions: {
@@ -177,7 +177,7 @@ function newWorker(
       store: dying(sessions.store, pass),
       index: dying(sessions.index, pass),
     },
-    peers: dying(createPeers(bus, "i".repeat(43)), pass),
+    clients: dying(createServiceClients(bus, "i".repeat(43)), pass),
     limiter: dying(openProviderLimiter(redis), pass),
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),
     executions,
@@ -272,7 +272,7 @@ export function answerFirst(controls: RunControls, runId: string) {
   const at = new Date().toISOString();
   const callId = `${runId}:1:0`;
   const resolution = { type: "answer" as const, answer: "yes", by: "cli" };
-  return controls.tell({
+  return controls.append({
     runId,
     entry: { kind: "wait-resolved", at, callId, resolution },
     by: "cli",

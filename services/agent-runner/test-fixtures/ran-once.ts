@@ -23,8 +23,8 @@ export async function assertRanOnce(
   assert.deepEqual(end, { status: "succeeded", output });
   for (const position of calls) {
     const callId = `${runId}:${position}`;
-    assert.equal(lab.peers.executed.get(callId), 1, callId);
-    assert.ok((lab.peers.requested.get(callId) ?? 0) <= 1 + crashes, callId);
+    assert.equal(lab.services.executed.get(callId), 1, callId);
+    assert.ok((lab.services.requested.get(callId) ?? 0) <= 1 + crashes, callId);
   }
   const events = await lab.eventsUntil(runId, "finished");
   // Events before the run began, such as `delayed`, have no number.

@@ -10,7 +10,7 @@ import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
 import { after } from "node:test";
 import { connect } from "nats";
 import { assertFits } from "./journal-checker.ts";
-import { startPeers, type Peers } from "./peers.ts";
+import { startFakeServices, type FakeServices } from "./fake-services.ts";
 import { startRunner, type RunnerProcess } from "./runner-process.ts";
 
 export interface RunEventRecord {
@@ -22,7 +22,7 @@ export interface RunEventRecord {
 export interface Lab {
   readonly nats: { readonly url: string };
   readonly redis: { readonly url: string };
-  readonly peers: Peers;
+  readonly services: FakeServices;
   /** A bus as the command line has it. */
   readonly bus: Bus;
   /** `main` is that of another version. */
@@ -53,7 +53,7 @@ export async function startLab(servers?: {
   const redis = servers?.redis ?? (await testRedis());
   const bus = await connectBus({ servers: nats.url, user: "cli" });
   await ensureStreams(bus);
-  const peers = await startPeers(nats);
+  const services = await startFakeServices(nats);
   const plain = await connect({
     servers: nats.url.split(","),
     maxReconnectAttempts: -1,
@@ -61,7 +61,7 @@ export async function startLab(servers?: {
   });
   after(async () => {
     await plain.close();
-    await peers.stop();
+    await services.stop();
     await bus.close();
   });
   const jetstream = plain.jetstream();
@@ -72,7 +72,7 @@ export async function startLab(servers?: {
   return {
     nats,
     redis,
-    peers,
+    services,
     bus,
     publish,
     runner: (env = {}, main) =>

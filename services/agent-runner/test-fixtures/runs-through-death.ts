@@ -7,7 +7,7 @@ import { testNats } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { agent, labTool } from "./peers.ts";
+import { agent, labTool } from "./fake-services.ts";
 import { assertRanOnce } from "./ran-once.ts";
 import { startLab } from "./runner-lab.ts";
 
@@ -17,14 +17,14 @@ const log = createLog({ service: "test", level: "silent" });
 /** Two runners on these Redis servers, and a function that ends one of them under load, has all runs end without it, and starts it again. */
 export async function runsThroughDeath(redis: { readonly url: string }) {
   const lab = await startLab({ nats: await testNats(), redis });
-  lab.peers.tools.set("work", async ({ ms }) => {
+  lab.services.tools.set("work", async ({ ms }) => {
     await new Promise((resolve) => setTimeout(resolve, Number(ms)));
     return "worked";
   });
   const steps = [1, 2, 3].map((n) => ({
     calls: [{ tool: labTool("work"), with: { n, ms: 400 } }],
   }));
-  lab.peers.agents.set("worker", agent("worker", { plan: { steps, answer: "done" } }));
+  lab.services.agents.set("worker", agent("worker", { plan: { steps, answer: "done" } }));
   await Promise.all([lab.runner(), lab.runner()]);
   return async (
     t: TestContext,
@@ -40,7 +40,7 @@ export async function runsThroughDeath(redis: { readonly url: string }) {
     const runs = Array.from({ length: RUNS }, (_, n) => `${death.runs}-${n}`);
     for (const runId of runs)
       await publishCommand(lab.bus, startRun, { agent: "worker" }, { runId, input: "x" });
-    await until(() => lab.peers.executed.get(`cli~${runs[0]}:1:0`) ?? null);
+    await until(() => lab.services.executed.get(`cli~${runs[0]}:1:0`) ?? null);
     const killedAt = performance.now();
     primary.server.kill("SIGKILL");
     for (const runId of runs) await lab.eventsUntil(runId, "finished");

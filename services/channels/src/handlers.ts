@@ -4,7 +4,7 @@ import type { Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
 import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
-import type { Account } from "./accounts/account-book.ts";
+import type { Account } from "./accounts/accounts.ts";
 import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
 import type { ButtonPress, InboundSink, IncomingMessage, PressAnswer } from "./adapters/adapter.ts";
@@ -102,15 +102,15 @@ function handleActions(service: Service, parts: HandlerParts): void {
 }
 
 function handleAccounts(service: Service, parts: HandlerParts): void {
-  const { book, inboundOf, lastOf } = parts;
+  const { accounts, inboundOf, lastOf } = parts;
   service.handle(channels.listChannelAccounts, (request, context) => {
     const caller = callerOf(request, context);
-    const shown = book.all.filter(
+    const shown = accounts.all.filter(
       (account) =>
         mayUse(account, caller) &&
         (request.channel === undefined || account.settings.channel === request.channel),
     );
-    const accounts = shown.map((account) => {
+    const infos = shown.map((account) => {
       const { channel, accountId, entry } = account.settings;
       const { capabilities } = account.adapter;
       const agent = entry.agent ?? null;
@@ -125,7 +125,7 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
         problem,
       };
     });
-    return { accounts, problems: isAdmin(context.caller) ? [...book.problems] : [] };
+    return { accounts: infos, problems: isAdmin(context.caller) ? [...accounts.problems] : [] };
   });
 
   service.handle(channels.lastAddress, async (request, context) => ({
@@ -135,13 +135,17 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
   service.handle(channels.channelCapabilities, (request, context) => {
     const { channel, accountId } = request;
     const caller = callerOf(request, context);
-    const { settings, adapter } = accountFor(book, { caller, channel, accountId }, context.fail);
+    const { settings, adapter } = accountFor(
+      accounts,
+      { caller, channel, accountId },
+      context.fail,
+    );
     return { channel, accountId: settings.accountId, capabilities: adapter.capabilities };
   });
 
   service.handle(channels.checkChannelAccount, async ({ channel, accountId }, context) => {
     const asked = { caller: context.caller, channel, accountId };
-    const { settings, adapter, redact } = accountFor(book, asked, context.fail);
+    const { settings, adapter, redact } = accountFor(accounts, asked, context.fail);
     const named = { channel, accountId: settings.accountId };
     const signal = AbortSignal.any([context.signal, AbortSignal.timeout(parts.sendMs)]);
     try {
@@ -155,11 +159,11 @@ function handleAccounts(service: Service, parts: HandlerParts): void {
 }
 
 /** Accepts secrets of accounts only from the user who runs the installation. */
-function handleLogins(service: Service, { book, login, sendMs }: HandlerParts): void {
+function handleLogins(service: Service, { accounts, login, sendMs }: HandlerParts): void {
   service.handle(channels.loginChannelAccount, async (request, { caller, fail, signal }) => {
     const { channel, accountId = null } = request;
     const limited = AbortSignal.any([signal, AbortSignal.timeout(sendMs)]);
-    const known = book.all.map(({ name }) => name);
+    const known = accounts.all.map(({ name }) => name);
     const message = "there is no such account in channels.json, or several: name channel/account";
     const unknown = () => fail.unknown_account(message, { channel, accountId, known });
     if (!isAdmin(caller)) throw unknown();
@@ -175,10 +179,10 @@ function handleLogins(service: Service, { book, login, sendMs }: HandlerParts): 
 }
 
 /** Handles messages of channels that have no provider. In webchat a caller can only write as itself. */
-function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts): void {
+function handleSubmissions(service: Service, { accounts, takeIn, now }: HandlerParts): void {
   service.handle(channels.submitChannelMessage, async (request, { caller, fail }) => {
     const { channel, accountId, threadId, text, replyToMessageId, mentionsAccount } = request;
-    const account = accountFor(book, { caller, channel, accountId }, fail);
+    const account = accountFor(accounts, { caller, channel, accountId }, fail);
     const own = account.settings.entry.caller === caller || isAdmin(caller);
     const isTest = channel === "loopback" && own;
     const { sender = { id: caller }, target = { kind: "user" as const, id: caller } } = request;
@@ -207,11 +211,11 @@ function handleSubmissions(service: Service, { book, takeIn, now }: HandlerParts
 }
 
 /** Handles HTTP requests of providers. The account's adapter authenticates them, and answers when the message is stored. */
-function handleRequests(service: Service, { book, takeIn, press }: HandlerParts): void {
+function handleRequests(service: Service, { accounts, takeIn, press }: HandlerParts): void {
   service.handle(
     channels.receiveChannelRequest,
     async ({ channel, accountId, headers, body }, { fail }) => {
-      const account = book.get(channel, accountId);
+      const account = accounts.get(channel, accountId);
       if (account?.adapter.receive === undefined)
         throw fail.unknown_account(`no account ${channel}/${accountId} takes requests`, {
           channel,
@@ -239,7 +243,7 @@ function handleRequests(service: Service, { book, takeIn, press }: HandlerParts)
   );
 
   service.handle(channels.listChannelHooks, () => ({
-    accounts: book.all
+    accounts: accounts.all
       .filter(({ adapter }) => adapter.receive !== undefined)
       .map(({ settings: { channel, accountId } }) => ({ channel, accountId })),
   }));

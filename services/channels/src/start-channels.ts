@@ -11,7 +11,7 @@ import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/define-service";
 import { createAccountLeases, leaseKey } from "./accounts/account-leases.ts";
-import { AccountBook } from "./accounts/account-book.ts";
+import { Accounts } from "./accounts/accounts.ts";
 import { readAccount, type ReadChannels } from "./accounts/channels-file.ts";
 import { createCursor } from "./accounts/cursor-store.ts";
 import { FollowedAccounts } from "./accounts/followed-accounts.ts";
@@ -28,7 +28,7 @@ import { Connections } from "./inbound/connections.ts";
 import { createInboundStore } from "./inbound/inbound-store.ts";
 import { lastAddress } from "./inbound/last-address.ts";
 import { noteSent } from "./inbound/note-sent.ts";
-import { takeIn } from "./inbound/take-in.ts";
+import { receiveMessage } from "./inbound/receive-message.ts";
 import { loadAttachments, type AttachmentLimits } from "./outbound/attachments.ts";
 import { Outbox, type OutboxOptions } from "./outbound/outbox.ts";
 import { createSaidTexts } from "./outbound/said-texts.ts";
@@ -60,14 +60,14 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   const holder = randomBytes(8).toString("hex");
   // Connections begin after all of it is made.
   const receiving = { press: notYet, takeIn: notYet } as Receiving;
-  const { book, connections, messages, limits } = openAccounts(options, { holder, receiving });
+  const { accounts, connections, messages, limits } = openAccounts(options, { holder, receiving });
   const stopping = new AbortController();
   const sendMs = config.YARD_CHANNELS_SEND_MS;
-  const sending = { book, holder, limits, stopping: stopping.signal };
+  const sending = { accounts, holder, limits, stopping: stopping.signal };
   const { outbox, sends, said } = createOutbox(options, sending);
   const answers = new AnswerMessages({
     bus,
-    book,
+    accounts,
     outbox,
     store: messages,
     said: (...asked) => said.has(...asked),
@@ -76,12 +76,12 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     now,
     log,
   });
-  const prompts = createPrompts(options, { book, outbox, sends, holder });
+  const prompts = createPrompts(options, { accounts, outbox, sends, holder });
   receiving.press = prompts.press;
   receiving.takeIn = async (account, from) => {
     if (await linkChat({ bus, outbox, holder, log, now }, account, from.message))
       return { outcome: "stored", reason: null };
-    return takeIn({ store: messages, now }, account, from);
+    return receiveMessage({ store: messages, now }, account, from);
   };
   const following = [
     ...runEnds.map((contract) => follow(bus, contract, ({ runId }) => answers.ended(runId))),
@@ -96,9 +96,9 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const followed = followAccounts(options, book);
+  const followed = followAccounts(options, accounts);
   handleChannels(service, {
-    book,
+    accounts,
     login: (asked) => followed.login(asked),
     outbox,
     limits,
@@ -106,7 +106,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     now,
     sendMs,
     inboundOf: (account) => connections.stateOf(account),
-    lastOf: (caller) => lastAddress({ store: messages, book }, caller),
+    lastOf: (caller) => lastAddress({ store: messages, accounts }, caller),
     press: receiving.press,
     takeIn: async (account, message) => {
       const taken = await receiving.takeIn(account, { message, lease: null });
@@ -125,7 +125,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       await answers.stop();
       await prompts.work.stop();
       await outbox.stop();
-      await book.close();
+      await accounts.close();
     },
   };
 }
@@ -133,19 +133,21 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
 function createOutbox(
   { bus, redis, storage, log, config }: ChannelsOptions,
   {
-    book,
+    accounts,
     holder,
     limits,
     stopping,
-  }: Pick<OutboxOptions, "book" | "holder" | "stopping"> & { readonly limits: AttachmentLimits },
+  }: Pick<OutboxOptions, "accounts" | "holder" | "stopping"> & {
+    readonly limits: AttachmentLimits;
+  },
 ) {
   const said = createSaidTexts(redis);
   const sends = createSendStore(redis, storage);
   const outbox = new Outbox({
     said,
-    note: (record) => noteSent({ bus, book }, record),
+    note: (record) => noteSent({ bus, accounts }, record),
     bus,
-    book,
+    accounts,
     log,
     store: sends,
     holder,
@@ -157,9 +159,9 @@ function createOutbox(
   return { outbox, sends, said };
 }
 
-function followAccounts({ log, env, config }: ChannelsOptions, book: AccountBook) {
+function followAccounts({ log, env, config }: ChannelsOptions, accounts: Accounts) {
   return new FollowedAccounts({
-    book,
+    accounts,
     log,
     env,
     adapters,
@@ -181,7 +183,7 @@ function notYet(): never {
 /** The messages about waiting calls, and their buttons. */
 function createPrompts(
   { bus, redis, log, config }: ChannelsOptions,
-  parts: Pick<PromptsOptions, "book" | "outbox" | "sends" | "holder">,
+  parts: Pick<PromptsOptions, "accounts" | "outbox" | "sends" | "holder">,
 ) {
   const now = Date.now;
   const store = createPromptStore(redis, now);
@@ -216,11 +218,11 @@ function openAccounts(
     takeIn: (account, from) => receiving.takeIn(account, from),
     press: (account, press) => receiving.press(account, press),
   });
-  const book = new AccountBook({
+  const accounts = new Accounts({
     log,
     guard,
     mailbox: createMailbox(redis, (address, bytes, keptMs) => {
-      const owner = book.get(address.channel, address.accountId)?.settings.entry.caller;
+      const owner = accounts.get(address.channel, address.accountId)?.settings.entry.caller;
       if (owner !== undefined) storage.add(owner, bytes, keptMs);
     }),
     cursorOf: ({ channel, accountId }) => {
@@ -234,7 +236,7 @@ function openAccounts(
       if (come !== null) connections.add(come);
     },
   });
-  return { book, connections, messages, limits };
+  return { accounts, connections, messages, limits };
 }
 
 /** The account of a laptop, which the file may have as well. */

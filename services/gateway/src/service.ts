@@ -33,7 +33,7 @@ import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
-import { openUserDesk } from "./identity/user-desk.ts";
+import { openUserCache } from "./identity/user-cache.ts";
 
 const VERSION = "0.1.0";
 
@@ -57,7 +57,7 @@ export const gatewayService = defineService({
       addressOf: (c) => c.get("address"),
       outcomeOf: (error) => problemOf(error) ?? { status: 500, code: "internal" },
     });
-    const desk = openUserDesk(bus, now);
+    const users = openUserCache(bus, now);
     const hub = openEventHub(bus, log);
     kit.ready("events", () => hub.isWell() || "the stream of events cannot be read");
     const own = new OwnOperations();
@@ -78,7 +78,7 @@ export const gatewayService = defineService({
       bus,
       own,
       log,
-      desk,
+      users,
       hub,
       isKnownHost,
       origins: new Set(config.YARD_HTTP_ORIGINS),
@@ -95,7 +95,7 @@ export const gatewayService = defineService({
       issuer: config.YARD_OIDC_ISSUER ?? null,
       rootAgent: config.YARD_A2A_AGENT ?? null,
       hooks,
-      credentials: createCredentialWatch(desk),
+      credentials: createCredentialWatch(users),
       streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
       unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
       isReady: () => kit.isReady(),
@@ -114,7 +114,7 @@ export const gatewayService = defineService({
     const discovered = answerDiscovery(bus, log);
     kit.onStop("discovery", () => discovered.drain());
     // Steps run in reverse: new requests are refused, readers are disconnected, requests in progress end.
-    kit.onStop("users", async () => desk.stop());
+    kit.onStop("users", async () => users.stop());
     kit.onStop("http", async () => {
       const closed = http.stop();
       await hub.stop();

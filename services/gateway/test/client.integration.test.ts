@@ -55,7 +55,7 @@ const RUN: RunDetail = {
   skills: [],
 };
 
-async function tell(name: string, seq: number, isLast = false): Promise<void> {
+async function report(name: string, seq: number, isLast = false): Promise<void> {
   const about = { runId: `alice~${name}`, seq, at: at() };
   const tokens = { owner: "alice", runId: name };
   const options = { messageId: `${name}:${seq}` };
@@ -87,13 +87,13 @@ test("a request has the types of its contract, and a problem is an error that st
   assert.ok(error instanceof ProblemError);
   assert.deepEqual([error.status, error.code], [400, "invalid_request"]);
   assert.ok(error.next !== undefined && error.requestId !== "");
-  const nobody = await createClient({ baseUrl: url, token: "yk_nothing" })
+  const stranger = await createClient({ baseUrl: url, token: "yk_nothing" })
     .request("GET /me")
     .catch((cause: unknown) => cause);
-  assert.ok(nobody instanceof ProblemError);
-  assert.deepEqual([nobody.status, nobody.code], [401, "unauthenticated"]);
-  assert.match(nobody.next ?? "", /Authorization/);
-  assert.match(nobody.requestId, /^[\w-]{36}$/);
+  assert.ok(stranger instanceof ProblemError);
+  assert.deepEqual([stranger.status, stranger.code], [401, "unauthenticated"]);
+  assert.match(stranger.next ?? "", /Authorization/);
+  assert.match(stranger.requestId, /^[\w-]{36}$/);
   const away = await createClient({ baseUrl: "http://127.0.0.1:9", token: key })
     .request("GET /me")
     .catch((cause: unknown) => cause);
@@ -109,10 +109,10 @@ test("a run is followed over the death of its gateway, with live text, and each 
     token: key,
     fetch: (input, init) => fetch(input.replace("http://gateway.invalid", base), init),
   });
-  await tell("cut", 1);
+  await report("cut", 1);
   const ids: (number | null)[] = [];
   const states: string[] = [];
-  const told = (async () => {
+  const reported = (async () => {
     const options = { onState: (state: string) => states.push(state) };
     for await (const { event, id, data } of client.followRun("cut", options)) {
       if (event === "delta") assert.equal(data.delta, "hel");
@@ -125,10 +125,10 @@ test("a run is followed over the death of its gateway, with live text, and each 
   await until(() => Promise.resolve(ids.length === 2));
   base = other.url;
   killed.child.kill("SIGKILL");
-  await tell("cut", 2);
-  await tell("cut", 3);
-  await tell("cut", 4, true);
-  await told;
+  await report("cut", 2);
+  await report("cut", 3);
+  await report("cut", 4, true);
+  await reported;
   assert.deepEqual(ids, [1, null, 2, 3, 4]);
   assert.ok(states.includes("waiting") && states.at(-1) === "live", states.join(" "));
 });
@@ -161,12 +161,12 @@ test("readers that are cut again and again, at any moment, get every event once,
     for await (const { id } of client.followRun(name)) ids.push(id);
     return ids;
   };
-  for (const name of names) for (const seq of [1, 2, 3]) await tell(name, seq, seq === 2);
+  for (const name of names) for (const seq of [1, 2, 3]) await report(name, seq, seq === 2);
   const following = Promise.all(names.map(follow));
   for (let seq = 4; seq <= LAST; seq += 1) {
     await new Promise((resolve) => setTimeout(resolve, 250 * Math.random()));
     if (seq % 3 === 0) for (const socket of sockets) socket.destroy();
-    await Promise.all(names.map((name) => tell(name, seq, seq === LAST)));
+    await Promise.all(names.map((name) => report(name, seq, seq === LAST)));
   }
   for (const ids of await following)
     assert.deepEqual(
@@ -180,7 +180,7 @@ test("a run is waited for: its end, a refused command, a message that became par
   const { key } = await world.keyOf("alice", ["viewer"]);
   const client = createClient({ baseUrl: url, token: key });
   const waiting = client.waitForRun("ended");
-  await tell("ended", 1, true);
+  await report("ended", 1, true);
   assert.equal((await waiting).status, "cancelled");
   const merged = { sessionId: `ses-${"0".repeat(26)}-1`, sessionKey: "chat", into: "alice~ended" };
   await publishEvent(

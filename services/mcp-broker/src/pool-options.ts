@@ -59,11 +59,11 @@ const systemClock: Clock = {
 };
 
 /** One line for all servers: they share one reason. */
-function once(tell: (reason: string) => void): (reason: string) => void {
-  let isTold = false;
+function once(log: (reason: string) => void): (reason: string) => void {
+  let isLogged = false;
   return (reason) => {
-    if (!isTold) tell(reason);
-    isTold = true;
+    if (!isLogged) log(reason);
+    isLogged = true;
   };
 }
 

@@ -77,7 +77,7 @@ const open = createSessionOpener({
     redis,
     now: Date.now,
     digest: createKeyedDigest(Buffer.from("conformance")),
-    onTrouble: (error) => tell("verdict", error),
+    onTrouble: (error) => print("verdict", error),
   }),
   loginOf: createUpstreamLogins({ store, guard, now: Date.now }),
   hooks: () => hooks,
@@ -104,9 +104,9 @@ try {
     const session = await open(
       config,
       {
-        onLost: (reason) => tell("lost", reason),
+        onLost: (reason) => print("lost", reason),
         onToolsChanged: () => undefined,
-        onTrouble: (trouble) => tell("trouble", trouble),
+        onTrouble: (trouble) => print("trouble", trouble),
       },
       new AbortController().signal,
     );
@@ -121,7 +121,7 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 
-function tell(what: string, how: unknown): void {
+function print(what: string, how: unknown): void {
   process.stderr.write(
     `${what}: ${how instanceof Error ? (how.stack ?? how.message) : String(how)}\n`,
   );
@@ -187,7 +187,7 @@ async function callTool(session: McpSession, call: ToolCall): Promise<void> {
     });
   } catch (error) {
     if (loginNeeded(error)) throw error;
-    tell(`call of ${call.name} failed`, error);
+    print(`call of ${call.name} failed`, error);
   }
 }
 

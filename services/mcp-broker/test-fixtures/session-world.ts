@@ -152,7 +152,7 @@ export async function freePort(): Promise<number> {
 /** The reference servers report on stderr, the fixtures print their port. */
 async function listening({ stdout, stderr }: ChildProcess): Promise<void> {
   const said: string[] = [];
-  const heard = [stdout, stderr].map(async (stream) => {
+  const received = [stdout, stderr].map(async (stream) => {
     if (stream === null) throw new Error("unreachable: both are pipes");
     for await (const line of createInterface({ input: stream })) {
       said.push(line);
@@ -160,7 +160,7 @@ async function listening({ stdout, stderr }: ChildProcess): Promise<void> {
     }
     throw new Error(`the server ended without listening: ${said.join("\n")}`);
   });
-  await Promise.any(heard);
+  await Promise.any(received);
   stdout?.resume();
   stderr?.resume();
 }

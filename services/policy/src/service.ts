@@ -6,7 +6,7 @@ import type { z } from "zod";
 import { startApprovals, type ApprovalsOptions } from "./approvals/start-approvals.ts";
 import { serveAuditQueries } from "./audit/audit-queries.ts";
 import { startPolicyAudit } from "./start-policy-audit.ts";
-import { announceBundles } from "./versions/bundle-news.ts";
+import { announceBundles } from "./versions/announce-bundles.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
 import { uncountCall } from "./calls/narrow-call.ts";
 import { isStoppedBy, stopReason } from "./stops/stop-list.ts";

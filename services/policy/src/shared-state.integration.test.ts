@@ -339,8 +339,8 @@ test("a stop by run id applies to a run whose id has no owner, and only its requ
   assert.deepEqual(stop.scope, scope, "it is not taken for a run of the admin");
   await cli.stopCalls({ scope: other, reason: "it misbehaves, too" });
   assert.match((await check(token)).decision.reason, /calls of run old-1 are stopped/);
-  const told = (await teamA.listStops({})).stops.map((one) => one.scope);
-  assert.deepEqual(told, [scope]);
+  const reported = (await teamA.listStops({})).stops.map((one) => one.scope);
+  assert.deepEqual(reported, [scope]);
   assert.equal((await broker.listStops({})).stops.length, 2, "providers end what is in work");
   // Its stop may outlive a run.
   await redisClient.del("yard:run:{old-1}:state");

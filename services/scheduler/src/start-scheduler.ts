@@ -11,7 +11,7 @@ import { serveReads } from "./requests/read-requests.ts";
 import { serveWrites } from "./requests/write-requests.ts";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { jobHolding, openJobStore } from "./store/job-store.ts";
-import { hearMessages } from "./triggers/hear-messages.ts";
+import { subscribeTrigger } from "./triggers/subscribe-trigger.ts";
 import { reconcile } from "./triggers/reconcile.ts";
 import {
   NO_TRIGGERS,
@@ -71,14 +71,14 @@ export async function startScheduler({
   serveReads(service, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
   const onChange = (): void => sweeper.wake();
   serveWrites(service, { ...settings, store, storage, mostJobs, now, onChange });
-  const heard = triggers.messages.filter(({ enabled }) => enabled);
-  const hearings = heard.map((trigger) =>
-    hearMessages(trigger, { ...settings, bus, log, store, now, onChange }),
+  const triggered = triggers.messages.filter(({ enabled }) => enabled);
+  const subscriptions = triggered.map((trigger) =>
+    subscribeTrigger(trigger, { ...settings, bus, log, store, now, onChange }),
   );
   serveRestart(service, restartScheduler, restart);
   return {
     async stop() {
-      await Promise.all(hearings.map((hearing) => hearing.stop()));
+      await Promise.all(subscriptions.map((subscription) => subscription.stop()));
       await service.drain();
       await sweeper.stop();
     },

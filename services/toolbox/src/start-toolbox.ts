@@ -26,7 +26,7 @@ import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts"
 import { commandLimits, MIB, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
 import { handle } from "./handlers.ts";
 import { createMemoryStore, memoryHolding, type MemoryStore } from "./memory/memory-store.ts";
-import { createRestartDesk } from "./platform/restart-desk.ts";
+import { createRestarts } from "./platform/restarts.ts";
 import { createAsCaller } from "./platform/as-caller.ts";
 import { openToolSettings } from "./platform/tool-settings.ts";
 import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts";
@@ -88,7 +88,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const memory = openMemory(options);
   const asCaller = createAsCaller(bus, Date.now);
   const settings = await openToolSettings(config.YARD_TOOLS_FILE, { log, now: Date.now });
-  const desk = createRestartDesk({ bus, asCaller, log });
+  const restarts = createRestarts({ bus, asCaller, log });
   handle(service, {
     tools: createBuiltins({
       memory,
@@ -103,7 +103,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
         path: config.YARD_COMMAND_PATH,
       },
       configDirectory: config.YARD_CONFIG_DIR,
-      restarts: { desk, isPermitted: config.YARD_RESTARTS },
+      restarts: { restarts, isPermitted: config.YARD_RESTARTS },
     }),
     workspaces,
     memory,
@@ -129,7 +129,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     async stop() {
       clearInterval(sweeping);
       const timer = setTimeout(() => stopping.abort(), config.YARD_DRAIN_MS * CALLS_SHARE);
-      await Promise.all([service.drain(), desk.stop()]);
+      await Promise.all([service.drain(), restarts.stop()]);
       clearTimeout(timer);
       policy.end();
     },

@@ -110,14 +110,14 @@ export const attacksOnCalls: Rows = {
     {
       title: "right after team-a received the tools that it may use",
       run: async ({ teamA, teamB }) => {
-        for (const [bus, isTold] of [
+        for (const [bus, isReported] of [
           [teamA, true],
           [teamB, false],
         ] as const) {
           const { tools } = await call(bus, listTools, {});
           assert.equal(
             tools.some(({ name }) => name === "mcp__counting__append"),
-            isTold,
+            isReported,
           );
         }
       },
@@ -211,9 +211,9 @@ export const attacksOnCalls: Rows = {
     {
       title: "right after team-a received the tools that it may use",
       run: async ({ teamA, teamB }) => {
-        const told = async (bus: World["teamA"]) =>
+        const reported = async (bus: World["teamA"]) =>
           (await call(bus, listBuiltins, {})).tools.some(({ name }) => name === "list_files");
-        assert.deepEqual([await told(teamA), await told(teamB)], [true, false]);
+        assert.deepEqual([await reported(teamA), await reported(teamB)], [true, false]);
       },
     },
     {

@@ -289,8 +289,8 @@ export const attacksOnRuns: Rows = {
       title: "under the whole id of team-a's run, or of one that is to come",
       run: async (world) => {
         for (const runId of [world.victim.done, `${TEAM_A}~later`]) {
-          const told = await startAsB(world, "echo", { runId, input: "x" });
-          if (nameIn(runId) === "later") assert.equal(told["code"], "invalid_command");
+          const reported = await startAsB(world, "echo", { runId, input: "x" });
+          if (nameIn(runId) === "later") assert.equal(reported["code"], "invalid_command");
         }
         await refused(call(world.teamA, getRun, { runId: "later" }), "unknown_run");
       },
@@ -315,12 +315,12 @@ export const attacksOnRuns: Rows = {
           await startAsB(world, "asker", { runId, input: "x" });
         const boss = { runId: "boss-2", input: { task: "x" } };
         await send(world.teamA, `yard.cmd.${TEAM_A}.run.start.boss`, boss);
-        const told = await eventOf(
+        const reported = await eventOf(
           world.teamA,
           `${TEAM_A}~boss-2`,
           ({ name }) => name === "finished",
         );
-        assert.ok(told["output"]);
+        assert.ok(reported["output"]);
       },
     },
     {
@@ -354,38 +354,42 @@ export const attacksOnRuns: Rows = {
           () => send(world.teamA, `yard.cmd.${TEAM_A}.run.start.echo`, body, headers),
           (ending) => ending === "stored",
         );
-        const told = await eventOf(
+        const reported = await eventOf(
           world.teamA,
           `${TEAM_A}~id-2`,
           ({ name }) => name === "finished",
         );
-        assert.equal(told["output"], "a");
+        assert.equal(reported["output"], "a");
       },
     },
     {
       title: "in team-a's session, by its id",
       run: async (world) => {
         const session = world.victim.session.id;
-        const told = await startAsB(world, "echo", { runId: "intruder", input: "x", session });
-        assert.equal(told["code"], "unknown_session");
+        const reported = await startAsB(world, "echo", { runId: "intruder", input: "x", session });
+        assert.equal(reported["code"], "unknown_session");
       },
     },
     {
       title: "in a session of the same key is a session of its own",
       run: async (world) => {
         const session = world.victim.session.key;
-        const told = await startAsB(world, "echo", { runId: "same-key", input: "of b", session });
-        assert.equal(told["output"], "of b");
+        const reported = await startAsB(world, "echo", {
+          runId: "same-key",
+          input: "of b",
+          session,
+        });
+        assert.equal(reported["output"], "of b");
       },
     },
     {
       title: "with an origin that says it is team-a's",
       run: async (world) => {
         const origin = { sender: TEAM_A, channel: "chat" };
-        const told = await startAsB(world, "echo", { runId: "origin", input: "x", origin });
+        const reported = await startAsB(world, "echo", { runId: "origin", input: "x", origin });
         assert.ok(
-          ["invalid_command", "origin_refused"].includes(String(told["code"])),
-          JSON.stringify(told),
+          ["invalid_command", "origin_refused"].includes(String(reported["code"])),
+          JSON.stringify(reported),
         );
       },
     },
@@ -408,8 +412,8 @@ export const attacksOnRuns: Rows = {
         await send(world.teamA, `yard.cmd.${TEAM_A}.run.start.keeper`, body);
         await eventOf(world.teamA, `${TEAM_A}~keep`, ({ name }) => name === "finished");
         const other = { runId: "keep", input: { name: "other", text: "x" } };
-        const told = await startAsB(world, "keeper", other);
-        assert.equal(told["output"], "other");
+        const reported = await startAsB(world, "keeper", other);
+        assert.equal(reported["output"], "other");
       },
     },
     {

@@ -125,10 +125,10 @@ async function pushed(deliver_subject: string): Promise<void> {
   await makeConsumer(OTHER, { deliver_subject });
   const inbox = `_INBOX_${TEAM_B}.pushed`;
   const arrived = Promise.withResolvers<void>();
-  const heard = connectionOf(teamB).nc.subscribe(inbox, { callback: () => arrived.resolve() });
+  const received = connectionOf(teamB).nc.subscribe(inbox, { callback: () => arrived.resolve() });
   await makeConsumer(AFTER, { deliver_subject: inbox });
   await arrived.promise;
-  heard.unsubscribe();
+  received.unsubscribe();
 }
 const pushedTo = { ...targets, "the audit as services write it": publishedAs(AUDITED) };
 for (const [what, subject] of Object.entries(pushedTo))
@@ -183,13 +183,13 @@ test("a plain subscription of team-a receives what team-b has delivered to it, u
 });
 
 test("a push consumer of team-b does not imitate the live text of team-a's run", async () => {
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   const tokens = { owner: TEAM_A, runId: "secret-name" };
-  const live = subscribeLive(teamA, runLive, tokens, (payload) => heard.push(payload));
+  const live = subscribeLive(teamA, runLive, tokens, (payload) => received.push(payload));
   await teamA.flush();
   await pushed(`yard.live.run.${TEAM_A}.secret-name`);
   await teamA.flush();
-  assert.deepEqual(heard, []);
+  assert.deepEqual(received, []);
   live.stop();
 });
 
@@ -220,10 +220,10 @@ for (const [what, ask] of Object.entries(answers))
     const inbox = `_INBOX_${TEAM_B}.last`;
     const arrived = Promise.withResolvers<void>();
     const { nc } = connectionOf(teamB);
-    const heard = nc.subscribe(inbox, { callback: () => arrived.resolve() });
+    const received = nc.subscribe(inbox, { callback: () => arrived.resolve() });
     ask(inbox);
     await arrived.promise;
-    heard.unsubscribe();
+    received.unsubscribe();
     assert.equal((await stored())["YARD_AUDIT"], before);
   });
 function askAt(subject: string, reply: string): void {
@@ -235,8 +235,8 @@ test("team-b learns no name of team-a's runs, and no other team, from JetStream'
   for (const subject of ["STREAM.INFO.YARD_EVENTS", "STREAM.NAMES", "STREAM.LIST"])
     await assert.rejects(api(teamB, subject, asked), { code: "forbidden" }, subject);
   for (const subject of ["INFO", `CONSUMER.INFO.YARD_EVENTS.${MINE}`]) {
-    const told = JSON.stringify(await api(teamB, subject, asked));
-    assert.doesNotMatch(told, new RegExp(`secret-name|${TEAM_A}`), subject);
+    const reported = JSON.stringify(await api(teamB, subject, asked));
+    assert.doesNotMatch(reported, new RegExp(`secret-name|${TEAM_A}`), subject);
   }
 });
 

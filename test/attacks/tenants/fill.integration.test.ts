@@ -67,9 +67,9 @@ test("team-b's waiting questions of a server are limited, and a question to team
     () => questionsOf(teamB),
     (waiting) => waiting === 8,
   );
-  const told = ask(teamA, "a");
+  const reported = ask(teamA, "a");
   const isAsked = until(async () => (await questionsOf(teamA)) > 0).then(() => "asked");
-  assert.equal(await Promise.race([told, isAsked]), "asked");
+  assert.equal(await Promise.race([reported, isAsked]), "asked");
 });
 
 test("2,000 queued runs of team-b are all taken, and team-a's run ends long before them", async () => {
@@ -78,8 +78,8 @@ test("2,000 queued runs of team-b are all taken, and team-a's run ends long befo
   );
   await Promise.all(runs);
   await start(teamA, "echo", { runId: "beside", input: "of a" });
-  const told = await eventOf(teamA, `${TEAM_A}~beside`, ({ name }) => name === "finished");
-  assert.equal(told["output"], "of a");
+  const reported = await eventOf(teamA, `${TEAM_A}~beside`, ({ name }) => name === "finished");
+  assert.equal(reported["output"], "of a");
   const left = await queuedOfB();
   assert.ok(left > 1_000, `team-b had ${left} left`);
 });

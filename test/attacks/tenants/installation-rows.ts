@@ -57,11 +57,11 @@ export const installationRows: Rows = {
           { kind: "server", name: "no-server" },
         ] as const;
         for (const scope of scopes) await call(cli, stopCalls, { scope, reason: "secret" });
-        const told = async (bus: Bus) =>
+        const reported = async (bus: Bus) =>
           (await call(bus, listStops, {})).stops.map(({ scope }) => scope.kind).toSorted();
-        assert.deepEqual(await told(cli), ["run", "server", "user"]);
-        assert.deepEqual(await told(teamA), ["run", "server"]);
-        assert.deepEqual(await told(teamB), ["server"]);
+        assert.deepEqual(await reported(cli), ["run", "server", "user"]);
+        assert.deepEqual(await reported(teamA), ["run", "server"]);
+        assert.deepEqual(await reported(teamB), ["server"]);
         for (const scope of scopes) await call(cli, resumeCalls, { scope });
       },
     },

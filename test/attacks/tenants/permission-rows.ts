@@ -31,13 +31,13 @@ function requestRows(contract: Contract): PermissionRow[] {
   const senders = isReachable(contract) ? OTHERS : [...OTHERS, TEAM_B];
   const subjects = senders.map((caller) => concrete(filterOf(contract, { caller })));
   const ofA = filterOf(contract, { caller: TEAM_A });
-  const heard = [ofA, filterOf(contract)].flatMap((subject) => [
+  const received = [ofA, filterOf(contract)].flatMap((subject) => [
     { subject, queue: queueOf(name) },
     { subject },
   ]);
   return [
     { title: `sends no ${name} that is not its own`, publish: subjects },
-    { title: `neither receives nor answers ${name} of others`, subscribe: heard },
+    { title: `neither receives nor answers ${name} of others`, subscribe: received },
   ];
 }
 
@@ -45,15 +45,15 @@ function factRows(contract: Contract): PermissionRow[] {
   const { name, subject } = contract;
   const owners = subject.includes("{owner}") ? [TEAM_A, "cli", TEAM_B] : [undefined];
   const stored = owners.map((owner) => concrete(filterOf(contract, { owner })));
-  const told = [...new Set([...stored, ...stored.map(publishedAs)])];
+  const reported = [...new Set([...stored, ...stored.map(publishedAs)])];
   const foreign = owners.filter((owner) => owner !== TEAM_B);
-  const heard = foreign.flatMap((owner) => [
+  const received = foreign.flatMap((owner) => [
     { subject: filterOf(contract, { owner }) },
     { subject: concrete(filterOf(contract, { owner })) },
   ]);
   return [
-    { title: `publishes no ${name}, of itself or of others`, publish: told },
-    { title: `receives no ${name} of others`, subscribe: heard },
+    { title: `publishes no ${name}, of itself or of others`, publish: reported },
+    { title: `receives no ${name} of others`, subscribe: received },
   ];
 }
 

@@ -4,11 +4,16 @@ import { checkChildren } from "./check-children.ts";
 import { checkEvidence } from "./check-evidence.ts";
 import type { JournalFact, Permit, RunEvidence } from "./evidence.ts";
 
-const told: JournalFact = { kind: "child-ended", at: 3, childRunId: "sub", status: "succeeded" };
+const reported: JournalFact = {
+  kind: "child-ended",
+  at: 3,
+  childRunId: "sub",
+  status: "succeeded",
+};
 const journal: readonly JournalFact[] = [
   { kind: "started", at: 0 },
   { kind: "child-started", at: 1, callId: "boss:1:0", childRunId: "sub" },
-  told,
+  reported,
   { kind: "finished", at: 4 },
 ];
 const boss: RunEvidence = { runId: "boss", status: "succeeded", journal, events: [] };
@@ -36,8 +41,10 @@ test("finds a child that was not allowed", () => {
 });
 
 test("finds an end that was delivered twice, otherwise or never", () => {
-  assert.deepEqual(rulesOf({ facts: journal.toSpliced(2, 0, told) }), ["child"]);
-  assert.deepEqual(rulesOf({ facts: journal.with(2, { ...told, status: "failed" }) }), ["child"]);
+  assert.deepEqual(rulesOf({ facts: journal.toSpliced(2, 0, reported) }), ["child"]);
+  assert.deepEqual(rulesOf({ facts: journal.with(2, { ...reported, status: "failed" }) }), [
+    "child",
+  ]);
   assert.deepEqual(rulesOf({ facts: journal.toSpliced(2, 1) }), ["child"]);
 });
 

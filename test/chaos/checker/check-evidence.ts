@@ -76,9 +76,9 @@ function checkEnd({ runId, status, journal, events }: RunEvidence): Violation[] 
     found.push(broken("one-end", runId, `its journal continues after ${end.kind}`));
   if (end !== undefined && STATUS_OF_END.get(end.kind) !== status)
     found.push(broken("one-end", runId, `its journal says ${end.kind}, its state ${status}`));
-  const told = events.filter(({ name }) => STATUS_OF_END.has(name));
-  if (told.length !== 1 || told[0]?.name !== end?.kind) {
-    const names = told.map(({ name }) => name).join(", ");
+  const reported = events.filter(({ name }) => STATUS_OF_END.has(name));
+  if (reported.length !== 1 || reported[0]?.name !== end?.kind) {
+    const names = reported.map(({ name }) => name).join(", ");
     found.push(broken("one-end", runId, `its events tell ${names || "no end"}, not ${end?.kind}`));
   }
   return found;
@@ -118,10 +118,12 @@ function checkEvents({ runId, journal, events }: RunEvidence): Violation[] {
     found.push(broken("events", runId, `event ${wrong + 1} has the number ${events[wrong]?.seq}`));
   if (events.length > 0 && events[0]?.name !== "started")
     found.push(broken("events", runId, `its events begin with ${events[0]?.name}`));
-  const told = resultsIn(events.map(({ name, callId }) => ({ kind: name, callId })));
+  const reported = resultsIn(events.map(({ name, callId }) => ({ kind: name, callId })));
   const written = resultsIn(journal.map(({ kind, callId = null }) => ({ kind, callId })));
-  if (told.join() !== written.join())
-    found.push(broken("events", runId, `they have ${told.join()}, the journal ${written.join()}`));
+  if (reported.join() !== written.join())
+    found.push(
+      broken("events", runId, `they have ${reported.join()}, the journal ${written.join()}`),
+    );
   return found;
 }
 

@@ -74,7 +74,7 @@ export async function readStreams(url: string): Promise<{
     const rejections = ofRuns.flatMap(({ id, name, payload: { code = "", message = "" } }) =>
       name === "rejected" ? [{ runId: id, code, message }] : [],
     );
-    const told = ofSessions.map(({ id, name, payload: { seq = 0, runId = null } }) => ({
+    const reported = ofSessions.map(({ id, name, payload: { seq = 0, runId = null } }) => ({
       sessionId: id,
       name,
       seq,
@@ -84,7 +84,7 @@ export async function readStreams(url: string): Promise<{
     return {
       events: Map.groupBy(numbered, ({ runId }) => runId),
       rejections,
-      sessionEvents: Map.groupBy(told, ({ sessionId }) => sessionId),
+      sessionEvents: Map.groupBy(reported, ({ sessionId }) => sessionId),
       permits: audit.flatMap(permitsIn),
       queued: await subjectsIn(connection, commandStream.name),
     };

@@ -21,7 +21,7 @@ export interface Recovery {
 const PROMISED_MS = 10_000;
 const RUNS = 12;
 const OUTAGE_MS = 40_000;
-const PATIENCE_MS = 120_000;
+const TIMEOUT_MS = 120_000;
 const POLL_MS = 50;
 /** One that calls once, for 0.4 s; and one whose first call takes 3 s. */
 const SHORT_AGENT = "talker";
@@ -177,10 +177,10 @@ async function ended({ redis }: Measuring, runId: string): Promise<void> {
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
+  const end = performance.now() + TIMEOUT_MS;
   // Redis itself may be away.
   while (!(await holds().catch(() => false))) {
-    if (performance.now() > end) throw new Error(`${what} did not come within ${PATIENCE_MS} ms`);
+    if (performance.now() > end) throw new Error(`${what} did not come within ${TIMEOUT_MS} ms`);
     await delay(POLL_MS);
   }
 }

@@ -33,10 +33,10 @@ interface Client {
 async function client(): Promise<Client> {
   const socket = connect(proxy.port, "127.0.0.1");
   let text = "";
-  let heard = (): void => {};
+  let received = (): void => {};
   socket.setEncoding("utf8").on("data", (piece: string) => {
     text += piece;
-    heard();
+    received();
   });
   let code: string | null = null;
   socket.on("error", (error: NodeJS.ErrnoException) => (code = error.code ?? "unknown"));
@@ -48,10 +48,10 @@ async function client(): Promise<Client> {
     text: () => text,
     received: (wanted) =>
       new Promise((resolve) => {
-        heard = () => {
+        received = () => {
           if (text.includes(wanted)) resolve();
         };
-        heard();
+        received();
       }),
   };
 }

@@ -111,7 +111,7 @@ export class ServiceProcess {
     child.stdin.on("error", () => {}); // the process is gone; its exit event reports it
     if (child.pid !== undefined) this.pids.push(child.pid);
     child.stderr.pipe(this.#log, { end: false });
-    createInterface({ input: child.stdout }).on("line", (text) => this.#hear(text));
+    createInterface({ input: child.stdout }).on("line", (text) => this.#receive(text));
     const [code, signal] = (await once(child, "close")) as [number | null, string | null];
     const wasReady = this.#isReady;
     this.#isReady = false;
@@ -119,7 +119,7 @@ export class ServiceProcess {
     if (wasReady && !this.#isSignalled) this.crashes.push(`${this.name} with ${code ?? signal}`);
   }
 
-  #hear(text: string): void {
+  #receive(text: string): void {
     this.#log.write(`${text}\n`);
     const line = parseLine(text);
     if (line.msg === "service ready") this.#isReady = true;

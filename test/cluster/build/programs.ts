@@ -110,8 +110,10 @@ async function requireModule(
   go: (args: readonly string[]) => Promise<string>,
 ): Promise<void> {
   await writeFile(join(cwd, "go.mod"), "module cluster\n\ngo 1.24.0\n");
-  const told: unknown = JSON.parse(await go(["mod", "download", "-json", `${module}@${version}`]));
-  const { Dir: folder } = told as { Dir: string }; // the documented output of `go mod download -json`
+  const reported: unknown = JSON.parse(
+    await go(["mod", "download", "-json", `${module}@${version}`]),
+  );
+  const { Dir: folder } = reported as { Dir: string }; // the documented output of `go mod download -json`
   const published = `v0.${KUBERNETES.slice(2)}`;
   const own = await readFile(join(folder, "go.mod"), "utf8");
   const text = own

@@ -87,8 +87,8 @@ export class Load {
         const [, result] = await eventually(
           `the runs of ${plan.name} have ended`,
           async () => {
-            const told = await lines();
-            return told.length >= 2 ? told : null;
+            const reported = await lines();
+            return reported.length >= 2 ? reported : null;
           },
           { timeoutMs },
         );

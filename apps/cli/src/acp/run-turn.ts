@@ -83,7 +83,7 @@ export async function runTurn(options: TurnOptions): Promise<StopReason> {
       runId,
       signal: left,
       onEvent: (event) => {
-        tell(event, text, update);
+        sendUpdates(event, text, update);
         asker.onEvent(event);
       },
     });
@@ -107,7 +107,11 @@ function refuseFile(error: unknown): never {
 
 const FILE_ERRORS: ReadonlySet<string> = new Set(Object.keys(putFile.errors));
 
-function tell(event: StoredEvent, text: TurnText, update: (what: SessionUpdate) => void): void {
+function sendUpdates(
+  event: StoredEvent,
+  text: TurnText,
+  update: (what: SessionUpdate) => void,
+): void {
   const responded = payloadOf(event, modelResponded);
   // The run's final event carries the whole last answer.
   if (responded !== null && responded.toolCalls > 0) text.complete(responded.step, responded.text);

@@ -4,14 +4,14 @@ import { TurnText } from "./turn-text.ts";
 
 const runId = "cli~r";
 
-function told(use: (text: TurnText) => void): string {
+function textOf(use: (text: TurnText) => void): string {
   let said = "";
   use(new TurnText((text) => (said += text)));
   return said;
 }
 
 test("emits a text once, and completes what was lost of it at the end of its step", () => {
-  const said = told((text) => {
+  const said = textOf((text) => {
     text.live({ runId, step: 1, delta: "one " });
     text.complete(1, "one two");
     text.live({ runId, step: 1, delta: "late" });
@@ -21,7 +21,7 @@ test("emits a text once, and completes what was lost of it at the end of its ste
 });
 
 test("text of a step waits for the event of the step before it, and is printed once", () => {
-  const said = told((text) => {
+  const said = textOf((text) => {
     text.live({ runId, step: 1, delta: "look" });
     text.live({ runId, step: 2, delta: "ans" });
     text.complete(1, "looking");
@@ -34,7 +34,7 @@ test("text of a step waits for the event of the step before it, and is printed o
 });
 
 test("discards a text when the model request is retried", () => {
-  const said = told((text) => {
+  const said = textOf((text) => {
     text.live({ runId, step: 1, delta: "wrong" });
     text.live({ runId, step: 1, delta: "", kind: "reset-step" });
     text.live({ runId, step: 1, delta: "right" });

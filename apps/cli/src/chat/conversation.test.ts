@@ -21,7 +21,7 @@ function conversation(commands: readonly SlashCommand[]) {
       screen: screen as never,
       person: null,
       isLive: false,
-      lend: unused,
+      withTerminal: unused,
       shell: unused,
       readLine: unused,
     },

@@ -45,7 +45,7 @@ export interface ConversationIo {
   readonly person: Person | null;
   /** Text is streamed. */
   readonly isLive: boolean;
-  readonly lend: <T>(use: () => Promise<T>) => Promise<T>;
+  readonly withTerminal: <T>(use: () => Promise<T>) => Promise<T>;
   readonly shell: (words: readonly string[]) => Promise<void>;
   /** The output for the answer when only the answer is wanted. */
   readonly answer?: (text: string) => void;
@@ -105,8 +105,8 @@ export class Conversation {
     return this.#io.shell(words);
   }
 
-  lend<T>(use: () => Promise<T>): Promise<T> {
-    return this.#io.lend(use);
+  withTerminal<T>(use: () => Promise<T>): Promise<T> {
+    return this.#io.withTerminal(use);
   }
 
   async linesToDot(): Promise<string> {
@@ -167,16 +167,16 @@ export class Conversation {
     this.#started.resolve();
     const { screen, person, isLive } = this.#io;
     const transcript = new Transcript(screen);
-    const tell = (line: string): void => {
+    const print = (line: string): void => {
       transcript.end();
       screen.write(`${line}\n`);
     };
     const decider = new Decider(this.bus, {
       runId,
       person,
-      tell,
+      print,
       paint: screen.paint,
-      isTold: false,
+      arePrinted: false,
     });
     const live = isLive
       ? subscribeLive(this.bus, runLive, runTokens(this.runningId), (text) => transcript.live(text))

@@ -41,9 +41,9 @@ export class Decider {
   readonly #services: ReturnType<typeof client<typeof contracts>>;
   readonly #runId: string;
   readonly #person: Person | null;
-  readonly #tell: (line: string) => void;
+  readonly #print: (line: string) => void;
   readonly #paint: Terminal["paintNote"];
-  readonly #isTold: boolean;
+  readonly #arePrinted: boolean;
   readonly #seen = new Set<string>();
   readonly #questions = new Map<string, z.output<typeof questionRequested.payload>>();
   readonly #waits: RunWait[] = [];
@@ -57,18 +57,18 @@ export class Decider {
     about: {
       readonly runId: string;
       readonly person: Person | null;
-      readonly tell: (line: string) => void;
+      readonly print: (line: string) => void;
       readonly paint: Terminal["paintNote"];
       /** True where events are printed as they come, and questions with them. */
-      readonly isTold: boolean;
+      readonly arePrinted: boolean;
     },
   ) {
     this.#services = client(bus, contracts);
     this.#runId = fullRunId(bus.user, about.runId);
     this.#person = about.person;
-    this.#tell = about.tell;
+    this.#print = about.print;
     this.#paint = about.paint;
-    this.#isTold = about.isTold;
+    this.#arePrinted = about.arePrinted;
   }
 
   onEvent(event: StoredEvent): void {
@@ -112,7 +112,7 @@ export class Decider {
       await this.#settle(wait, this.#current.over.signal);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      if (error.code !== "already_ended") this.#tell(printableLine(error.message));
+      if (error.code !== "already_ended") this.#print(printableLine(error.message));
     } finally {
       this.#current = null;
     }
@@ -125,8 +125,8 @@ export class Decider {
     if (id === undefined) return;
     const person = this.#person;
     if (person === null) {
-      this.#tell(`  decide it with: ./yard approvals approve ${id}`);
-      this.#tell(`              or: ./yard approvals deny ${id} --reason "…"`);
+      this.#print(`  decide it with: ./yard approvals approve ${id}`);
+      this.#print(`              or: ./yard approvals deny ${id} --reason "…"`);
       return;
     }
     const { approval, presentation } = await this.#services.getApproval({ id });
@@ -134,8 +134,8 @@ export class Decider {
     const { binding } = approval;
     // The person has just read what the run did before, so the card leaves it out.
     const full = approvalLines({ approval, presentation }, this.#paint);
-    this.#tell("");
-    for (const line of this.#card(full)) this.#tell(line);
+    this.#print("");
+    for (const line of this.#card(full)) this.#print(line);
     const { tier } = approval;
     while (!signal.aborted) {
       // One question after the other: each is about the answer before.
@@ -144,7 +144,7 @@ export class Decider {
       const key = keyOfLine(line, tier);
       if (key === "?")
         for (const shown of [...full, ...keyLines(tier, explainCommand(approval))])
-          this.#tell(shown);
+          this.#print(shown);
       else if (key === "y" || key === "s" || key === "n") {
         const prompt = reasonPrompt(approval, key === "n" ? "denials" : "approvals");
         const reason = prompt === null ? "" : ((await person.ask(prompt, signal)) ?? "").trim();
@@ -154,7 +154,7 @@ export class Decider {
         const missing = stillMissing(
           (await this.#services.approveCall({ ...decision, scope })).approval,
         );
-        return missing === null ? undefined : this.#tell(`  ${missing}`);
+        return missing === null ? undefined : this.#print(`  ${missing}`);
       }
     }
   }
@@ -171,12 +171,12 @@ export class Decider {
     const person = this.#person;
     if (person === null || schema !== undefined) {
       const text = schema === undefined ? '"…"' : "'{…}' --answer-json";
-      return this.#tell(`  answer it with: ./yard runs answer ${callId} ${text}`);
+      return this.#print(`  answer it with: ./yard runs answer ${callId} ${text}`);
     }
-    if (this.#isTold) this.#tell("");
-    else this.#tell(this.#paint("magenta", `? ${printable(question)}`));
+    if (this.#arePrinted) this.#print("");
+    else this.#print(this.#paint("magenta", `? ${printable(question)}`));
     for (const [at, option] of options.entries())
-      this.#tell(`  ${at + 1}. ${printableLine(option)}`);
+      this.#print(`  ${at + 1}. ${printableLine(option)}`);
     while (!signal.aborted) {
       // One question after the other: each is about the answer before.
       const said = (await person.ask("  Answer: ", signal))?.trim();

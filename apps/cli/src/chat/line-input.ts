@@ -74,7 +74,7 @@ export class LineInput implements Person {
   }
 
   /** Stops reading while another program has the terminal. */
-  async lend<T>(use: () => Promise<T>): Promise<T> {
+  async withTerminal<T>(use: () => Promise<T>): Promise<T> {
     this.#lines.pause();
     if (this.isTerminal) process.stdin.setRawMode(false);
     try {

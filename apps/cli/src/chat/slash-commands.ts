@@ -309,7 +309,7 @@ async function edit(chat: Conversation): Promise<void> {
   const text =
     editor === ""
       ? await chat.linesToDot()
-      : await chat.lend(() => Promise.resolve(edited(editor)));
+      : await chat.withTerminal(() => Promise.resolve(edited(editor)));
   if (text.trim() === "") return chat.say("an empty message is not sent");
   await chat.message({ message: text.trimEnd() });
 }

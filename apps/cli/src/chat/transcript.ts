@@ -29,7 +29,7 @@ export interface Screen {
 
 const MARGIN = 2;
 /** Events that other lines here already cover, or that are of no interest to a reader. */
-const UNTOLD = new Set([
+const HIDDEN_EVENTS = new Set([
   "queued",
   "started",
   "model",
@@ -115,7 +115,7 @@ export class Transcript {
     if (card !== null) this.line(card.text, card.style);
     else
       for (const { mark, label, text, style } of timelineLines(event)) {
-        if (UNTOLD.has(label)) continue;
+        if (HIDDEN_EVENTS.has(label)) continue;
         this.line(`${mark} ${label} ${text}`, style);
         this.hasEnd ||= ENDS.some((end) => payloadOf(event, end) !== null);
       }

@@ -48,7 +48,7 @@ interface Sending {
   readonly withReports: boolean;
 }
 
-interface Telling {
+interface Reporting {
   readonly dryRun: boolean;
   readonly json: boolean;
   /** The lines of one agent, for a person. */
@@ -61,7 +61,7 @@ export async function importAgents(
   path: string,
   options: Options,
 ): Promise<void> {
-  const { counts } = await sendAndTell(terminal, path, {
+  const { counts } = await sendAndReport(terminal, path, {
     dryRun: options.dryRun === true,
     json: options.json === true,
     show: linesOf,
@@ -78,7 +78,7 @@ export async function scanAgents(
   path: string,
   options: { json?: true },
 ): Promise<void> {
-  const sent = await sendAndTell(terminal, path, {
+  const sent = await sendAndReport(terminal, path, {
     dryRun: true,
     json: options.json === true,
     show: (agent) =>
@@ -97,10 +97,10 @@ export async function scanAgents(
   requireAll(path, sent.counts);
 }
 
-async function sendAndTell(
+async function sendAndReport(
   terminal: Terminal,
   path: string,
-  { json, dryRun, show }: Telling,
+  { json, dryRun, show }: Reporting,
 ): Promise<Sent> {
   const sending = { dryRun, withReports: true };
   const sent = await withBus(await findBus(process.env), (bus) => send(bus, path, sending));

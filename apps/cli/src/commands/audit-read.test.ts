@@ -15,8 +15,8 @@ const approvalId = `apr-${"a".repeat(32)}`;
 
 test("a person's verdict is printed with who gave it and why", () => {
   const fact: AuditFact = { kind: "approval", change: "denied", approvalId, ...about };
-  const told = recordText({ ...fact, by: "boss", reason: "not on a Friday" });
-  assert.equal(told, `denied ${approvalId} by boss: write_file for cli/writer/r1: not on a Friday`);
+  const text = recordText({ ...fact, by: "boss", reason: "not on a Friday" });
+  assert.equal(text, `denied ${approvalId} by boss: write_file for cli/writer/r1: not on a Friday`);
   assert.doesNotMatch(recordText(fact), /undefined|null/);
 });
 

@@ -58,9 +58,12 @@ test("a file without records is not intact, and the report states when one begin
   assert.equal(await verified(), "2 FILE has no audit record, so there is nothing to check");
   const { hash: _, ...first } = record;
   const later = { ...first, seq: 7, prev: record.hash };
-  const told = await verified({ ...later, hash: auditHash({ ...later, others: [] }) });
-  assert.match(told, /^8 intact: 1 record/);
-  assert.match(told, /policy-1f2e3d4c5b6a7988: begins with record 7 of 2026-01-01T00:00:00.000Z/);
+  const reported = await verified({ ...later, hash: auditHash({ ...later, others: [] }) });
+  assert.match(reported, /^8 intact: 1 record/);
+  assert.match(
+    reported,
+    /policy-1f2e3d4c5b6a7988: begins with record 7 of 2026-01-01T00:00:00.000Z/,
+  );
 });
 
 test("a record that was changed is read and broken, and a directory is not a file", async () => {

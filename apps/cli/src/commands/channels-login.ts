@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import { loginChannelAccount } from "@switchyard/contracts/channels";
-import { askUnseen } from "../ask-unseen.ts";
+import { readSecret } from "../read-secret.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
@@ -41,7 +41,7 @@ export async function login(
 async function valuesOf(variables: readonly string[]): Promise<Record<string, string>> {
   const values: Record<string, string> = {};
   if (process.stdin.isTTY) {
-    for (const name of variables) values[name] = (await askUnseen(`${name}: `)).trim();
+    for (const name of variables) values[name] = (await readSecret(`${name}: `)).trim();
   } else {
     const [only = "", second] = variables;
     const text = await textOrStandardInput("-");

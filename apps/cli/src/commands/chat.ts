@@ -144,7 +144,7 @@ function aside(
     },
     person: null,
     isLive: false,
-    lend: (use) => use(),
+    withTerminal: (use) => use(),
     shell: (words) => runShellCommand(terminal, words),
     readLine: () => Promise.resolve(null),
     answer: (text) => (json ? undefined : terminal.out(printable(text))),
@@ -191,7 +191,7 @@ async function converse(
     },
     person: input.isTerminal ? input : null,
     isLive: input.isTerminal,
-    lend: (use) => input.lend(use),
+    withTerminal: (use) => input.withTerminal(use),
     shell: (words) =>
       runShellCommand({ ...terminal, note: terminal.out, error: terminal.out }, words),
     readLine: (prompt) => input.next(prompt),

@@ -138,9 +138,9 @@ test("YARD_USER is the user on this machine's own instance, too", async () => {
   assert.equal((await yard(["runs", "tail", stdout.trim()], env)).code, 0);
   const shown = await yard(["runs", "show", stdout.trim(), "--json"], env);
   assert.equal(JSON.parse(shown.stdout).data.run.requester, "me");
-  const nobody = await yard(["runs", "list"], { ...env, YARD_USER: "team-x" });
-  assert.equal(nobody.code, 2);
-  assert.match(nobody.stderr, /no key of that user here\n.*it can be .*cli.*YARD_NATS_NKEY_FILE/);
+  const stranger = await yard(["runs", "list"], { ...env, YARD_USER: "team-x" });
+  assert.equal(stranger.code, 2);
+  assert.match(stranger.stderr, /no key of that user here\n.*it can be .*cli.*YARD_NATS_NKEY_FILE/);
 });
 
 test("yard dev stops in order when its log no longer has a reader", { skip }, async () => {

@@ -11,19 +11,19 @@ export function help(
   { program, json }: { readonly program: Command; readonly json?: true | undefined },
 ): void {
   const [first, ...others] = words;
-  const tell = (subject: string, text: string): void => {
+  const printHelp = (subject: string, text: string): void => {
     if (json === true) writeJson(terminal, { subject, text });
     else terminal.out(text);
   };
   if (first === undefined) {
-    tell("yard", program.helpInformation().trimEnd());
+    printHelp("yard", program.helpInformation().trimEnd());
     if (json !== true) for (const line of ["", ...topicLines()]) terminal.out(line);
     return;
   }
   const topic = others.length === 0 ? topicNamed(first) : null;
-  if (topic !== null) return tell(topic, topicText(topic));
+  if (topic !== null) return printHelp(topic, topicText(topic));
   const command = commandNamed(program, words);
-  if (command !== null) return tell(words.join(" "), helpOf(command));
+  if (command !== null) return printHelp(words.join(" "), helpOf(command));
   throw new CliError("usage", `there is no help on ${JSON.stringify(words.join(" "))}`, {
     hint: `topics: ${HELP_TOPICS.join(", ")}; commands: ./yard --help`,
   });

@@ -1,7 +1,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { checkedApiKey, readApiKey } from "../api-key.ts";
-import { askUnseen } from "../ask-unseen.ts";
+import { readSecret } from "../read-secret.ts";
 import { CliError } from "../cli-error.ts";
 import { connectHttp } from "../http-bus.ts";
 import { writeSecret } from "../secret-files.ts";
@@ -79,5 +79,5 @@ async function keyOf(file: string | undefined, http: string): Promise<string> {
   if (file !== undefined && file !== "-") return readApiKey(file);
   if (file === "-" || !process.stdin.isTTY)
     return checkedApiKey(await textOrStandardInput("-"), "standard input");
-  return checkedApiKey(await askUnseen(`API key for ${http}: `), "what was typed");
+  return checkedApiKey(await readSecret(`API key for ${http}: `), "what was typed");
 }

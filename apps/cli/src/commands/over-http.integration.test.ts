@@ -109,9 +109,9 @@ test("a run is started, followed with its text, and looked at as over NATS", asy
   const shown = await yard(["runs", "show", "last"]);
   assert.equal(shown.code, 0, shown.errors);
   assert.match(shown.out, /team-h/);
-  const told = await yard(["runs", "tail", run?.runId ?? ""]);
-  assert.equal(told.code, 0, told.errors);
-  assert.equal(told.out, out);
+  const tail = await yard(["runs", "tail", run?.runId ?? ""]);
+  assert.equal(tail.code, 0, tail.errors);
+  assert.equal(tail.out, out);
   const events = await yard(["runs", "events", "last", "--json"]);
   assert.equal(events.code, 0, events.errors);
   const names = events.out

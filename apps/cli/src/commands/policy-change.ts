@@ -54,7 +54,7 @@ export async function activate(
       throw error;
     }
   });
-  tell(terminal, activation, options);
+  printActivation(terminal, activation, options);
 }
 
 /** Reactivates the bundle before the current one. */
@@ -66,7 +66,7 @@ export async function rollback(
   const activation = await withBus(await findBus(process.env), (bus) =>
     client(bus, { rollbackPolicy }).rollbackPolicy(note === undefined ? {} : { note }),
   );
-  tell(terminal, activation, options);
+  printActivation(terminal, activation, options);
 }
 
 /** The bundles that were in force, the newest first. */
@@ -180,7 +180,11 @@ function named<K extends "agent" | "run" | "server" | "user">(
   throw new CliError("usage", `--${kind} ${JSON.stringify(text)} ${why}`);
 }
 
-function tell(terminal: Terminal, activation: Activation, options: { json?: true }): void {
+function printActivation(
+  terminal: Terminal,
+  activation: Activation,
+  options: { json?: true },
+): void {
   if (options.json) return writeJson(terminal, activation);
   const { active, previous } = activation;
   const from = active.source === "file" ? "the files of the service" : `version ${active.version}`;

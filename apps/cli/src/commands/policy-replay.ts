@@ -72,7 +72,7 @@ export async function replay(
     }
     return total;
   });
-  tell(terminal, replayed, options);
+  printReplay(terminal, replayed, options);
   return replayed.changes.size === 0 ? EXIT.ok : EXIT.failed;
 }
 
@@ -149,7 +149,7 @@ function answerText(effect: string, tier: string | undefined): string {
   return effect === "ask" && tier !== undefined ? `ask (${tier})` : effect;
 }
 
-function tell(terminal: Terminal, replayed: Replayed, options: { json?: true }): void {
+function printReplay(terminal: Terminal, replayed: Replayed, options: { json?: true }): void {
   const { decisions, same, policyDigest } = replayed;
   const changes = [...replayed.changes.values()].toSorted((a, b) => b.count - a.count);
   const unknown = [...replayed.unknown.values()].toSorted((a, b) => b.count - a.count);

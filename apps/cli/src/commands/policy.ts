@@ -160,7 +160,7 @@ export async function test(
     return exitCode;
   }
   const testsFile = file === undefined ? "tests" : policyTestsPath(file);
-  tellProblems(terminal, file, reply);
+  printProblems(terminal, file, reply);
   for (const { name, file: testFile = testsFile, line, passed, message } of reply.tests) {
     terminal.out(`${passed ? "✔" : "✗"} ${printableLine(name)}`);
     if (message !== null) terminal.out(`  ${printableLine(`${testFile}:${line}: ${message}`)}`);
@@ -192,7 +192,7 @@ export async function lint(
     writeJson(terminal, reply);
     return exitCode;
   }
-  tellProblems(terminal, file, reply);
+  printProblems(terminal, file, reply);
   for (const { kind, message } of reply.findings) {
     terminal.out(`${kind}  ${printableLine(message)}`);
   }
@@ -210,7 +210,7 @@ async function validation(
   );
 }
 
-function tellProblems(terminal: Terminal, file: string | undefined, reply: Validation): void {
+function printProblems(terminal: Terminal, file: string | undefined, reply: Validation): void {
   const names = {
     bundle: file ?? "policy",
     tests: file === undefined ? "tests" : policyTestsPath(file),

@@ -9,7 +9,7 @@ const denied = new ServiceError("denied", "no");
 test("renews until it is stopped, and reports once when it cannot and once when it can again", async () => {
   const ending = new AbortController();
   const answers = [null, gone, gone, null, null];
-  const told: unknown[] = [];
+  const notices: unknown[] = [];
   const end = await renewWhile({
     renew: () => {
       const answer = answers.shift();
@@ -18,9 +18,9 @@ test("renews until it is stopped, and reports once when it cannot and once when 
     },
     everyMs: 1,
     signal: ending.signal,
-    onTrouble: (error) => told.push(error),
+    onTrouble: (error) => notices.push(error),
   });
-  assert.deepEqual([end, told], [null, [gone, null]]);
+  assert.deepEqual([end, notices], [null, [gone, null]]);
 });
 
 test("ends with a refusal that no other try can change", async () => {

@@ -145,11 +145,11 @@ export async function tail(
 ): Promise<ExitCode> {
   checkRunName(named);
   const json = options.json === true;
-  const patience = { seconds: options.wait };
+  const queueWait = { seconds: options.wait };
   return withBus(await findBus(process.env), async (bus) => {
     const runId = await namedRun(bus, named);
     return toItsEnd(bus, { terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
-      tailRun(bus, { runId, terminal, json, ...followed, patience, live: true }),
+      tailRun(bus, { runId, terminal, json, ...followed, queueWait, live: true }),
     );
   });
 }
@@ -176,10 +176,10 @@ export async function toItsEnd(
   return untilStopped(async (stop) => {
     let hasBegun = false;
     // A person is prompted for waits here; without a terminal the command to decide with is printed.
-    const { note: tell, paintNote: paint } = terminal;
+    const { note: print, paintNote: paint } = terminal;
     const decider = json
       ? null
-      : new Decider(bus, { runId, person: terminalPerson(), tell, paint, isTold: true });
+      : new Decider(bus, { runId, person: terminalPerson(), print, paint, arePrinted: true });
     const onEvent = (event: StoredEvent): void => {
       hasBegun = true;
       decider?.onEvent(event);

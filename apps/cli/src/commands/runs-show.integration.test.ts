@@ -33,7 +33,7 @@ const consumption = consume(bus, {
   async handle(delivery) {
     assert.equal(delivery.kind, "command");
     const { runId = "" } = startRun.payload.parse(delivery.payload);
-    await tellRun(runId);
+    await steerRun(runId);
     return { outcome: "done" };
   },
 });
@@ -84,7 +84,7 @@ test("shows text as it is written, marks what of it is void, and prints what the
 });
 
 test("tails a run that another client started, and ends as it does", async () => {
-  await tellRun("tailed");
+  await steerRun("tailed");
   const done = await yard(["runs", "tail", "tailed"], env);
   assert.equal(done.code, 0, done.stderr);
   assert.equal(done.stdout, "the answer\n", "stdout has the answer alone");
@@ -113,7 +113,7 @@ test("reports at once that a run is unknown, and still follows it when it begins
     const [command = "", ...options] = args;
     const following = yardStarted(["runs", command, runId, ...options], env);
     await following.printed(`run ${runId} is unknown so far`);
-    await tellRun(runId);
+    await steerRun(runId);
     assert.equal(await following.exited, 0, following.output());
     assert.match(following.output(), /finished +2 steps/);
     assert.doesNotMatch(following.output(), /still queued/);
@@ -132,7 +132,7 @@ test("what was refused too early does not end a run that begins later", async ()
       { ...rejected, streamSequence: 1 },
     );
   }
-  await tellRun("early");
+  await steerRun("early");
   const done = await yard(["runs", "tail", "early"], env);
   assert.equal(done.code, 0, done.stderr);
   assert.equal(done.stdout, "the answer\n");
@@ -170,7 +170,7 @@ test("starts no run whose recording could not be written", async () => {
 });
 
 test("shows a run with how long its steps, calls and waits took", async () => {
-  await tellRun("shown");
+  await steerRun("shown");
   const { stdout, stderr, code } = await yard(["runs", "show", "shown"], env);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /^cost +\$0\.250$/m);
@@ -203,7 +203,7 @@ test("shows a run whose events are not kept any more", async () => {
   assert.doesNotMatch(stdout, /TOOK/);
 });
 
-async function tellRun(runId: string): Promise<void> {
+async function steerRun(runId: string): Promise<void> {
   const live = (delta: string) =>
     publishLive(bus, runEvents.runLive, { owner: "cli", runId }, { runId, step: 1, delta });
   let seq = 0;

@@ -25,7 +25,7 @@ import { limitsOf, type LimitOptions } from "../run-limits.ts";
 import { factsOf } from "../run-facts.ts";
 import { runSpans, spanLines } from "../run-spans.ts";
 import { filterTexts, runFilterOf, type RunFilterOptions } from "../run-filters.ts";
-import { noteNothing, tellStory } from "../run-story.ts";
+import { noteNothing, printStory } from "../run-story.ts";
 import { isWhole, noteMore, pageOf, type PageOptions } from "../list-pages.ts";
 import { timeText, type Times } from "../quantities.ts";
 import { noteStops, stopsInForce } from "../stops-in-force.ts";
@@ -123,7 +123,7 @@ export async function events(
   options: { json?: true; follow?: true; wait: number },
 ): Promise<ExitCode> {
   checkRunName(named);
-  const story = tellStory(terminal, { json: options.json ?? false, to: "stdout" });
+  const story = printStory(terminal, { json: options.json ?? false, to: "stdout" });
   let seen = 0;
   const follow = async (bus: Bus, { signal }: Stop): Promise<unknown> => {
     const runId = await namedRun(bus, named);
@@ -131,7 +131,7 @@ export async function events(
       runId,
       stopAtEnd: options.follow !== true,
       signal,
-      patience: { seconds: options.wait, onNothing: () => noteNothing(terminal, runId) },
+      queueWait: { seconds: options.wait, onNothing: () => noteNothing(terminal, runId) },
       onEvent: (event) => {
         seen += 1;
         story.onEvent(event);

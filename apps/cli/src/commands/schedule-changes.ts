@@ -63,7 +63,7 @@ export async function add(
       ...(options.key === undefined ? {} : { idempotencyKey: options.key }),
     }),
   );
-  tell(terminal, reply.job, options);
+  printJob(terminal, reply.job, options);
 }
 
 export async function edit(
@@ -86,7 +86,7 @@ export async function edit(
     const request = { jobId: current.id, patch, ...ownerOf(owner) };
     return (await client(bus, { updateSchedule }).updateSchedule(request)).job;
   });
-  tell(terminal, job, options);
+  printJob(terminal, job, options);
 }
 
 export function pause(terminal: Terminal, named: string, options: OwnerOption): Promise<void> {
@@ -154,7 +154,7 @@ export async function remove(
   terminal.out(`${reply.jobId} is removed`);
 }
 
-function tell(terminal: Terminal, job: ScheduleJob, { json }: { json?: true }): void {
+function printJob(terminal: Terminal, job: ScheduleJob, { json }: { json?: true }): void {
   if (json) return writeJson(terminal, { job });
   for (const line of fieldLines(describeJob(job))) terminal.out(line);
 }

@@ -68,7 +68,7 @@ export async function reset(
   );
   if (options.json) return writeJson(terminal, reply);
   terminal.out(`${reply.session.key} begins anew as ${reply.session.sessionId}`);
-  tellStopped(terminal, reply);
+  printStopped(terminal, reply);
 }
 
 export async function remove(
@@ -85,10 +85,10 @@ export async function remove(
   );
   if (options.json) return writeJson(terminal, reply);
   terminal.out(`${reply.sessionKey} is deleted`);
-  tellStopped(terminal, reply);
+  printStopped(terminal, reply);
 }
 
-function tellStopped(
+function printStopped(
   terminal: Terminal,
   { cancelledRun, droppedRuns }: { cancelledRun: string | null; droppedRuns: string[] },
 ): void {

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CliError } from "../cli-error.ts";
 import { isAlive, type ProcessRecord } from "../instance-record.ts";
 
-const PATIENCE_MS = 5_000;
+const TIMEOUT_MS = 5_000;
 const POLL_MS = 20;
 
 /**
@@ -28,7 +28,7 @@ export async function stopLeftOvers(
 }
 
 async function endsInTime(left: ProcessRecord): Promise<boolean> {
-  for (let waitedMs = 0; waitedMs < PATIENCE_MS; waitedMs += POLL_MS) {
+  for (let waitedMs = 0; waitedMs < TIMEOUT_MS; waitedMs += POLL_MS) {
     if (!(await isAlive(left))) return true;
     await delay(POLL_MS);
   }

@@ -58,9 +58,9 @@ test("starts each service after those it needs, each with a key of its own", () 
 });
 
 test("the services that make sandboxes get the bubblewrap that was found", () => {
-  const told = plan({}).filter(({ env }) => env["YARD_BWRAP_BIN"] !== undefined);
+  const given = plan({}).filter(({ env }) => env["YARD_BWRAP_BIN"] !== undefined);
   assert.deepEqual(
-    told.map(({ name, env }) => [name, env["YARD_BWRAP_BIN"]]),
+    given.map(({ name, env }) => [name, env["YARD_BWRAP_BIN"]]),
     [
       ["broker", "/cache/bwrap"],
       ["toolbox", "/cache/bwrap"],
@@ -169,9 +169,9 @@ test("commands of agents find what the person has on their PATH, and our Node.js
 
 test("the person's files for the scanner reach the importer, wherever it runs", () => {
   const env = { YARD_SCAN_INDICATORS: "known/bad.yaml", YARD_SCAN_SUPPRESSIONS: "/etc/fine.yaml" };
-  const told = plan(env).find(({ name }) => name === "importer")?.env ?? {};
-  assert.equal(told["YARD_SCAN_INDICATORS"], resolve("known/bad.yaml"));
-  assert.equal(told["YARD_SCAN_SUPPRESSIONS"], "/etc/fine.yaml");
+  const given = plan(env).find(({ name }) => name === "importer")?.env ?? {};
+  assert.equal(given["YARD_SCAN_INDICATORS"], resolve("known/bad.yaml"));
+  assert.equal(given["YARD_SCAN_SUPPRESSIONS"], "/etc/fine.yaml");
   const without = plan({ YARD_SCAN_INDICATORS: "" }).find(({ name }) => name === "importer");
   assert.ok(!("YARD_SCAN_INDICATORS" in (without?.env ?? {})));
 });

@@ -43,20 +43,20 @@ function timedOut(error: unknown, ...texts: RegExp[]): true {
 }
 
 test("a start that makes progress is waited for, however long it takes", async () => {
-  const patience = { silenceMs: 2_000, longestMs: 60_000 };
+  const startTimeouts = { silenceMs: 2_000, longestMs: 60_000 };
   const began = performance.now();
   const running = await launchService(slowService("slow", { lines: 30, status: 200 }), {
     ...quiet,
-    patience,
+    startTimeouts,
   });
-  assert.ok(performance.now() - began > patience.silenceMs);
+  assert.ok(performance.now() - began > startTimeouts.silenceMs);
   await running.stop();
 });
 
 test("a start without progress is given up, with the service, what it did and its last lines", async () => {
   const stuck = service("stuck", 'console.log("opening the vault"); setTimeout(() => {}, 1e6);');
   await assert.rejects(
-    launchService(stuck, { ...quiet, patience: { silenceMs: 1_500, longestMs: 60_000 } }),
+    launchService(stuck, { ...quiet, startTimeouts: { silenceMs: 1_500, longestMs: 60_000 } }),
     (error) =>
       timedOut(error, /^stuck was not ready after .*still starting/, /\n  opening the vault$/),
   );
@@ -65,7 +65,7 @@ test("a start without progress is given up, with the service, what it did and it
 test("a start that only talks is given up in the end", async () => {
   const talker = service("talker", 'setInterval(() => console.log("redis is away"), 100);');
   await assert.rejects(
-    launchService(talker, { ...quiet, patience: { silenceMs: 20_000, longestMs: 2_000 } }),
+    launchService(talker, { ...quiet, startTimeouts: { silenceMs: 20_000, longestMs: 2_000 } }),
     (error) => timedOut(error, /^talker was not ready/, /redis is away/),
   );
 });
@@ -74,7 +74,7 @@ test("a service that runs and is not ready is given up with what its probe answe
   await assert.rejects(
     launchService(slowService("unready", { lines: 1, status: 503 }), {
       ...quiet,
-      patience: { silenceMs: 2_000, longestMs: 60_000 },
+      startTimeouts: { silenceMs: 2_000, longestMs: 60_000 },
     }),
     (error) => timedOut(error, /its readiness probe answered: \{"checks":\{"redis":"failing"\}\}/),
   );

@@ -3,7 +3,13 @@ import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { splitLines } from "./line-splitter.ts";
 import { parseLogLine } from "./log-line.ts";
-import { beginning, notReady, PATIENCE, startFailure, type Patience } from "./service-start.ts";
+import {
+  beginning,
+  notReady,
+  START_TIMEOUTS,
+  startFailure,
+  type StartTimeouts,
+} from "./service-start.ts";
 import type { Running } from "./supervise.ts";
 
 export interface ServiceSpec {
@@ -34,10 +40,10 @@ export async function launchService(
     readonly onLine: (line: string, speaker: string) => void;
     /** Gives up the start. */
     readonly signal: AbortSignal;
-    readonly patience?: Patience;
+    readonly startTimeouts?: StartTimeouts;
   },
 ): Promise<Running> {
-  const { signal, patience = PATIENCE } = options;
+  const { signal, startTimeouts = START_TIMEOUTS } = options;
   signal.throwIfAborted();
   const child: Child = spawn(process.execPath, [spec.entry], {
     cwd: spec.cwd,
@@ -47,10 +53,10 @@ export async function launchService(
   });
   child.stdin.on("error", () => {}); // it is gone; `exited` reports it
   const exited = exitOf(child);
-  const begun = beginning(patience);
+  const begun = beginning(startTimeouts);
   const ready = readyAddress(child, (line) => {
     const speaker = speakerOf(spec, line);
-    begun.heard(line, speaker === spec.name ? null : speaker);
+    begun.noteLine(line, speaker === spec.name ? null : speaker);
     options.onLine(line, speaker);
   });
   const over = AbortSignal.any([begun.givenUp, signal]);
@@ -132,13 +138,13 @@ function rejectedBy(signal: AbortSignal): Promise<never> {
 async function stopChild(child: Child, exited: Promise<string>): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   child.kill("SIGTERM");
-  const patience = new AbortController();
-  const deadline = delay(STOP_TIMEOUT_MS, undefined, { signal: patience.signal }).then(
+  const startTimeouts = new AbortController();
+  const deadline = delay(STOP_TIMEOUT_MS, undefined, { signal: startTimeouts.signal }).then(
     () => killGroup(child),
     () => {},
   );
   await exited;
-  patience.abort();
+  startTimeouts.abort();
   await deadline;
 }
 

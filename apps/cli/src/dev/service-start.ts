@@ -4,14 +4,14 @@ import { formatDuration } from "../quantities.ts";
 import { logText, parseLogLine } from "./log-line.ts";
 
 /** Time limits of a start. A loaded machine makes a start slow, and slow is not stuck. */
-export interface Patience {
+export interface StartTimeouts {
   /** A service that is not ready is given up when it has written nothing for this long, */
   readonly silenceMs: number;
   /** and in any case after this time. */
   readonly longestMs: number;
 }
 
-export const PATIENCE: Patience = { silenceMs: 60_000, longestMs: 300_000 };
+export const START_TIMEOUTS: StartTimeouts = { silenceMs: 60_000, longestMs: 300_000 };
 const LAST_LINES = 8;
 
 /** The state of a service that is starting. */
@@ -24,13 +24,13 @@ export interface Beginning {
   /** The last answer of its readiness probe. */
   readonly answer: string | null;
   /** `speaker` is the service that wrote the line, in a process with several; null: the process itself. */
-  heard(line: string, speaker: string | null): void;
+  noteLine(line: string, speaker: string | null): void;
   polled(answer: string): void;
   end(): void;
 }
 
 /** Watches a start: it is given up when there is no sign of progress any more. */
-export function beginning({ silenceMs, longestMs }: Patience): Beginning {
+export function beginning({ silenceMs, longestMs }: StartTimeouts): Beginning {
   const giveUp = new AbortController();
   const startedAt = performance.now();
   let heardAt = startedAt;
@@ -50,7 +50,7 @@ export function beginning({ silenceMs, longestMs }: Patience): Beginning {
     get answer() {
       return answer;
     },
-    heard(line, speaker) {
+    noteLine(line, speaker) {
       heardAt = performance.now();
       silence.refresh();
       const text = logText(parseLogLine(line));

@@ -22,12 +22,12 @@ test("finds skills in path order, and reports everything that may be one and is 
   await symlink(await testDirectory(), join(top, "linked"));
   await symlink(join(top, "absent"), join(top, "lost"));
   await symlink(join(top, "notes/text.md"), join(top, "notes/other.md"));
-  const told: string[] = [];
+  const skipped: string[] = [];
   const found: string[] = [];
-  const skills = localSkills(top, (path, why) => told.push(`${path}: ${why}`));
+  const skills = localSkills(top, (path, why) => skipped.push(`${path}: ${why}`));
   for await (const { skill } of skills) found.push(skill.directory);
   assert.deepEqual(found, ["a", "b"]);
-  assert.deepEqual(told, [
+  assert.deepEqual(skipped, [
     "linked: links are not followed; name the directory that it leads to",
     "lost: links are not followed; name the directory that it leads to",
     "upper/Skill.md: a skill's file is called SKILL.md, and this one Skill.md; rename it",

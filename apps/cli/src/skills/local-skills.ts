@@ -29,18 +29,18 @@ export type NotLookedAt = (path: string, why: string) => void;
  */
 export async function* localSkills(
   directory: string,
-  tell: NotLookedAt,
+  onSkipped: NotLookedAt,
 ): AsyncGenerator<LocalSkill> {
-  yield* walk({ top: directory, tell }, { path: "", level: 0, isInSkill: false });
+  yield* walk({ top: directory, onSkipped }, { path: "", level: 0, isInSkill: false });
 }
 
 async function* walk(
-  from: { top: string; tell: NotLookedAt },
+  from: { top: string; onSkipped: NotLookedAt },
   { path, level, isInSkill }: { path: string; level: number; isInSkill: boolean },
 ): AsyncGenerator<LocalSkill> {
-  const { top, tell } = from;
+  const { top, onSkipped } = from;
   const entries = await list(join(top, path), (code) =>
-    tell(path === "" ? "." : path, `the directory cannot be read: ${code}`),
+    onSkipped(path === "" ? "." : path, `the directory cannot be read: ${code}`),
   );
   const isSkill =
     entries.some(({ name }) => SKILL_FILES.has(name)) ||
@@ -61,18 +61,21 @@ async function* walk(
 
 /** Reports skipped entries, so that a missing skill has a visible reason. */
 async function remark(
-  { top, tell }: { top: string; tell: NotLookedAt },
+  { top, onSkipped }: { top: string; onSkipped: NotLookedAt },
   path: string,
   entry: Dirent,
 ): Promise<void> {
   if (entry.isFile() && /^skills?\.md$/i.test(entry.name))
-    return tell(path, `a skill's file is called SKILL.md, and this one ${entry.name}; rename it`);
+    return onSkipped(
+      path,
+      `a skill's file is called SKILL.md, and this one ${entry.name}; rename it`,
+    );
   if (!entry.isSymbolicLink() || NEVER_ENTERED.has(entry.name)) return;
   const real = await realpath(join(top, path)).catch(() => null);
   // A target within the tree is found without the link.
   if (real?.startsWith((await realpath(top)) + sep) === true) return;
   if (real === null || (await stat(real)).isDirectory())
-    tell(path, "links are not followed; name the directory that it leads to");
+    onSkipped(path, "links are not followed; name the directory that it leads to");
 }
 
 async function read(top: string, path: string, entries: readonly Dirent[]): Promise<LocalSkill> {

@@ -52,13 +52,13 @@ export function startLive(): void {
     if ("state" in passed) {
       liveState.value = passed.state;
       // Events may have been missed before this.
-      if (passed.state === "live" && (opened += 1) > 1) tell("other", null);
+      if (passed.state === "live" && (opened += 1) > 1) notify("other", null);
       return;
     }
     const { message } = passed;
     lastId = message.id ?? lastId;
     if (liveState.value !== "live") liveState.value = "live";
-    tell(topicOf(message), message);
+    notify(topicOf(message), message);
   };
   async function follow(caller: string, ending: AbortSignal): Promise<void> {
     try {
@@ -97,7 +97,7 @@ async function* passedEvents(after: string | null, ending: AbortSignal): AsyncGe
   }
 }
 
-function tell(topic: Topic, message: StreamMessage | null): void {
+function notify(topic: Topic, message: StreamMessage | null): void {
   for (const listener of listeners) listener(topic, message);
 }
 

@@ -14,7 +14,7 @@ import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
-import { Say } from "./say.tsx";
+import { MessageComposer } from "./message-composer.tsx";
 
 export function Chat({ params }: { params: Readonly<Record<string, string>> }) {
   const key = params["session"] ?? "";
@@ -203,7 +203,7 @@ function Conversation({ sessionKey, session }: Props) {
         )}
       </p>
       {may("POST /sessions/{session}/messages") ? (
-        <Say
+        <MessageComposer
           sessionKey={sessionKey}
           session={session}
           onSaid={(text, id) => {

@@ -53,7 +53,7 @@ export function CompareRuns({ params }: { params: Readonly<Record<string, string
       {a !== null && b !== null && (
         <>
           <Facts left={a} right={b} />
-          {isTold(a, one.story) && isTold(b, other.story) ? (
+          {isLoaded(a, one.story) && isLoaded(b, other.story) ? (
             <Steps left={one.story} right={other.story} />
           ) : (
             <Loading />
@@ -71,7 +71,7 @@ function useRun(runId: string) {
 }
 
 /** True when all events of a run that is over are loaded: lines are not paired anew with each event. */
-function isTold({ status }: RunDetail, { endMs }: StorySoFar): boolean {
+function isLoaded({ status }: RunDetail, { endMs }: StorySoFar): boolean {
   return !isOver(status) || endMs !== null;
 }
 

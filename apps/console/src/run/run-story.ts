@@ -89,10 +89,10 @@ export class RunStory {
     const ms = Date.parse(message.data.at);
     this.startMs ??= ms;
     this.lastMs = Math.max(this.lastMs, ms);
-    this.#tell(message, ms);
+    this.#report(message, ms);
   }
 
-  #tell(message: RunMessage, ms: number): void {
+  #report(message: RunMessage, ms: number): void {
     switch (message.event) {
       case "model-responded":
         return this.#model(message, ms);

@@ -77,9 +77,9 @@ export function choicesOf(
 
 /** The label of an alternative: its title, else its distinguishing member, else its type. */
 export function nameOf(schema: FormSchema, at: number): string {
-  const [told] = Object.values(schema.properties ?? {}).flatMap((part) => part.const ?? []);
+  const [constant] = Object.values(schema.properties ?? {}).flatMap((part) => part.const ?? []);
   if (schema.title !== undefined) return schema.title;
-  return told === undefined ? (typeOf(schema) ?? `kind ${at + 1}`) : textOf(told);
+  return constant === undefined ? (typeOf(schema) ?? `kind ${at + 1}`) : textOf(constant);
 }
 
 /** Returns the index of the alternative that fits a value by its type, or, for an object, by its `const` members. */

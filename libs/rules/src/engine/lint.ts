@@ -21,11 +21,11 @@ export function lint(bundle: Bundle): LintFinding[] {
   const rules = bundle.rules.toSorted((a, b) => (a.id < b.id ? -1 : 1));
   const alike = sameSelectors(rules);
   const reported = new Set(alike.map(({ rule }) => rule));
-  const untold = rules.filter(({ id, effect }) => effect === "deny" || !reported.has(id));
-  const dead = deadRules(untold);
+  const unreported = rules.filter(({ id, effect }) => effect === "deny" || !reported.has(id));
+  const dead = deadRules(unreported);
   const gone = new Set(dead.map(({ rule }) => rule));
   const shadowed = shadowedRules(
-    untold.filter(({ id }) => !gone.has(id)),
+    unreported.filter(({ id }) => !gone.has(id)),
     bundle.defaults?.approval ?? null,
   );
   const others = [...unknownToolLists(bundle), ...openShells(rules), ...unapprovable(bundle)];

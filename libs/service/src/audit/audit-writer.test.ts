@@ -8,14 +8,14 @@ import { AuditUnavailableError, createAuditWriter } from "./audit-writer.ts";
 const fact: AuditFact = { kind: "refusal", provider: "broker", caller: "cli", reason: "expired" };
 
 /** A writer whose stream does what the test sets. */
-function lab(options: { patienceMs?: number; refusal?: string; perUserHour?: number } = {}) {
+function lab(options: { giveUpAfterMs?: number; refusal?: string; perUserHour?: number } = {}) {
   const blocks: AuditBlock[] = [];
   const ids: string[] = [];
-  const told: string[] = [];
+  const reported: string[] = [];
   const stream = { isUp: true };
   const writer = createAuditWriter({
     service: "policy",
-    patienceMs: options.patienceMs ?? 60_000,
+    giveUpAfterMs: options.giveUpAfterMs ?? 60_000,
     async publish(json, { kind, messageId }) {
       ids.push(messageId);
       if (!stream.isUp) throw new Error("no stream");
@@ -23,10 +23,10 @@ function lab(options: { patienceMs?: number; refusal?: string; perUserHour?: num
     },
     perUserHour: options.perUserHour ?? 0,
     refusalOf: () => options.refusal ?? null,
-    onTrouble: (error) => told.push(String(error)),
-    onRecovered: () => told.push("recovered"),
+    onTrouble: (error) => reported.push(String(error)),
+    onRecovered: () => reported.push("recovered"),
   });
-  return { writer, blocks, ids, told, stream };
+  return { writer, blocks, ids, told: reported, stream };
 }
 
 test("facts that come together share a message, and are numbered in their order", async () => {
@@ -58,7 +58,7 @@ test("a fact is read when its record is made, and later changes do not reach it"
 });
 
 test("while the stream refuses nothing is lost, and the same message is sent again", async () => {
-  const { writer, blocks, ids, told, stream } = lab();
+  const { writer, blocks, ids, told: reported, stream } = lab();
   stream.isUp = false;
   writer.append(() => fact);
   await until(() => ids.length >= 2);
@@ -68,11 +68,11 @@ test("while the stream refuses nothing is lost, and the same message is sent aga
   await until(() => writer.state.waiting === 0);
   assert.equal(new Set(ids).size, 1);
   assert.equal(blocks.length, 1);
-  assert.deepEqual(told, ["Error: no stream", "recovered"]);
+  assert.deepEqual(reported, ["Error: no stream", "recovered"]);
 });
 
 test("a stream that refuses for too long refuses what would have to be recorded, until it is back", async () => {
-  const { writer, stream, ids } = lab({ patienceMs: 0 });
+  const { writer, stream, ids } = lab({ giveUpAfterMs: 0 });
   stream.isUp = false;
   const entry = writer.append(() => fact);
   await assert.rejects(writer.stored(entry), AuditUnavailableError);
@@ -86,7 +86,7 @@ test("a stream that refuses for too long refuses what would have to be recorded,
 });
 
 test("a failure that waiting does not help against refuses at once, until a record is stored", async () => {
-  const { writer, stream, told } = lab({ refusal: "the stream is full" });
+  const { writer, stream, told: reported } = lab({ refusal: "the stream is full" });
   stream.isUp = false;
   const entry = writer.append(() => fact);
   await assert.rejects(writer.stored(entry), /^AuditUnavailableError: the stream is full$/);
@@ -96,7 +96,7 @@ test("a failure that waiting does not help against refuses at once, until a reco
   assert.doesNotThrow(() => writer.admit());
   stream.isUp = false;
   assert.doesNotThrow(() => writer.admit(), "it is full only when it reports it again");
-  assert.deepEqual(told, ["Error: no stream", "recovered"]);
+  assert.deepEqual(reported, ["Error: no stream", "recovered"]);
 });
 
 test("a few large records that wait are too many, too", async () => {

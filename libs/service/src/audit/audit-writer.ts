@@ -58,7 +58,7 @@ export interface AuditWriterOptions {
   /** The room that is left in the stream, by user. */
   readonly room?: Pick<AuditRoom, "refusalOf" | "count">;
   /** For how long the stream may refuse until calls are refused, in milliseconds. */
-  readonly patienceMs: number;
+  readonly giveUpAfterMs: number;
   /** The reason why a retry does not help against a failure, so that nothing is to happen from then on; null when it may help. */
   readonly refusalOf?: (error: unknown) => string | null;
   /** Called with the first failure in a row, and on the first success after it. */
@@ -217,7 +217,7 @@ class ChainWriter implements AuditWriter {
     if (this.#failingSince === null) return null;
     if (this.#refused !== null) return this.#refused;
     const forMs = performance.now() - this.#failingSince;
-    if (forMs < this.#options.patienceMs) return null;
+    if (forMs < this.#options.giveUpAfterMs) return null;
     return `audit records could not be stored for ${Math.round(forMs / 1_000)} s`;
   }
 

@@ -25,7 +25,7 @@ function lab(store: () => Promise<void>) {
   const records: ChainedRecord[] = [];
   const writer = createAuditWriter({
     service: "runner",
-    patienceMs: 0,
+    giveUpAfterMs: 0,
     async publish(json, { kind }) {
       await store();
       records.push(...recordsOf(AUDIT_EVENT_OF[kind].payload.parse(JSON.parse(json))));

@@ -185,7 +185,7 @@ function commonOf(
 }
 
 /** The audit's word for the end of a call. */
-export function toldOutcome(outcome: CallOutcome): string {
+export function outcomeName(outcome: CallOutcome): string {
   if (outcome.kind !== "result") return outcome.kind;
   return outcome.result.isError ? "tool_error" : "result";
 }

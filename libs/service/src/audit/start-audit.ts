@@ -73,7 +73,7 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
   const writer = createAuditWriter({
     service,
     room,
-    patienceMs: config.YARD_AUDIT_PATIENCE_MS,
+    giveUpAfterMs: config.YARD_AUDIT_PATIENCE_MS,
     perUserHour: config.YARD_AUDIT_PER_USER,
     async publish(block, { kind, messageId }) {
       await publishEventJson(bus, AUDIT_EVENT_OF[kind], { service }, block, { messageId });

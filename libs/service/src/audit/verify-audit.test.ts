@@ -59,7 +59,7 @@ async function written(
   const messages: AuditMessage[] = [];
   const writer = createAuditWriter({
     service,
-    patienceMs: 60_000,
+    giveUpAfterMs: 60_000,
     async publish(json, { kind }) {
       const event = AUDIT_EVENT_OF[kind];
       const subject = event.subject.replace("{service}", service);

@@ -111,8 +111,8 @@ test("an approved call is admitted as it is sent, sent once, and its event has t
 test("a result that is nested too deeply for a digest reaches the caller, and its event has none", async () => {
   const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
   await (await gate.consume(callToApprove())).executed(deep);
-  const [told] = settled;
-  assert.deepEqual([told?.outcome, told?.resultDigest], ["executed", undefined]);
+  const [reported] = settled;
+  assert.deepEqual([reported?.outcome, reported?.resultDigest], ["executed", undefined]);
 });
 
 test("a call by a session grant consumes no approval, so nothing is settled", async () => {

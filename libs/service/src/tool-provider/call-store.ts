@@ -110,7 +110,7 @@ const RECORD_BYTES = 400;
 const FORBIDDEN_SECONDS = 60;
 const MOST_OWNERS = 9;
 /** The interval at which a write is repeated until Redis confirms it. */
-const TELL_AGAIN_MS = 1_000;
+const RETRY_MS = 1_000;
 
 /** Deletes the claim only while it still belongs to this call: after a day the id may belong to another call. */
 const RELEASE = `if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end return 0`;
@@ -238,7 +238,7 @@ export function createCallStore(
 /** The writes that Redis did not confirm, by call; each is made again until it is confirmed. */
 function createDebts() {
   const owed = new Map<string, Owed>();
-  let telling: NodeJS.Timeout | null = null;
+  let retryTimer: NodeJS.Timeout | null = null;
 
   const pay = async (callId: string, debt: Owed): Promise<void> => {
     await fromRedis(debt.write());
@@ -248,14 +248,14 @@ function createDebts() {
     for (const [callId, debt] of owed) await pay(callId, debt);
   };
   const payLater = (): void => {
-    telling ??= setTimeout(() => {
+    retryTimer ??= setTimeout(() => {
       payAll()
         .catch(() => undefined) // Redis is still away
         .finally(() => {
-          telling = null;
+          retryTimer = null;
           if (owed.size > 0) payLater();
         });
-    }, TELL_AGAIN_MS).unref();
+    }, RETRY_MS).unref();
   };
   const orOwe = async <T>(callId: string, write: () => Promise<T>, debt: Owed): Promise<T> => {
     try {

@@ -1,7 +1,7 @@
 import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
 import type { checkPolicy, Decision, Principal } from "@switchyard/contracts/policy";
 import type { z } from "zod";
-import { createKeptFilters, type KeptFilters } from "./kept-filters.ts";
+import { createCachedFilters, type CachedFilters } from "./cached-filters.ts";
 
 type CheckReply = z.output<typeof checkPolicy.reply>;
 
@@ -28,7 +28,7 @@ export interface DecisionCache {
   /** `askedAt` is from before the request was sent, so that the answer's travel time is not counted twice. */
   keep(key: string, reply: CheckReply, askedAt: number): void;
   /** Answers about whole lists, under the same promise. */
-  readonly filters: KeptFilters;
+  readonly filters: CachedFilters;
   /** Empties the kept lists, too. */
   clear(): void;
 }
@@ -43,7 +43,7 @@ const MAX_KEPT = 10_000;
 /** `now` in milliseconds, of a monotonic clock that no pause of the process stops. */
 export function createDecisionCache(now: () => number): DecisionCache {
   const kept = new Map<string, Kept>();
-  const filters = createKeptFilters(now);
+  const filters = createCachedFilters(now);
   let newest: string | null = null;
   return {
     filters,

@@ -1,5 +1,5 @@
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { toldOutcome, type ExecutionAudit } from "../audit/execution-audit.ts";
+import { outcomeName, type ExecutionAudit } from "../audit/execution-audit.ts";
 import type { ApprovalGate } from "./approval-gate.ts";
 import type { CallInWork } from "./call-in-work.ts";
 import { NotSentError } from "./call-once.ts";
@@ -57,7 +57,7 @@ export async function executeCall(
     };
     record = await executions.begin({ ...execution, passed });
     const outcome = await steps.send();
-    record.ended(toldOutcome(outcome));
+    record.ended(outcomeName(outcome));
     await passed?.executed(outcome);
     return outcome;
   } catch (error) {

@@ -144,14 +144,14 @@ test("a failed call is recorded with its code on both sides, and without its mes
 test("a collector that refuses is logged once until it takes traces again", async () => {
   collector.refuse(true);
   const logged = (message: string) => lines.filter((line) => line.includes(message)).length;
-  const tell = (name: string) => inSpan({ name, kind: "internal" }, () => Promise.resolve());
-  await tell("lost");
+  const report = (name: string) => inSpan({ name, kind: "internal" }, () => Promise.resolve());
+  await report("lost");
   await until(async () => logged("traces are being lost") === 1);
   const refused = collector.refused();
-  await tell("lost too");
+  await report("lost too");
   await until(async () => collector.refused() > refused);
   collector.refuse(false);
-  await tell("arrived");
+  await report("arrived");
   await until(async () => logged("traces arrive again") === 1);
   assert.equal(logged("traces are being lost"), 1);
 });

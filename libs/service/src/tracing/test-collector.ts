@@ -29,13 +29,13 @@ export interface TestCollector {
   stop(): Promise<void>;
 }
 
-const PATIENCE_MS = 30_000;
+const TIMEOUT_MS = 30_000;
 
 /** A collector that speaks OTLP over HTTP with JSON bodies: https://opentelemetry.io/docs/specs/otlp/#otlphttp */
 export async function startTestCollector(): Promise<TestCollector> {
   const spans: CollectedSpan[] = [];
   const bodies: string[] = [];
-  const heard = new Set<() => void>();
+  const waiters = new Set<() => void>();
   let isRefusing = false;
   let refusals = 0;
   const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -48,7 +48,7 @@ export async function startTestCollector(): Promise<TestCollector> {
       spans.push(...spansOf(JSON.parse(text) as OtlpRequest)); // the exporter's own format
       response.writeHead(200, { "content-type": "application/json" }).end("{}");
     }
-    for (const hear of heard) hear();
+    for (const check of waiters) check();
   };
   const server = createServer((request, response) => void receive(request, response));
   server.listen(0, "127.0.0.1");
@@ -66,15 +66,15 @@ export async function startTestCollector(): Promise<TestCollector> {
       new Promise((resolve, reject) => {
         const settle = (): void => {
           if (!isThere(spans)) return;
-          clearTimeout(patience);
-          heard.delete(settle);
+          clearTimeout(timer);
+          waiters.delete(settle);
           resolve();
         };
-        const patience = setTimeout(() => {
-          heard.delete(settle);
+        const timer = setTimeout(() => {
+          waiters.delete(settle);
           reject(new Error(`only these spans came: ${spans.map(({ name }) => name).join(", ")}`));
-        }, PATIENCE_MS);
-        heard.add(settle);
+        }, TIMEOUT_MS);
+        waiters.add(settle);
         settle();
       }),
     async stop() {

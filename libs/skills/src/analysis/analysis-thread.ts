@@ -11,7 +11,7 @@ export type ThreadEnd = {
 
 export interface AnalysisThreadOptions {
   readonly worker: URL;
-  /** Processor time in milliseconds. A job may take {@link MOST_PATIENCE} times as much wall-clock time. */
+  /** Processor time in milliseconds. A job may take {@link MAX_EXTENSION} times as much wall-clock time. */
   readonly deadlineMs: number;
   /** Called once for each job, in the order of submission; the answers of one message arrive together. */
   readonly onAnalysis: (analysis: Analysis) => void;
@@ -23,7 +23,7 @@ export interface AnalysisThreadOptions {
 const MAX_HEAP_MB = 192;
 
 /** A machine that gives the thread less than a thirtieth of a processor does not finish anything else in time either. */
-const MOST_PATIENCE = 30;
+const MAX_EXTENSION = 30;
 /** The interval between two checks of a late thread. */
 const LOOK_MS = 20;
 
@@ -121,7 +121,7 @@ export class AnalysisThread {
     const { deadlineMs } = this.#options;
     const busyMs = this.#progress.busyMs();
     if (busyMs < deadlineMs) return false;
-    if (busyMs > deadlineMs * MOST_PATIENCE) return true;
+    if (busyMs > deadlineMs * MAX_EXTENSION) return true;
     const cpuAtBeginMs = this.#progress.cpuAtBeginMs();
     try {
       const { user, system } = await this.#worker.cpuUsage();

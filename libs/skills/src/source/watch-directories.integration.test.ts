@@ -84,9 +84,9 @@ test("reports a change even when changes do not stop", async () => {
   const directory = await testDirectory();
   const { watch, next } = watching();
   watch.begin({ directories: [directory], missing: [] });
-  const told = new AbortController();
-  const change = next().then(() => told.abort());
-  for (let times = 0; !told.signal.aborted; times += 1)
+  const reported = new AbortController();
+  const change = next().then(() => reported.abort());
+  for (let times = 0; !reported.signal.aborted; times += 1)
     await writeFile(join(directory, "a"), String(times));
   await change;
   await watch.close();

@@ -6,7 +6,7 @@ import type { RunControls } from "../journal/run-controls.ts";
  * children are ended. The runner does it before it acknowledges the run's message, so it happens at least once; the parent
  * records it once.
  */
-export async function tellOthersOfEnd(
+export async function announceEnd(
   { started, end, children, cancellation, length, updatedAt }: RunState,
   controls: RunControls,
 ): Promise<void> {
@@ -14,7 +14,7 @@ export async function tellOthersOfEnd(
   const { runId, parent, requester } = started;
   if (parent !== undefined) {
     const text = textOf(end);
-    await tellParent(controls, {
+    await notifyParent(controls, {
       parent,
       childRunId: runId,
       at: updatedAt,
@@ -37,7 +37,7 @@ export async function tellOthersOfEnd(
 }
 
 /** Delivers to the parent the end of a child that it started, or of one that could not be started. */
-export async function tellParent(
+export async function notifyParent(
   controls: RunControls,
   news: {
     readonly parent: { readonly runId: string; readonly callId: string };
@@ -48,7 +48,7 @@ export async function tellParent(
   },
 ): Promise<void> {
   const { parent, childRunId, at, status, text } = news;
-  await controls.tell({
+  await controls.append({
     runId: parent.runId,
     entry: { kind: "child-ended", at, callId: parent.callId, childRunId, status, text },
     by: null,

@@ -10,7 +10,7 @@ import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
 import { NotSentError } from "@switchyard/service/tool-provider/call-once";
 import type { z } from "zod";
 import type { CallState } from "../core/run-state.ts";
-import { isOutage } from "../peers/peers.ts";
+import { isOutage } from "../clients/service-clients.ts";
 import { stopOfRun } from "../core/stop-of-run.ts";
 import { RunStopped, Suspended } from "../signals/interruption.ts";
 import type { RunContext } from "../context/run-context.ts";

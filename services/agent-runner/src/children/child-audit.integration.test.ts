@@ -17,33 +17,36 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/peers.ts";
+import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { openRunStore } from "../journal/run-store.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const runner = await lab.runner({ YARD_AUDIT_PATIENCE_MS: "60000" });
 
 const task = { tool: "agent", with: { agent: "helper", task: "it", wait: false } };
 const ARGS = { agent: "helper", task: "it", wait: false };
-peers.agents.set("helper", answering("helper", "helped"));
-peers.agents.set("boss", agent("boss", { plan: { steps: [{ calls: [task] }], answer: "done" } }));
+services.agents.set("helper", answering("helper", "helped"));
+services.agents.set(
+  "boss",
+  agent("boss", { plan: { steps: [{ calls: [task] }], answer: "done" } }),
+);
 
 test("the start of a child is recorded with its call, its decision and the approval that allowed it; a denied one is not", async () => {
   await lab.command("boss", { runId: "allowed", input: "x" });
   await lab.eventsUntil("allowed", "finished");
-  peers.hooks.check = () => DENIED;
+  services.hooks.check = () => DENIED;
   await lab.command("boss", { runId: "denied", input: "x" });
   await lab.eventsUntil("denied", "finished");
   const approvalId = `apr-${"a".repeat(32)}`;
   const asked = { ...ALLOWED, effect: "ask", tier: "always" } as const;
-  peers.hooks.check = () => asked;
-  peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
+  services.hooks.check = () => asked;
+  services.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
   await lab.command("boss", { runId: "approved", input: "x" });
   await lab.eventsUntil("approved", "finished");
-  delete peers.hooks.check;
-  delete peers.hooks.admit;
+  delete services.hooks.check;
+  delete services.hooks.admit;
 
   const records = await storedUntil((all) => startsIn(all).length === 2);
   const made = records.filter((record) => record.kind === "execution");
@@ -73,18 +76,18 @@ test("the start of a child is recorded with its call, its decision and the appro
     about,
   );
   assert.deepEqual(startsIn(records), ["cli~allowed:1:0 started", "cli~approved:1:0 started"]);
-  assert.deepEqual(peers.settled, [approvalId]);
+  assert.deepEqual(services.settled, [approvalId]);
 });
 
 test("while the start cannot be recorded no child is started, the approval is released, and the run resumes by itself", async () => {
   const approvalId = `apr-${"b".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
-  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
-  peers.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
+  services.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  services.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
   await lab.command("boss", { runId: "held-up", input: "x" });
   await lab.eventsUntil("held-up", "waiting");
   const fill = await takeRoom();
-  peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
+  services.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
   await decideApproval(lab.bus, { approvalId, callId: "cli~held-up:1:0", tool: "agent" });
   await until(async () =>
     runner.lines.some(
@@ -92,14 +95,14 @@ test("while the start cannot be recorded no child is started, the approval is re
         msg === "run suspended" && /cannot be recorded/.test(JSON.stringify(err ?? null)),
     ),
   );
-  await until(async () => peers.settled.includes(`${approvalId} not_sent`));
+  await until(async () => services.settled.includes(`${approvalId} not_sent`));
   await fill.giveBack();
   const events = await lab.eventsUntil("held-up", "finished");
   const names = events.map(({ name }) => name);
   assert.equal(names.filter((name) => name === "child-started").length, 1);
-  assert.equal(peers.settled.at(-1), approvalId);
-  delete peers.hooks.check;
-  delete peers.hooks.admit;
+  assert.equal(services.settled.at(-1), approvalId);
+  delete services.hooks.check;
+  delete services.hooks.admit;
 
   const records = await storedUntil((all) => startsIn(all).includes("cli~held-up:1:0 started"));
   const tries = startsIn(records).filter((start) => start.startsWith("cli~held-up:"));
@@ -114,7 +117,7 @@ test("a start is recorded before it is made and reported as started once, wherev
   const blocks: AuditBlock[] = [];
   const writer = createAuditWriter({
     service: "runner",
-    patienceMs: 60_000,
+    giveUpAfterMs: 60_000,
     publish: async (json, { kind }) =>
       void blocks.push(AUDIT_EVENT_OF[kind].payload.parse(JSON.parse(json))),
     onTrouble: (error) => assert.fail(String(error)),
@@ -148,8 +151,11 @@ test("a start is recorded before it is made and reported as started once, wherev
     assert.equal(journal.filter(({ kind }) => kind === "child-started").length, 1, callId);
     const starts = startsIn(records).filter((start) => start.startsWith(`${callId} `));
     // A runner that died before its journal entry has not started the child; one that died afterwards leaves the outcome unknown.
-    const told = starts.map((start) => start.slice(callId.length + 1)).join(" then ");
-    assert.ok(["started", "unknown", "unknown then started"].includes(told), `${callId}: ${told}`);
+    const reported = starts.map((start) => start.slice(callId.length + 1)).join(" then ");
+    assert.ok(
+      ["started", "unknown", "unknown then started"].includes(reported),
+      `${callId}: ${reported}`,
+    );
     if (starts.length > 1) repeated += 1;
   }
   assert.ok(repeated >= 1, "a runner died between the record and the start");

@@ -5,19 +5,26 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
-import { agent, ALLOWED, answering, DENIED, labTool, skill } from "../../test-fixtures/peers.ts";
+import {
+  agent,
+  ALLOWED,
+  answering,
+  DENIED,
+  labTool,
+  skill,
+} from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 await lab.runner({ YARD_RUNNER_SLOTS: "2" });
 
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
-peers.agents.set("helper", answering("helper", "helped", { tools: ["mcp__lab__count"] }));
-peers.agents.set("broken", agent("broken", { model: "nowhere/model" }));
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.agents.set("helper", answering("helper", "helped", { tools: ["mcp__lab__count"] }));
+services.agents.set("broken", agent("broken", { model: "nowhere/model" }));
 
 test("delegates to runs of its own, waits for them without a runner and receives each result once [complaint-3]", async () => {
-  peers.agents.set("boss", planned("boss", [task("helper", "a"), task("helper", "b")]));
+  services.agents.set("boss", planned("boss", [task("helper", "a"), task("helper", "b")]));
   await lab.command("boss", { runId: "boss", input: "x", labels: { team: "t" } });
   const events = await lab.eventsUntil("boss", "finished");
   assert.equal(events.at(-1)?.payload["output"], "helped, helped");
@@ -34,7 +41,7 @@ test("delegates to runs of its own, waits for them without a runner and receives
   assert.equal(below.requester, "cli");
   assert.deepEqual(below.labels, { team: "t" });
   assert.deepEqual(below.parent, { runId: "cli~boss", callId: "cli~boss:1:0" });
-  const grant = peers.grants.find(({ runId }) => runId === child?.runId);
+  const grant = services.grants.find(({ runId }) => runId === child?.runId);
   assert.match(
     String(grant?.parentToken),
     /^token-cli~boss-/,
@@ -43,14 +50,14 @@ test("delegates to runs of its own, waits for them without a runner and receives
 });
 
 test("reports to the model that a child cannot be started, and that a start would nest too deep", async () => {
-  peers.agents.set("unlucky", planned("unlucky", [task("nobody", "a"), task("broken", "b")]));
+  services.agents.set("unlucky", planned("unlucky", [task("nobody", "a"), task("broken", "b")]));
   await lab.command("unlucky", { runId: "unlucky", input: "x" });
   const output = String((await lab.eventsUntil("unlucky", "finished")).at(-1)?.payload["output"]);
   assert.match(output, /has failed: unknown_agent/);
   assert.match(output, /has failed: unknown_/);
 
   const flat = { maxToolCalls: null, maxTokens: null, maxCostUsd: null, timeoutMs: null };
-  peers.agents.set("flat", planned("flat", [task("helper", "a")], { ...flat, maxDepth: 0 }));
+  services.agents.set("flat", planned("flat", [task("helper", "a")], { ...flat, maxDepth: 0 }));
   await lab.command("flat", { runId: "flat", input: "x" });
   const denied = await lab.eventsUntil("flat", "finished");
   assert.ok(
@@ -61,8 +68,8 @@ test("reports to the model that a child cannot be started, and that a start woul
 });
 
 test("starts a child only when the policy allows it, and stores the decision [ER1]", async () => {
-  peers.hooks.check = (args) => (args["agent"] === "helper" ? ALLOWED : DENIED);
-  peers.agents.set("asker", planned("asker", [task("helper", "a"), task("broken", "b")]));
+  services.hooks.check = (args) => (args["agent"] === "helper" ? ALLOWED : DENIED);
+  services.agents.set("asker", planned("asker", [task("helper", "a"), task("broken", "b")]));
   await lab.command("asker", { runId: "asker", input: "x" });
   const events = await lab.eventsUntil("asker", "finished");
   const [denied, ...more] = events.filter(({ name }) => name === "tool-denied");
@@ -76,7 +83,7 @@ test("starts a child only when the policy allows it, and stores the decision [ER
   const completed = events.find(({ name }) => name === "tool-completed");
   assert.deepEqual(completed?.payload["decision"], ALLOWED);
   assert.match(String(events.at(-1)?.payload["output"]), /helped, the policy denied this call/);
-  delete peers.hooks.check;
+  delete services.hooks.check;
 });
 
 test("waits for a person where the policy requires approval, and then starts the child once [ER1]", async () => {
@@ -88,19 +95,19 @@ test("waits for a person where the policy requires approval, and then starts the
     used: { outcome: "refused", approvalId, state: "consumed", reason: "it was used" },
     denied: { outcome: "refused", approvalId, state: "denied", reason: "denied by sam: no" },
   } as const;
-  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
-  peers.agents.set("careful", planned("careful", [task("helper", "a")]));
+  services.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  services.agents.set("careful", planned("careful", [task("helper", "a")]));
   for (const [runId, later] of [
     ["approved", replies.passed],
     // The reply when the runner that used the approval died before it started the child.
     ["used", replies.used],
     ["refused", replies.denied],
   ] as const) {
-    peers.hooks.admit = () => replies.waiting;
+    services.hooks.admit = () => replies.waiting;
     await lab.command("careful", { runId, input: "x" });
     const waiting = (await lab.eventsUntil(runId, "waiting")).at(-1)?.payload["waits"];
     assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
-    peers.hooks.admit = () => later;
+    services.hooks.admit = () => later;
     await decideApproval(lab.bus, { approvalId, callId: `cli~${runId}:1:0`, tool: "agent" });
     const events = await lab.eventsUntil(runId, "finished");
     const count = (wanted: string) => events.filter(({ name }) => name === wanted).length;
@@ -111,28 +118,28 @@ test("waits for a person where the policy requires approval, and then starts the
     const effect = isRefused ? undefined : "allow";
     assert.equal((completed as { effect?: string } | undefined)?.effect, effect); // a decision
   }
-  assert.deepEqual(peers.settled, [approvalId]);
-  delete peers.hooks.check;
-  delete peers.hooks.admit;
+  assert.deepEqual(services.settled, [approvalId]);
+  delete services.hooks.check;
+  delete services.hooks.admit;
 });
 
 test("an approval that another call used up starts nothing", async () => {
   const approvalId = `apr-${"b".repeat(32)}`;
-  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  services.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
   const reason = "it was used";
-  peers.hooks.admit = () => ({ outcome: "refused", approvalId, state: "consumed", reason });
+  services.hooks.admit = () => ({ outcome: "refused", approvalId, state: "consumed", reason });
   await lab.command("careful", { runId: "foreign", input: "x" });
   const events = await lab.eventsUntil("foreign", "finished");
   assert.equal(events.filter(({ name }) => name === "child-started").length, 0);
   assert.equal(events.filter(({ name }) => name === "tool-denied").length, 1);
-  delete peers.hooks.check;
-  delete peers.hooks.admit;
+  delete services.hooks.check;
+  delete services.hooks.admit;
 });
 
 test("continues while a child runs that it does not wait for, and receives the child's end before it ends itself", async () => {
   const gate = Promise.withResolvers<string>();
-  peers.tools.set("gate", () => gate.promise);
-  peers.agents.set(
+  services.tools.set("gate", () => gate.promise);
+  services.agents.set(
     "slow",
     agent("slow", {
       plan: { steps: [{ calls: [{ tool: labTool("gate"), with: {} }] }], answer: "slow answer" },
@@ -144,7 +151,7 @@ test("continues while a child runs that it does not wait for, and receives the c
     { calls: [{ tool: "child_runs", with: { action: "list" }, as: "list" }] },
     { calls: [{ tool: "wait", with: { seconds: 3_600 } }] },
   ];
-  peers.agents.set("free", agent("free", { plan: { steps, answer: "{{/results/list/text}}" } }));
+  services.agents.set("free", agent("free", { plan: { steps, answer: "{{/results/list/text}}" } }));
   await lab.command("free", { runId: "free", input: "x" });
   await lab.eventsUntil("free", "waiting");
   gate.resolve("open");
@@ -155,14 +162,14 @@ test("continues while a child runs that it does not wait for, and receives the c
 });
 
 test("ends the runs below a run that is cancelled", async () => {
-  peers.agents.set(
+  services.agents.set(
     "idle",
     agent("idle", {
       plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 3_600 } }] }], answer: "never" },
     }),
   );
-  peers.agents.set("middle", planned("middle", [task("idle", "x")]));
-  peers.agents.set("top", planned("top", [task("middle", "x")]));
+  services.agents.set("middle", planned("middle", [task("idle", "x")]));
+  services.agents.set("top", planned("top", [task("middle", "x")]));
   await lab.command("top", { runId: "top", input: "x" });
   await lab.eventsUntil("top", "waiting");
   const middle = await childOf("top");
@@ -176,9 +183,9 @@ test("ends the runs below a run that is cancelled", async () => {
 
 test("runs a skill with context: fork as a run of its own [D28]", async () => {
   const forModels = { context: "fork", agent: "helper", userInvocable: false } as const;
-  peers.skills.set("deep-work", skill("deep-work", forModels));
+  services.skills.set("deep-work", skill("deep-work", forModels));
   const calls = [{ tool: "skill", with: { name: "deep-work", arguments: "now" }, as: "forked" }];
-  peers.agents.set(
+  services.agents.set(
     "user",
     agent("user", { plan: { steps: [{ calls }], answer: "{{/results/forked/text}}" } }),
   );
@@ -192,7 +199,7 @@ test("runs a skill with context: fork as a run of its own [D28]", async () => {
 
 test("a skill with context: fork starts its run only when the policy allows it, and reports a denial once [D28] [ER1]", async () => {
   const asked: Record<string, unknown>[] = [];
-  peers.hooks.check = (args) => {
+  services.hooks.check = (args) => {
     asked.push(args);
     return DENIED;
   };
@@ -205,20 +212,20 @@ test("a skill with context: fork starts its run only when the policy allows it, 
   assert.deepEqual([denied?.payload["decision"], more], [DENIED, []]);
   const output = String(events.at(-1)?.payload["output"]);
   assert.equal(output.split(DENIED.reason).length, 2);
-  delete peers.hooks.check;
+  delete services.hooks.check;
 });
 
 test("a skill with context: fork waits for the approval that the policy requires, and then starts one run [D28] [ER1]", async () => {
   const approvalId = `apr-${"c".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
-  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
-  peers.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
+  services.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  services.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
   await lab.command("user", { runId: "fork-asked", input: "x" });
   const before = await lab.eventsUntil("fork-asked", "waiting");
   const waiting = before.at(-1)?.payload["waits"];
   assert.match(JSON.stringify(waiting), new RegExp(`"approval".*${approvalId}`));
   assert.ok(!before.some(({ name }) => name === "child-started"), "before a person said yes");
-  peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
+  services.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
   await decideApproval(lab.bus, { approvalId, callId: "cli~fork-asked:1:0", tool: "agent" });
   const events = await lab.eventsUntil("fork-asked", "finished");
   assert.equal(events.at(-1)?.payload["output"], "helped");
@@ -226,15 +233,15 @@ test("a skill with context: fork waits for the approval that the policy requires
   const completed = events.find(({ name }) => name === "tool-completed")?.payload["decision"];
   // A decision of the policy.
   assert.equal((completed as { effect?: string } | undefined)?.effect, "allow");
-  assert.ok(peers.settled.includes(approvalId));
-  delete peers.hooks.check;
-  delete peers.hooks.admit;
+  assert.ok(services.settled.includes(approvalId));
+  delete services.hooks.check;
+  delete services.hooks.admit;
 });
 
 test("makes the call of a skill that dispatches to a tool, and calls no model", async () => {
-  peers.tools.set("say", ({ command }) => `said ${String(command)}`);
-  peers.skills.set("say", skill("say", { dispatch: labTool("say") }));
-  peers.agents.set(
+  services.tools.set("say", ({ command }) => `said ${String(command)}`);
+  services.skills.set("say", skill("say", { dispatch: labTool("say") }));
+  services.agents.set(
     "mute",
     agent("mute", { model: "scripted/plan", plan: { steps: [], answer: "a model spoke" } }),
   );

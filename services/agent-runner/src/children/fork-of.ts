@@ -2,7 +2,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { AgentName } from "@switchyard/contracts/ids";
 import { getSkill } from "@switchyard/contracts/skills";
 import type { CallState, RunState } from "../core/run-state.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { SkillToolInput } from "../core/skill-tool.ts";
 import type { ChildRequest } from "./start-child.ts";
 
@@ -13,14 +13,14 @@ import type { ChildRequest } from "./start-child.ts";
 export async function forkOf(
   { part: { callId, input } }: CallState,
   { started }: RunState,
-  peers: Peers,
+  clients: ServiceClients,
 ): Promise<ChildRequest | null> {
   const read = SkillToolInput.safeParse(input);
   if (!read.success) return null;
   const pinned = started.catalogue.find(({ name }) => name === read.data.name);
   if (pinned === undefined) return null;
   try {
-    const { skill } = await peers.getSkill(pinned, { correlationId: started.runId });
+    const { skill } = await clients.getSkill(pinned, { correlationId: started.runId });
     if (skill.record?.context !== "fork") return null;
     const named = AgentName.safeParse(skill.record.agent);
     // A skill's text takes the input as its argument line, which may be blank and must be there.

@@ -4,21 +4,21 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, DENIED } from "../../test-fixtures/peers.ts";
+import { agent, DENIED } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const model = await startModelServer();
 const modelsFile = join(await testDirectory(), "models.json");
 const provider = { type: "openai-compatible", baseURL: `${model.url}/v1` };
 await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local: provider } }));
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
-peers.agents.set("boss", agent("boss", { model: null }));
+services.agents.set("boss", agent("boss", { model: null }));
 
 test("a run is not offered the tool agent when the policy denies all its calls, and a call of it is recorded as denied", async () => {
-  peers.hooks.mayEver = () => false;
-  peers.hooks.check = () => DENIED;
+  services.hooks.mayEver = () => false;
+  services.hooks.check = () => DENIED;
   const asking = { id: "a", name: "agent", args: '{"task":"x"}' };
   model.answer({ calls: [asking] }, { text: ["done"] });
   await lab.command("boss", { runId: "alone", input: "x" });
@@ -30,7 +30,7 @@ test("a run is not offered the tool agent when the policy denies all its calls, 
 });
 
 test("a run is offered it when some of its calls may pass", async () => {
-  peers.hooks.mayEver = (tool) => tool === "agent";
+  services.hooks.mayEver = (tool) => tool === "agent";
   model.answer({ text: ["done"] });
   await lab.command("boss", { runId: "leading", input: "x" });
   await lab.eventsUntil("leading", "finished");

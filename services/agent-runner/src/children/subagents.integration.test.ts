@@ -3,16 +3,16 @@ import { answerQuestion } from "@switchyard/contracts/run-waits";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
-import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/peers.ts";
+import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 await lab.runner({ YARD_RUNNER_SLOTS: "4" });
 
-peers.agents.set("helper", answering("helper", "helped"));
-peers.agents.set(
+services.agents.set("helper", answering("helper", "helped"));
+services.agents.set(
   "idle",
   agent("idle", {
     plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 3_600 } }] }], answer: "never" },
@@ -33,7 +33,7 @@ test("lists, steers and kills the runs that it has started, and no others", asyn
     look("killed", { action: "kill", run }),
   ];
   const answer = ["steered", "before", "foreign", "killed"].map((as) => `{{/results/${as}/text}}`);
-  peers.agents.set("keeper", agent("keeper", { plan: { steps, answer: answer.join("\n") } }));
+  services.agents.set("keeper", agent("keeper", { plan: { steps, answer: answer.join("\n") } }));
   await lab.command("keeper", { runId: "keeper", input: "x" });
   await lab.eventsUntil("keeper", "question-requested");
   await lab.eventsUntil(run, "waiting");
@@ -55,7 +55,7 @@ test("starts no more runs than a run may have", async () => {
   const calls = Array.from({ length: MAX_CHILDREN + 1 }, (_, n) => {
     return { tool: "agent", with: { agent: "helper", task: `part ${n}`, wait: true } };
   });
-  peers.agents.set("crowd", agent("crowd", { plan: { steps: [{ calls }], answer: "done" } }));
+  services.agents.set("crowd", agent("crowd", { plan: { steps: [{ calls }], answer: "done" } }));
   await lab.command("crowd", { runId: "crowd", input: "x" });
   const events = await lab.eventsUntil("crowd", "finished");
   const count = (wanted: string) => events.filter(({ name }) => name === wanted).length;
@@ -71,16 +71,16 @@ test("a policy that meanwhile denies a call denies it even after a person approv
   const approvalId = `apr-${"d".repeat(32)}`;
   const expiresAt = "2999-01-01T00:00:00.000Z";
   const calls = [{ tool: "agent", with: { agent: "helper", task: "x" }, as: "it" }];
-  peers.agents.set(
+  services.agents.set(
     "slow-boss",
     agent("slow-boss", { plan: { steps: [{ calls }], answer: "{{/results/it/text}}" } }),
   );
-  peers.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
-  peers.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
+  services.hooks.check = () => ({ ...ALLOWED, effect: "ask", tier: "always" });
+  services.hooks.admit = () => ({ outcome: "waiting", approvalId, expiresAt, tier: "always" });
   await lab.command("slow-boss", { runId: "changed", input: "x" });
   await lab.eventsUntil("changed", "waiting");
-  peers.hooks.check = () => DENIED;
-  peers.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
+  services.hooks.check = () => DENIED;
+  services.hooks.admit = () => ({ outcome: "passed", approvalId, grantId: null, by: "sam" });
   await decideApproval(lab.bus, { approvalId, callId: "cli~changed:1:0", tool: "agent" });
   const events = await lab.eventsUntil("changed", "finished");
   const denied = events.find(({ name }) => name === "tool-denied");
@@ -89,5 +89,5 @@ test("a policy that meanwhile denies a call denies it even after a person approv
     events.some(({ name }) => name === "child-started"),
     false,
   );
-  assert.deepEqual(peers.settled, [], "the approval is not used");
+  assert.deepEqual(services.settled, [], "the approval is not used");
 });

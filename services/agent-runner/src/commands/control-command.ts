@@ -19,7 +19,7 @@ import type {
   CancelOutcome,
   RetryOutcome,
   RunControls,
-  TellOutcome,
+  AppendOutcome,
 } from "../journal/run-controls.ts";
 
 /** The commands of the runners' queue. */
@@ -104,13 +104,13 @@ async function carryOut(
     if (limits === undefined) return { next: "work", runId, isHint: true };
     await storage.admit(holderOf(runId, by));
     const entry = { kind: "limits-changed" as const, at, by, limits, streamSequence };
-    return afterNews(control, await controls.tell({ ...news, entry }));
+    return afterNews(control, await controls.append({ ...news, entry }));
   }
   await storage.admit(holderOf(runId, by));
   if (contract.name === steerRun.name) {
     const { message } = steerRun.payload.parse(payload);
     const entry = { kind: "steered" as const, at, by, message, streamSequence };
-    return afterNews(control, await controls.tell({ ...news, entry }));
+    return afterNews(control, await controls.append({ ...news, entry }));
   }
   const { limits = {} } = retryRun.payload.parse(payload);
   return afterRetry(control, await controls.retry({ ...control, limits, command, streamSequence }));
@@ -165,7 +165,7 @@ function afterRetry({ runId, by }: Asked, outcome: RetryOutcome): ControlResult 
   }
 }
 
-function afterNews({ runId, by }: Asked, outcome: TellOutcome): ControlResult {
+function afterNews({ runId, by }: Asked, outcome: AppendOutcome): ControlResult {
   switch (outcome) {
     case "taken":
     case "known":

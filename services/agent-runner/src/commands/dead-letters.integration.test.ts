@@ -9,12 +9,12 @@ import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 let runner: Promise<RunnerProcess>;
 const env = { YARD_RUN_MAX_ATTEMPTS: "1" };
 const kill = async (): Promise<void> => {
@@ -23,20 +23,20 @@ const kill = async (): Promise<void> => {
   await current.exited;
 };
 const bombs = { armed: true };
-peers.tools.set("bomb", async (_args, { fail }) => {
+services.tools.set("bomb", async (_args, { fail }) => {
   if (!bombs.armed) return "harmless";
   await kill();
   throw fail.server_down("gone", { server: "lab", status: "error", lastError: null });
 });
 const plan = { steps: [{ calls: [{ tool: labTool("bomb"), with: {} }] }], answer: "survived" };
-peers.agents.set("bomber", agent("bomber", { plan }));
+services.agents.set("bomber", agent("bomber", { plan }));
 
 test("removes from the queue the runs and commands that kill runner processes, with the reason", async () => {
   // The runner requests the agent's definition before the run exists, so no run counts these deaths.
-  peers.hooks.getAgent = async (name) => {
+  services.hooks.getAgent = async (name) => {
     if (name === "deadly" && bombs.armed) await kill();
   };
-  peers.agents.set("deadly", answering("deadly", "reached"));
+  services.agents.set("deadly", answering("deadly", "reached"));
   runner = lab.runner(env);
   await runner;
   await lab.command("bomber", { runId: "bombed", input: "x" });

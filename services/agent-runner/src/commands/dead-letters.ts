@@ -4,12 +4,12 @@ import type { Redis } from "@switchyard/service/redis";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { KeptCommand } from "../journal/kept-commands.ts";
+import { DeferredCommand } from "../journal/deferred-commands.ts";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import type { MessageFacts } from "./run-command.ts";
 
 /** The command with which it can be sent again, and the digest of the command. */
-const DeadText = z.object({ digest: z.string(), command: KeptCommand });
+const DeadText = z.object({ digest: z.string(), command: DeferredCommand });
 export type DeadText = z.infer<typeof DeadText>;
 
 /** A command that was given up, or one that has been sent again since. */

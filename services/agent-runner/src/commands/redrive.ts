@@ -1,11 +1,11 @@
-import type { KeptCommands } from "../journal/kept-commands.ts";
+import type { DeferredCommands } from "../journal/deferred-commands.ts";
 import { keptMember, type ParkedRuns } from "../journal/parked-runs.ts";
 import { mayControl } from "../journal/run-access.ts";
 import type { DeadLetters, DeadText, FoundLetter } from "./dead-letters.ts";
 
 export interface RedriveParts {
   readonly letters: DeadLetters;
-  readonly kept: KeptCommands;
+  readonly kept: DeferredCommands;
   readonly parked: ParkedRuns;
   readonly now: () => number;
 }

@@ -44,8 +44,8 @@ export async function publishRejection(
     messageId: messageId === null ? null : shownText(messageId, 256),
     at: new Date(parts.now()).toISOString(),
   };
-  const told = `rejected:${caller}:${streamSequence}:${publishedAt.getTime()}`;
-  const eventId = redrivenAt === undefined ? told : `${told}:${redrivenAt}`;
+  const baseId = `rejected:${caller}:${streamSequence}:${publishedAt.getTime()}`;
+  const eventId = redrivenAt === undefined ? baseId : `${baseId}:${redrivenAt}`;
   const isSaid =
     facts.isRepeat && (await lastMessageId(parts.bus, subjectOf(runRejected, tokens))) === eventId;
   if (!isSaid) {

@@ -3,7 +3,7 @@ import type { JournalEntry } from "../core/journal-entry.ts";
 import { originOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 
 /** A run token and when it ends, in milliseconds since the Unix epoch. */
 export interface RunToken {
@@ -47,16 +47,16 @@ export async function grantToken(
   options: {
     /** The run that this process holds, when that run works for the grantee. */
     readonly heldRun?: string;
-    readonly peers: Pick<Peers, "grantRun">;
+    readonly clients: Pick<ServiceClients, "grantRun">;
     readonly load: (runId: string) => Promise<readonly JournalEntry[]>;
     readonly signal?: AbortSignal;
   },
 ): Promise<RunToken & { readonly policyDigest: string }> {
   const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
   const { sharesMemory, broughtBy } = grantee;
-  const { peers, load, signal, heldRun } = options;
+  const { clients, load, signal, heldRun } = options;
   const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
-  const { token, expiresAt, policyDigest } = await peers.grantRun(
+  const { token, expiresAt, policyDigest } = await clients.grantRun(
     {
       runId,
       ...(heldRun === undefined ? {} : { heldRun }),

@@ -8,7 +8,7 @@ import type { RunControls } from "../journal/run-controls.ts";
 import type { ProviderLimiter } from "../limits/provider-limiter.ts";
 import type { TeamLedger } from "../limits/team-ledger.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import type { FileStore } from "../files/file-store.ts";
 import type { RunnerMetrics } from "../telemetry/metrics.ts";
 import type { RunTokenKeeper } from "./run-token-keeper.ts";
@@ -16,7 +16,7 @@ import type { RunTokenKeeper } from "./run-token-keeper.ts";
 /** The parts that all runs of a process are driven with. */
 export interface DriverParts {
   readonly bus: Bus;
-  readonly peers: Peers;
+  readonly clients: ServiceClients;
   readonly models: ModelRegistry;
   readonly limiter: ProviderLimiter;
   readonly ledger: TeamLedger;

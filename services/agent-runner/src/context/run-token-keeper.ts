@@ -1,6 +1,6 @@
 import type { RunState } from "../core/run-state.ts";
 import type { RunStore } from "../journal/run-store.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { refusedToken } from "./refused-token.ts";
 import { granteeOf, grantToken, type RunToken } from "./grant-token.ts";
 
@@ -18,7 +18,7 @@ interface Granted extends RunToken {
  * policy when needed.
  */
 export class RunTokenKeeper {
-  readonly #peers: Peers;
+  readonly #clients: ServiceClients;
   readonly #load: RunStore["load"];
   readonly #run: { readonly state: RunState };
   readonly #now: () => number;
@@ -26,14 +26,14 @@ export class RunTokenKeeper {
   #pending: Promise<Granted> | null = null;
 
   constructor(options: {
-    peers: Peers;
+    clients: ServiceClients;
     store: Pick<RunStore, "load">;
     run: { readonly state: RunState };
     /** Granted for the current state of the run. */
     initial: RunToken | null;
     now: () => number;
   }) {
-    this.#peers = options.peers;
+    this.#clients = options.clients;
     this.#load = options.store.load;
     this.#run = options.run;
     const { initial, run } = options;
@@ -70,7 +70,7 @@ export class RunTokenKeeper {
 
   async #grant(): Promise<Granted> {
     const { state } = this.#run;
-    const options = { peers: this.#peers, load: this.#load };
+    const options = { clients: this.#clients, load: this.#load };
     const { toolLayers, model } = state;
     try {
       return { ...(await grantToken(granteeOf(state), options)), toolLayers, model };

@@ -14,7 +14,7 @@ const question: Wait & { reason: "question" } = {
 const approval = { reason: "approval", approvalId: "a1", until } as const;
 
 test("a cancelled call is reported as one that may have had its effect exactly when it may", () => {
-  const told: [Partial<CallState>, RegExp][] = [
+  const reported: [Partial<CallState>, RegExp][] = [
     [{}, /this call was not sent$/],
     [{ dispatched: true }, /was in flight; it may have had its effect$/],
     [{ dispatched: true, wait: approval }, /waited for an approval and was not sent$/],
@@ -24,7 +24,7 @@ test("a cancelled call is reported as one that may have had its effect exactly w
     [{ wait: { reason: "child", childRunId: "run-2", until: null } }, /run-2, which is cancelled/],
     [{ wait: { reason: "timer", until } }, /waited for its time$/],
   ];
-  for (const [known, text] of told) {
+  for (const [known, text] of reported) {
     const result = cancelledCall(openCall(known));
     assert.equal(result.kind === "tool-failed" && result.code, "cancelled");
     assert.match(result.kind === "tool-failed" ? result.message : "", text);

@@ -78,20 +78,23 @@ export function messagesFrom(
   const { output } = started;
   const form = formFor(reader, state);
   const said: ModelMessage[] = [];
-  let heard = 0;
+  let seenMessages = 0;
   for (const [index, turn] of turns.entries()) {
     if (index >= to) return said;
     if (index < from) {
-      heard = Math.max(heard, turn.heard);
+      seenMessages = Math.max(seenMessages, turn.heard);
       continue;
     }
-    said.push(...messages.slice(heard, turn.heard).map(saidBetween), ...messagesOf(turn, form));
+    said.push(
+      ...messages.slice(seenMessages, turn.heard).map(saidBetween),
+      ...messagesOf(turn, form),
+    );
     // A run that continues after an answer in prose requires the answer in its form.
     if (output !== undefined && turn.calls.length === 0)
       said.push({ role: "user", content: REMINDER });
-    heard = Math.max(heard, turn.heard);
+    seenMessages = Math.max(seenMessages, turn.heard);
   }
-  return [...said, ...messages.slice(heard).map(saidBetween)];
+  return [...said, ...messages.slice(seenMessages).map(saidBetween)];
 }
 
 /** A message that came between two steps is placed where the model first received it. */

@@ -14,7 +14,7 @@ export class DiscardedCalls {
   }
 
   /** Passes the field for its entry to `write`; the recorded sum is then cleared. */
-  async tell(write: (field: { readonly discarded?: Spent }) => Promise<void>): Promise<void> {
+  async record(write: (field: { readonly discarded?: Spent }) => Promise<void>): Promise<void> {
     const used = this.#sum;
     await write(used === null ? {} : { discarded: used });
     this.#sum = null;

@@ -25,7 +25,7 @@ export function eventFacts(facts: Readonly<Record<string, unknown>>): Record<str
   const safe: Record<string, unknown> = {};
   const abridged: AbridgedText[] = [];
   for (const [field, value] of Object.entries(facts)) {
-    safe[field] = IDENTIFIER.test(field) ? value : toldValue(field, value);
+    safe[field] = IDENTIFIER.test(field) ? value : shownValue(field, value);
     if (safe[field] === value) continue;
     const whole = typeof value === "string" ? value : JSON.stringify(value);
     if (typeof value !== "string" && JSON.stringify(safe[field]) === whole) continue;
@@ -43,7 +43,7 @@ export function shownText(text: string, limitBytes: number): string {
   return cutBytes(sure, limitBytes);
 }
 
-function toldValue(field: string, value: unknown): unknown {
+function shownValue(field: string, value: unknown): unknown {
   if (typeof value === "string") return shownText(value, LIMITS[field] ?? OTHER_LIMIT);
   // The sender chooses the names of labels, so they are redacted, too.
   if (field === "labels") return redactFields(value);

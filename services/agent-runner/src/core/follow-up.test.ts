@@ -90,15 +90,15 @@ test("control words count only as whole answers [F8] [complaint-4]", () => {
   const { chat: _, ...silent } = converse;
   assert.equal(followUpOf(ended(silent, "REPLY_SKIP")), null);
   assert.equal(followUpOf(failed(converse, "model_failed")), null);
-  const tell: RunFollowUp = { kind: "tell", chat };
-  assert.deepEqual(followUpOf(ended(tell, " Hello Ann. ")), {
+  const report: RunFollowUp = { kind: "tell", chat };
+  assert.deepEqual(followUpOf(ended(report, " Hello Ann. ")), {
     kind: "tell",
     chat,
     text: "Hello Ann.",
   });
-  assert.equal(followUpOf(ended(tell, "ANNOUNCE_SKIP")), null);
-  assert.equal(followUpOf(ended(tell, "  ")), null);
-  assert.notEqual(followUpOf(ended(tell, "no ANNOUNCE_SKIP here")), null);
+  assert.equal(followUpOf(ended(report, "ANNOUNCE_SKIP")), null);
+  assert.equal(followUpOf(ended(report, "  ")), null);
+  assert.notEqual(followUpOf(ended(report, "no ANNOUNCE_SKIP here")), null);
 });
 
 function ended(followUp: RunFollowUp | undefined, output: string) {

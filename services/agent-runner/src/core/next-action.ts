@@ -47,8 +47,8 @@ export function nextAction(state: RunState, now: number): NextAction {
 
   const last = state.turns.at(-1);
   // A message that came too late for the last answer is one more reason to call the model.
-  const isHeard = last !== undefined && last.heard >= state.messages.length;
-  if (last !== undefined && isHeard) {
+  const hasSeenAll = last !== undefined && last.heard >= state.messages.length;
+  if (last !== undefined && hasSeenAll) {
     const end = state.started.output === undefined ? endOf(state, last) : endWithForm(state, last);
     if (end !== null) return end;
   }

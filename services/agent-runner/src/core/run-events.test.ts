@@ -90,7 +90,7 @@ test("previews of arguments and results show no secrets", () => {
     replayed: false,
     skill: null,
   };
-  const [requested, told] = eventsOf([startedEntry(), answer, completed]).slice(-2);
+  const [requested, reported] = eventsOf([startedEntry(), answer, completed]).slice(-2);
   assert.equal(
     requested?.payload["argsPreview"],
     '{"clientSecret":"[redacted]","note":"use [redacted]","path":"a.txt"}',
@@ -100,7 +100,7 @@ test("previews of arguments and results show no secrets", () => {
     canonicalDigest(input),
     "the digest is of the whole input",
   );
-  assert.equal(told?.payload["preview"], `${"x".repeat(1_000)} [redacted]`);
+  assert.equal(reported?.payload["preview"], `${"x".repeat(1_000)} [redacted]`);
 });
 
 test("no text of an event is long or has a secret, and its whole length and digest are published", () => {

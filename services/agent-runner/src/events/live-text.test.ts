@@ -13,7 +13,7 @@ const PEM = [
 ].join("\n");
 
 /** The live messages for a text that comes in these pieces. */
-function told(pieces: readonly string[], { isEnded = true } = {}): string {
+function reported(pieces: readonly string[], { isEnded = true } = {}): string {
   let text = "";
   const live = new LiveText((step, delta) => {
     assert.equal(step, 1);
@@ -49,7 +49,7 @@ test("publishes the whole text, however it is split, without its secrets", () =>
           pieces.push(text.slice(at, at + size));
           at += size;
         }
-        assert.equal(told(pieces), redactText(text));
+        assert.equal(reported(pieces), redactText(text));
       },
     ),
   );
@@ -57,33 +57,33 @@ test("publishes the whole text, however it is split, without its secrets", () =>
 
 test("publishes all but the last words at once", () => {
   const text = "The quick brown fox jumps over the lazy dog";
-  assert.equal(told([text], { isEnded: false }), "The quick brown fox jumps ");
+  assert.equal(reported([text], { isEnded: false }), "The quick brown fox jumps ");
 });
 
 test("marks a step whose text exceeds what is published live", () => {
-  const text = told(Array.from({ length: 10_000 }, () => `word ${KEY.slice(0, 2)} `));
+  const text = reported(Array.from({ length: 10_000 }, () => `word ${KEY.slice(0, 2)} `));
   assert.ok(text.length < 17_000);
   assert.match(text, /\n\[live output truncated\]$/);
-  assert.match(told(["x".repeat(100_000)]), /^\n\[live output truncated\]$/);
+  assert.match(reported(["x".repeat(100_000)]), /^\n\[live output truncated\]$/);
 });
 
 test("starts over with each step, and when a step is restarted", () => {
-  const heard: string[] = [];
-  const live = new LiveText((step, delta) => heard.push(`${step}:${delta}`));
+  const received: string[] = [];
+  const live = new LiveText((step, delta) => received.push(`${step}:${delta}`));
   live.add(1, "one two");
   live.reset(1);
   live.add(1, "again");
   live.end(1);
   live.add(2, "next");
   live.end(2);
-  assert.deepEqual(heard, ["1:again", "2:next"]);
+  assert.deepEqual(received, ["1:again", "2:next"]);
 });
 
 test("needs time in proportion to the text, whatever the text is", () => {
   for (const piece of ["x", " ", "-----BEGIN ", "eyJ-", "a ", "Bearer "]) {
     // Processor time is measured: on a busy machine the elapsed time proves nothing.
     const before = process.threadCpuUsage();
-    told(Array.from({ length: 20_000 }, () => piece));
+    reported(Array.from({ length: 20_000 }, () => piece));
     const { user, system } = process.threadCpuUsage(before);
     assert.ok(user + system < 5_000_000, piece);
   }

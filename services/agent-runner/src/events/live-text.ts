@@ -10,14 +10,14 @@ const HELD_CHARS = 512;
 /** The limit for one key or one word, in characters. */
 const MAX_HELD = 16_384;
 
-type Tell = (step: number, delta: string) => void;
+type PublishDelta = (step: number, delta: string) => void;
 
 /**
  * Publishes the text of a model as it is written, without anything that looks like a secret. A secret may arrive in pieces, so the
  * last words are held back until more of the text, or its end, has arrived.
  */
 export class LiveText {
-  readonly #tell: Tell;
+  readonly #publish: PublishDelta;
   #step = 0;
   /** Whole words that were not published yet. */
   #held = "";
@@ -25,8 +25,8 @@ export class LiveText {
   #word = "";
   #sentChars = 0;
 
-  constructor(tell: Tell) {
-    this.#tell = tell;
+  constructor(publish: PublishDelta) {
+    this.#publish = publish;
   }
 
   add(step: number, delta: string): void {
@@ -37,10 +37,10 @@ export class LiveText {
     this.#word = end > 0 ? delta.slice(end) : this.#word + delta;
     // A word of such a length is not text that a person reads along.
     if (this.#word.length + this.#held.length > MAX_HELD) return this.#stop();
-    if (end > 0) this.#tellSure();
+    if (end > 0) this.#publishSure();
   }
 
-  #tellSure(): void {
+  #publishSure(): void {
     const open = this.#openKey();
     const clean = redactText(this.#held.slice(0, open));
     const from = Math.max(startOfLastWords(clean, HELD_WORDS), clean.length - HELD_CHARS);
@@ -74,14 +74,14 @@ export class LiveText {
     this.#sentChars += text.length;
     if (this.#sentChars > MAX_SENT_CHARS)
       return this.#stop(cutText(text, text.length - (this.#sentChars - MAX_SENT_CHARS)));
-    this.#tell(this.#step, text);
+    this.#publish(this.#step, text);
   }
 
   #stop(last = ""): void {
     this.#sentChars = MAX_SENT_CHARS + 1;
     this.#held = "";
     this.#word = "";
-    this.#tell(this.#step, last + MORE);
+    this.#publish(this.#step, last + MORE);
   }
 }
 

@@ -4,7 +4,7 @@ import { readEvents } from "@switchyard/bus/events";
 import type { ReadEventsOptions } from "@switchyard/bus/stored-event";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -13,11 +13,11 @@ const RECONNECTS = 20;
 
 test("a client that reconnects 20 times by the last event reads each event once, in order [run-goal-8]", async () => {
   let count = 0;
-  lab.peers.tools.set("next", () => `${(count += 1)}`);
+  lab.services.tools.set("next", () => `${(count += 1)}`);
   const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };
   const calls = [{ tool: labTool("next"), with: {}, as: "last" }];
   const plan = { steps: [{ calls, repeat }], answer: "done" };
-  lab.peers.agents.set("walker", agent("walker", { maxSteps: 31, plan }));
+  lab.services.agents.set("walker", agent("walker", { maxSteps: 31, plan }));
   const read: unknown[] = [];
   let last: EventPlace | null = null;
   let isOver = false;

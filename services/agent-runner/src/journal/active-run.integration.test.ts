@@ -165,13 +165,13 @@ test("the state is that of the journal, whichever writer adds entries in between
       const wanted: JournalEntry[] = [];
       const recorded: Promise<unknown>[] = [];
       for (const { together, isAwaited, isSteered } of steps) {
-        const telling = isSteered ? steer() : Promise.resolve();
+        const appending = isSteered ? steer() : Promise.resolve();
         for (let count = 0; count < together; count += 1) {
           const entry = resumed(wanted.length + 2);
           wanted.push(entry);
           recorded.push(run.record(entry));
         }
-        await telling;
+        await appending;
         if (isAwaited) await Promise.all(recorded);
       }
       await Promise.all(recorded);
@@ -232,7 +232,7 @@ async function openRun() {
   });
   const steer = (): Promise<unknown> => {
     const entry: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
-    return controls.tell({ runId, entry, by: "cli", expected: null, command: null });
+    return controls.append({ runId, entry, by: "cli", expected: null, command: null });
   };
   /** Opens the run as another replica does that finds it in the store. */
   const again = async (): Promise<ActiveRun> =>

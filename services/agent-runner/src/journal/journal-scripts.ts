@@ -206,7 +206,7 @@ return {'ok'}
  * KEYS state, journal, blobs · ARGV entry, caller or '' (anyone), the expected call or child or '', command or '', digest and
  * content of blobs…
  */
-export const TELL = `${ESSENTIAL}${MAY_CONTROL}${WEIGH}${WAKE}
+export const APPEND_BY_OTHERS = `${ESSENTIAL}${MAY_CONTROL}${WEIGH}${WAKE}
 local state = KEYS[1]
 local entry, caller, expected, command = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'cancel', 'wakeSeq')

@@ -9,7 +9,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { answering, connectAs } from "../../test-fixtures/peers.ts";
+import { answering, connectAs } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { openRunIndex } from "./run-index.ts";
 import { openRunStore } from "./run-store.ts";
@@ -32,7 +32,7 @@ after(async () => {
 
 test("a run without an owner in its id stays its requester's, and is completed once", async () => {
   await storeOldRun("old");
-  lab.peers.agents.set("plain", answering("plain", "of a new run"));
+  lab.services.agents.set("plain", answering("plain", "of a new run"));
   await lab.runner();
   for (const bus of [teamA, lab.bus])
     assert.equal((await call(bus, getRun, { runId: "old" })).run.runId, "old");

@@ -9,7 +9,7 @@ import { pairsOf } from "./by-time.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import { keptKey } from "./run-storage.ts";
 import { stateKey } from "./run-keys.ts";
-import { FACTS, factsIn, KEPT, type RunFacts } from "../core/look-at.ts";
+import { FACTS, factsIn, KEPT, type RunFacts } from "../core/due.ts";
 
 /**
  * The released runs, ended runs whose last events are being published, and commands stored until they can become a run, by the

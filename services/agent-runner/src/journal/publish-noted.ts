@@ -2,11 +2,11 @@ import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { subjectOf, tokensOf, type Event } from "@switchyard/contracts/define";
 import { eventOfSubject } from "@switchyard/contracts/registry";
-import type { Unwritten, UnwrittenEvent } from "./unwritten.ts";
+import type { UnsyncedEvents, UnsyncedEvent } from "./unsynced-events.ts";
 
 export interface NotedParts {
   readonly bus: Bus;
-  readonly unwritten: Pick<Unwritten, "addEvent">;
+  readonly unwritten: Pick<UnsyncedEvents, "addEvent">;
   readonly now: () => number;
 }
 
@@ -36,7 +36,7 @@ export async function publishNoted(
 
 export async function publishAgain(
   bus: Bus,
-  { subject, payload, messageId, correlationId }: UnwrittenEvent,
+  { subject, payload, messageId, correlationId }: UnsyncedEvent,
 ): Promise<void> {
   const contract = eventOfSubject(subject);
   const tokens = contract === null ? null : tokensOf<string>(contract, subject);

@@ -11,7 +11,7 @@ import { openDeadLetters } from "../commands/dead-letters.ts";
 import { cancelsKey, keysOf, stateKey } from "./run-keys.ts";
 import { openRunStore } from "./run-store.ts";
 import { openRunControls } from "./run-controls.ts";
-import { openUnwritten } from "./unwritten.ts";
+import { openUnsyncedEvents } from "./unsynced-events.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";
 const server = await testRedis();
@@ -57,11 +57,11 @@ test("an entry is accepted once, and only when it is expected; none is accepted 
   await begun("news");
   // Sets the state that the entry of a parked call leaves.
   await redis.hset(stateKey("news"), "open:c1", 1);
-  const tell = (expected: string | null, by: string | null = null) =>
-    controls.tell({ runId: "news", entry: steered, by, expected, command: null });
-  assert.equal(await tell("c2"), "gone");
-  assert.equal(await tell("c1", "mallory"), "not_allowed");
-  assert.deepEqual((await Promise.all(Array.from({ length: 8 }, () => tell("c1")))).toSorted(), [
+  const report = (expected: string | null, by: string | null = null) =>
+    controls.append({ runId: "news", entry: steered, by, expected, command: null });
+  assert.equal(await report("c2"), "gone");
+  assert.equal(await report("c1", "mallory"), "not_allowed");
+  assert.deepEqual((await Promise.all(Array.from({ length: 8 }, () => report("c1")))).toSorted(), [
     ...Array.from({ length: 7 }, () => "gone"),
     "taken",
   ]);
@@ -70,10 +70,10 @@ test("an entry is accepted once, and only when it is expected; none is accepted 
 
 test("a command is applied once, however often the queue delivers it", async () => {
   await begun("command");
-  const tell = (command: string) =>
-    controls.tell({ runId: "command", entry: steered, by: "cli", expected: null, command });
+  const report = (command: string) =>
+    controls.append({ runId: "command", entry: steered, by: "cli", expected: null, command });
   assert.deepEqual(
-    [await tell("1:1"), await tell("1:1"), await tell("1:2")],
+    [await report("1:1"), await report("1:1"), await report("1:2")],
     ["taken", "known", "taken"],
   );
   assert.equal((await store.load("command")).length, 3);
@@ -115,7 +115,7 @@ test("a cancel that waits for its run is one short text for each caller, and exp
 });
 
 test("10,000 events are stored until the stream has them, and the latest ones stay", async () => {
-  const unwritten = openUnwritten(redis);
+  const unwritten = openUnsyncedEvents(redis);
   const key = "yard:runs:events";
   const fill = 'for n = 1, 10000 do redis.call("ZADD", KEYS[1], n, "old-" .. n) end';
   await redis.eval(fill, 1, key);

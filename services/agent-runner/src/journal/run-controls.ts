@@ -4,9 +4,9 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { encodeEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
-import { CANCEL, RETRY, TELL } from "./journal-scripts.ts";
+import { CANCEL, RETRY, APPEND_BY_OTHERS } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
-import type { WakeRun } from "../peers/run-waker.ts";
+import type { WakeRun } from "../clients/run-waker.ts";
 import { holderOf } from "./run-storage.ts";
 import { mayControl } from "./run-access.ts";
 import { cancelsKey, keysOf, stateKey } from "./run-keys.ts";
@@ -27,7 +27,7 @@ export type CancelOutcome =
   | "ended"
   | "not_allowed";
 
-export type TellOutcome =
+export type AppendOutcome =
   /** The journal has it; a run that waited was woken. */
   | "taken"
   /** The same command was applied before. */
@@ -56,7 +56,7 @@ export interface RunControls {
     request: ControlRequest & { limits: RunLimits; command: string; streamSequence: number },
   ): Promise<RetryOutcome>;
   /** Adds an entry to the journal of a run that has not ended. */
-  tell(news: {
+  append(news: {
     readonly runId: string;
     readonly entry: JournalEntry;
     /** The caller that must be allowed to control the run; null for entries that runners send each other. */
@@ -65,10 +65,10 @@ export interface RunControls {
     readonly expected: string | null;
     /** The message of the queue, which is applied once. */
     readonly command: string | null;
-  }): Promise<TellOutcome>;
+  }): Promise<AppendOutcome>;
 }
 
-const NOBODY: WakeRun = () => Promise.resolve(false);
+const WAKES_NONE: WakeRun = () => Promise.resolve(false);
 const REMEMBER_SECONDS = 24 * 3_600;
 /** About the bytes of a note with its key. */
 const REMEMBERED_BYTES = 1_000;
@@ -76,13 +76,13 @@ const REMEMBERED_BYTES = 1_000;
 /** `wake` is called when a run was released and has work now, also when the entry was accepted before. */
 export function openRunControls(
   redis: Redis,
-  wake: WakeRun = NOBODY,
+  wake: WakeRun = WAKES_NONE,
   storage?: Pick<OwnerStorage, "add">,
 ): RunControls {
   const run = defineScripts(redis, {
     yardRunCancel: CANCEL,
     yardRunRetry: RETRY,
-    yardRunTell: TELL,
+    yardRunTell: APPEND_BY_OTHERS,
   });
   const wakeIfLetGo = async (runId: string, wakeSeq: string | undefined): Promise<void> => {
     if (wakeSeq !== undefined && wakeSeq !== "0") await wake(runId);
@@ -116,7 +116,7 @@ export function openRunControls(
       return outcome as RetryOutcome; // the script answers with nothing else
     },
 
-    async tell({ runId, entry, by, expected, command }) {
+    async append({ runId, entry, by, expected, command }) {
       const { json, blobs } = encodeEntry(entry);
       const [outcome, wakeSeq] = await run("yardRunTell", keysOf(runId), [
         json,
@@ -126,7 +126,7 @@ export function openRunControls(
         ...[...blobs].flat(),
       ]);
       await wakeIfLetGo(runId, wakeSeq);
-      return outcome as TellOutcome; // the script answers with nothing else
+      return outcome as AppendOutcome; // the script answers with nothing else
     },
   };
 }

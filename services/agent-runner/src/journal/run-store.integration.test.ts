@@ -82,15 +82,15 @@ test("protects the claim of a live holder from another message, and returns the 
 });
 
 test("lets any message claim a run once its holder fell silent", async () => {
-  const impatient = openRunStore(redis, { holdMs: 0 });
+  const shortLived = openRunStore(redis, { holdMs: 0 });
   const request = {
     runId: "silent",
     commandDigest: "d",
     delivery: "1",
     started: started("silent"),
   };
-  await impatient.claim(request);
-  const taken = await impatient.claim({ runId: "silent", commandDigest: "d", delivery: "2" });
+  await shortLived.claim(request);
+  const taken = await shortLived.claim({ runId: "silent", commandDigest: "d", delivery: "2" });
   assert.equal(taken.outcome, "claimed");
 });
 
@@ -287,7 +287,7 @@ test("writes several entries all or none, and accepts the same ones again", asyn
   const whole = entries.reduce(applyEntry, startOf(first));
   const steered: JournalEntry = { kind: "steered", at: AT, by: "cli", message: "and more" };
   const news = { runId: "together", by: "cli", expected: null, command: null };
-  assert.equal(await controls.tell({ ...news, entry: steered }), "taken");
+  assert.equal(await controls.append({ ...news, entry: steered }), "taken");
   assert.deepEqual(await store.append(held, entries, whole, 0), [steered]);
   assert.deepEqual(await store.load("together"), [first, steered]);
 

@@ -6,11 +6,11 @@ import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering } from "../../test-fixtures/peers.ts";
+import { agent, answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const redis = await connectRedis({
   url: lab.redis.url,
   name: "test",
@@ -20,11 +20,11 @@ after(() => {
   redis.disconnect();
 });
 await lab.runner({ YARD_RUN_SWEEP_MS: "500" });
-peers.agents.set("plain", answering("plain", "ok"));
+services.agents.set("plain", answering("plain", "ok"));
 
 test("lists a run whose journal cannot be read with the dead ones, and continues its other work", async () => {
   const wait = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
-  peers.agents.set("waiter", agent("waiter", { plan: { steps: [wait], answer: "ok" } }));
+  services.agents.set("waiter", agent("waiter", { plan: { steps: [wait], answer: "ok" } }));
   for (const [runId, broken] of [
     ["garbled", "{"],
     ["foreign", '{"kind":"from-the-future"}'],
@@ -56,8 +56,8 @@ test("lists a run whose journal cannot be read with the dead ones, and continues
 test("neither a parent nor a session waits for an unreadable run", async () => {
   const ask = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
   const give = { calls: [{ tool: "agent", with: { agent: "waiter", task: "t" } }] };
-  peers.agents.set("waiter", agent("waiter", { plan: { steps: [ask], answer: "ok" } }));
-  peers.agents.set(
+  services.agents.set("waiter", agent("waiter", { plan: { steps: [ask], answer: "ok" } }));
+  services.agents.set(
     "boss",
     agent("boss", { plan: { steps: [give], answer: "{{/results/0/text}}" } }),
   );
@@ -73,8 +73,8 @@ test("neither a parent nor a session waits for an unreadable run", async () => {
     await lab.publish(`yard.cmd.cli.run.cancel.${runId}`, "{}");
     await lab.eventsUntil(runId, "rejected");
   }
-  const told = await lab.eventsUntil("boss", "finished");
-  assert.match(String(told.at(-1)?.payload["output"]), /journal_corrupt/);
+  const reported = await lab.eventsUntil("boss", "finished");
+  assert.match(String(reported.at(-1)?.payload["output"]), /journal_corrupt/);
   // The sweeper would check it by itself within a minute.
   const due = "yard:sessions:due";
   for (const place of await redis.zrange(due, "0", "-1")) await redis.zadd(due, "0", place);

@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const teamsFile = join(await testDirectory(), "teams.json");
@@ -21,16 +21,16 @@ const redis = await connectRedis({
 after(() => {
   redis.disconnect();
 });
-const { peers } = lab;
+const { services } = lab;
 await writeTeams({ "team-a": { per: "month", tokens: 1 }, "team-b": { per: "month", tokens: 1 } });
 const runner = await lab.runner({
   YARD_TEAM_LIMITS_FILE: teamsFile,
   YARD_RUN_ON_LIMIT: "pause",
 });
 
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
 const steps = [1, 2, 3].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
-peers.agents.set("walker", agent("walker", { plan: { steps, answer: "{{/results/2/text}}" } }));
+services.agents.set("walker", agent("walker", { plan: { steps, answer: "{{/results/2/text}}" } }));
 
 test("waits at a limit, and continues with a raised one without repeating a call", async () => {
   const runId = "paused";
@@ -70,27 +70,27 @@ test("waits at a limit, and continues with a raised one without repeating a call
     sequenceOf(events),
     events.map((_, index) => index + 1),
   );
-  for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`cli~${runId}:${step}:0`), 1);
+  for (const step of [1, 2, 3]) assert.equal(services.requested.get(`cli~${runId}:${step}:0`), 1);
 });
 
 test("makes the calls of an answer that had too many once they are allowed", async () => {
   await lab.command("walker", { runId: "many", input: "x", limits: { maxToolCalls: 0 } });
   await lab.eventsUntil("many", "waiting");
-  assert.equal(peers.requested.get("cli~many:1:0"), undefined);
+  assert.equal(services.requested.get("cli~many:1:0"), undefined);
   await resume("many", { limits: { maxToolCalls: 3 } });
   await lab.eventsUntil("many", "finished");
-  assert.equal(peers.requested.get("cli~many:1:0"), 1);
+  assert.equal(services.requested.get("cli~many:1:0"), 1);
 });
 
 test("waits when its time is over in the middle of a call, which continues and whose result is fetched later", async () => {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
-  peers.tools.set("gate", () => {
+  services.tools.set("gate", () => {
     reached.resolve();
     return opened.promise;
   });
   const gate = [{ calls: [{ tool: labTool("gate"), with: {}, as: "gate" }] }];
-  peers.agents.set(
+  services.agents.set(
     "gated",
     agent("gated", { plan: { steps: gate, answer: "{{/results/gate/text}}" } }),
   );
@@ -98,12 +98,12 @@ test("waits when its time is over in the middle of a call, which continues and w
   await reached.promise;
   const waiting = await lab.eventsUntil("late", "waiting");
   assert.match(JSON.stringify(waiting.at(-1)?.payload), /"timeoutMs","value":1000/);
-  assert.deepEqual(peers.cancelled, [], "no runner took the call back");
+  assert.deepEqual(services.cancelled, [], "no runner took the call back");
   opened.resolve("opened");
   await resume("late", { limits: { timeoutMs: 600_000 } });
   const events = await lab.eventsUntil("late", "finished");
   assert.equal(events.at(-1)?.payload["output"], "opened");
-  assert.equal(peers.executed.get("cli~late:1:0"), 1);
+  assert.equal(services.executed.get("cli~late:1:0"), 1);
 });
 
 test("fails at a limit when the command requires it", async () => {

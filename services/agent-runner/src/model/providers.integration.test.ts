@@ -198,21 +198,21 @@ for (const protocol of Object.keys(PROVIDERS)) {
 }
 
 /** A model that thinks, and the effort that the request to its provider contains. */
-const THINKERS: Record<Protocol, { readonly model: string; readonly told: object }> = {
-  chat: { model: "any", told: { reasoning_effort: "low" } },
-  responses: { model: "gpt-5", told: { reasoning: { effort: "low" } } },
-  messages: { model: "claude-sonnet-4-5", told: { thinking: { type: "enabled" } } },
-  gemini: { model: "gemini-3-pro", told: { generationConfig: { thinkingConfig: {} } } },
+const THINKERS: Record<Protocol, { readonly model: string; readonly reported: object }> = {
+  chat: { model: "any", reported: { reasoning_effort: "low" } },
+  responses: { model: "gpt-5", reported: { reasoning: { effort: "low" } } },
+  messages: { model: "claude-sonnet-4-5", reported: { thinking: { type: "enabled" } } },
+  gemini: { model: "gemini-3-pro", reported: { generationConfig: { thinkingConfig: {} } } },
 };
 
-for (const [protocol, { model: id, told }] of Object.entries(THINKERS)) {
+for (const [protocol, { model: id, reported }] of Object.entries(THINKERS)) {
   test(`${protocol}: the request states the thinking effort in the provider's own field, and leaves it out when none is set [F9]`, async () => {
     const model = await registry.open(`${protocol}/${id}`, { plan: null, input: "x" });
     server.answer({ text: ["done"] }, { text: ["done"] });
     await ask(protocol, { model });
     assert.doesNotMatch(JSON.stringify(server.requests.at(-1)?.body), /reasoning_|effort|thinking/);
     await ask(protocol, { model, thinking: "low" });
-    assert.partialDeepStrictEqual(server.requests.at(-1)?.body, told);
+    assert.partialDeepStrictEqual(server.requests.at(-1)?.body, reported);
   });
 }
 

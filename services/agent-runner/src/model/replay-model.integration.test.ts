@@ -8,7 +8,7 @@ import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings"
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const directory = await testDirectory();
@@ -23,8 +23,8 @@ await writeFile(
 await lab.runner({ YARD_MODELS_FILE: file, KEY: "secret" });
 
 let weather = "rain";
-lab.peers.tools.set("weather", () => weather);
-lab.peers.agents.set("asker", agent("asker", { model: "claude/large" }));
+lab.services.tools.set("weather", () => weather);
+lab.services.agents.set("asker", agent("asker", { model: "claude/large" }));
 
 const endOf = async (runId: string) => {
   const events = await lab.eventsUntil(runId, ({ name }) =>
@@ -59,12 +59,12 @@ test("a run of a real provider is replayed without calling it, and its tools are
   const recorded = await recordedRun("real");
   assert.deepEqual([recorded.agent, recorded.model], ["asker", "claude/large"]);
   const asked = server.requests.length;
-  const granted = lab.peers.grants.length;
+  const granted = lab.services.grants.length;
   const end = await replay("again", recorded);
   assert.equal(end?.payload["output"], "It rains.");
   assert.equal(server.requests.length, asked);
-  assert.equal(lab.peers.executed.get("cli~again:1:0"), 1);
-  const marks = lab.peers.grants.slice(granted).map(({ origin }) => origin);
+  assert.equal(lab.services.executed.get("cli~again:1:0"), 1);
+  const marks = lab.services.grants.slice(granted).map(({ origin }) => origin);
   assert.ok(marks.length > 0);
   for (const origin of marks)
     assert.deepEqual([origin?.replayed, origin?.dictatedBy], [true, "cli"], "its token reports it");
@@ -75,7 +75,7 @@ test("a run of a real provider is replayed without calling it, and its tools are
 });
 
 test("copies, copies of copies, children and retries of a run that plays a recording are marked like it", async () => {
-  const { agents, grants } = lab.peers;
+  const { agents, grants } = lab.services;
   const calls = [{ tool: "agent", with: { agent: "helper", task: "x" }, as: "child" }];
   agents.set("boss", agent("boss", { plan: { steps: [{ calls }], answer: "done" } }));
   agents.set("helper", agent("helper", { plan: { steps: [], answer: "helped" } }));
@@ -129,7 +129,7 @@ test("a run that diverges from the recorded one fails at that step, and names th
   const ended = await replay("too-short", { ...recorded, recording: short });
   assert.match(JSON.stringify(ended?.payload), /the recording ends before step 2/);
 
-  lab.peers.agents.set(
+  lab.services.agents.set(
     "asker",
     agent("asker", { model: "claude/large", systemPrompt: "Be rude." }),
   );
@@ -139,11 +139,11 @@ test("a run that diverges from the recorded one fails at that step, and names th
 
 test("a run whose conversation was compacted is played with the recorded summaries", async () => {
   let count = 0;
-  lab.peers.tools.set("next", () => `${(count += 1)} ${"x".repeat(1_000)}`);
+  lab.services.tools.set("next", () => `${(count += 1)} ${"x".repeat(1_000)}`);
   const repeat = { while: { at: "/last/isError", equals: false }, times: 30 };
   const calls = [{ tool: labTool("next"), with: {}, as: "last" }];
   const plan = { steps: [{ calls, repeat }], answer: "done" };
-  lab.peers.agents.set("narrow", agent("narrow", { maxSteps: 31, plan }));
+  lab.services.agents.set("narrow", agent("narrow", { maxSteps: 31, plan }));
   await lab.command("narrow", { runId: "compacted", input: "count" });
   assert.equal((await endOf("compacted"))?.name, "finished");
   const recorded = await recordingOf("compacted");

@@ -7,14 +7,14 @@ import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 
 /** Commands that reach a run while its model or one of its tools is at work. */
 
 const directory = await testDirectory();
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
 after(() => redis.disconnect());
@@ -24,9 +24,9 @@ const local = { type: "openai-compatible", baseURL: chat.baseURL };
 await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local } }));
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
 
-peers.agents.set("thinker", agent("thinker", { model: null, tools: [] }));
+services.agents.set("thinker", agent("thinker", { model: null, tools: [] }));
 const gated = { calls: [{ tool: labTool("gate"), with: {}, as: "gate" }] };
-peers.agents.set(
+services.agents.set(
   "worker",
   agent("worker", { plan: { steps: [gated], answer: "{{/results/gate/text}}" } }),
 );
@@ -59,7 +59,7 @@ test("a message that comes while a tool is at work waits for its result, and the
   const names = namesOf(events);
   assert.ok(names.indexOf("steered") < names.indexOf("tool-completed"));
   assert.equal(events.at(-1)?.payload["output"], "opened");
-  assert.equal(peers.requested.get("cli~working:1:0"), 1);
+  assert.equal(services.requested.get("cli~working:1:0"), 1);
 });
 
 test("a cancel ends a run whose model is at work, and the model's later answer is ignored", async () => {
@@ -91,7 +91,7 @@ test("a copy of a run is complete when the run itself has expired", async () => 
   assertWhole(events);
   assert.equal(events.at(-1)?.payload["output"], "opened");
   const requested = ["original", "copy", "copy-of-copy"].map((runId) =>
-    peers.requested.get(`cli~${runId}:1:0`),
+    services.requested.get(`cli~${runId}:1:0`),
   );
   assert.deepEqual(requested, [1, undefined, undefined], "the call was made by the first alone");
   await lab.publish("yard.cmd.cli.run.fork.original", '{"newRunId":"none","fromStep":1}');
@@ -114,7 +114,7 @@ function assertWhole(events: readonly RunEventRecord[]): void {
 function newGate(): { readonly reached: Promise<void>; open(): void } {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
-  peers.tools.set("gate", () => {
+  services.tools.set("gate", () => {
     reached.resolve();
     return opened.promise;
   });

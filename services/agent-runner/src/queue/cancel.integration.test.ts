@@ -5,12 +5,12 @@ import { after, test } from "node:test";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
 after(() => {
@@ -23,9 +23,9 @@ const GATED_STEP = {
     { tool: labTool("gate"), with: {} },
   ],
 };
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
-peers.agents.set("plain", answering("plain", "ok"));
-peers.agents.set("gated", agent("gated", { plan: { steps: [GATED_STEP], answer: "done" } }));
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.agents.set("plain", answering("plain", "ok"));
+services.agents.set("gated", agent("gated", { plan: { steps: [GATED_STEP], answer: "done" } }));
 
 test("ends a run at once while a tool call hangs, and gives the call a result that states the cancel", async () => {
   const runner = await lab.runner();
@@ -43,7 +43,7 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
   assert.equal(failed?.payload["code"], "cancelled");
   assert.match(String(failed?.payload["message"]), /in flight/);
   assert.ok(events.some(({ name }) => name === "tool-completed"));
-  await until(async () => peers.cancelled.includes("cli~hanging:1:1"));
+  await until(async () => services.cancelled.includes("cli~hanging:1:1"));
 
   const { run } = await call(lab.bus, getRun, { runId: "hanging" });
   assert.equal(run.status, "cancelled");
@@ -142,7 +142,7 @@ test("reaches the runner that holds the run when another replica took the cancel
     await gate.reached;
     await control("cli", "cancel", runId, {});
     assertWhole(await lab.eventsUntil(runId, "cancelled"));
-    assert.equal(peers.requested.get(`cli~${runId}:1:1`), 1);
+    assert.equal(services.requested.get(`cli~${runId}:1:1`), 1);
   }
   await noneIsLeft();
   await Promise.all(runners.map(stop));
@@ -161,7 +161,7 @@ test("ends a run elsewhere whose runner is killed right after the cancel, and se
   await holder.exited;
   const events = await lab.eventsUntil("killed", "cancelled");
   assertWhole(events);
-  assert.equal(peers.requested.get("cli~killed:1:1"), 1);
+  assert.equal(services.requested.get("cli~killed:1:1"), 1);
   await noneIsLeft();
   assertWhole(await lab.eventsUntil("killed", "cancelled"));
   await stop(other);
@@ -195,7 +195,7 @@ function assertWhole(events: readonly RunEventRecord[]): void {
 /** A tool call that hangs until its service stops. */
 function newGate(): { readonly reached: Promise<void> } {
   const reached = Promise.withResolvers<void>();
-  peers.tools.set("gate", (_args, { signal }) => {
+  services.tools.set("gate", (_args, { signal }) => {
     reached.resolve();
     return new Promise((resolve) => {
       signal.addEventListener("abort", () => resolve("too late"));

@@ -1,5 +1,5 @@
 import type { Delivery } from "@switchyard/bus/delivery";
-import { firstLook } from "../core/look-at.ts";
+import { firstCheckAt } from "../core/due.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 
 type Parts = Pick<RunnerParts, "letters" | "parked" | "now">;
@@ -96,7 +96,7 @@ class EarlyTurn implements DeliveryTurn {
    */
   async claiming(runId: string): Promise<void> {
     const { parked, now } = this.#parts;
-    await parked.lookAgain(runId, firstLook(0, now()));
+    await parked.lookAgain(runId, firstCheckAt(0, now()));
   }
 
   async claimed(): Promise<void> {}

@@ -1,5 +1,5 @@
 import { HandOver, Suspended } from "../signals/interruption.ts";
-import { isOutage } from "../peers/peers.ts";
+import { isOutage } from "../clients/service-clients.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import { StoreError } from "@switchyard/service/store-error";

@@ -10,7 +10,7 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { stateKey } from "../journal/run-keys.ts";
@@ -21,13 +21,13 @@ import { stateKey } from "../journal/run-keys.ts";
  */
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 /** With a hold of 0 ms, the run of a dead runner can be claimed at once. */
 const mortal = await mortalRunners(lab, { holdMs: 0 });
 const held = await mortalRunners(lab, { holdMs: 10_000 });
 const { redis } = mortal;
 const CALLS = ["1:0", "2:0", "2:1"];
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
 const plan = {
   steps: [
     { calls: [{ tool: labTool("count"), with: { n: 1 } }] },
@@ -35,7 +35,7 @@ const plan = {
   ],
   answer: "{{/results/2/text}}",
 };
-peers.agents.set("walker", agent("walker", { plan }));
+services.agents.set("walker", agent("walker", { plan }));
 
 let runs = 0;
 
@@ -67,12 +67,12 @@ test("a run whose turn comes while it is in work ends exactly once, whichever ru
       const run = newRun();
       const reached = Promise.withResolvers<void>();
       let passed = 0;
-      const tell = (): Promise<void> => {
+      const report = (): Promise<void> => {
         passed += 1;
         if (passed === start) reached.resolve();
         return Promise.resolve();
       };
-      const early = held.worker(tell).handle(run.early);
+      const early = held.worker(report).handle(run.early);
       await Promise.race([reached.promise, early]);
       const [inTurn, before] = await Promise.all([
         held.worker(dyingAt(null)).handle(run.inTurn),

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const ALONE = { YARD_RUNNER_SLOTS: "1", YARD_RUN_SWEEP_MS: "200", YARD_DRAIN_MS: "1000" };
 
 /** Calls of a tool that wait until the test releases them. */
@@ -14,12 +14,12 @@ class Held {
   #waiting: (() => void)[] = [];
 
   constructor(tool: string) {
-    peers.tools.set(tool, () => {
+    services.tools.set(tool, () => {
       this.calls += 1;
       return new Promise((resolve) => this.#waiting.push(() => resolve("went on")));
     });
     const plan = { steps: [{ calls: [{ tool: labTool(tool), with: {} }] }], answer: "done" };
-    peers.agents.set(tool, agent(tool, { plan }));
+    services.agents.set(tool, agent(tool, { plan }));
   }
 
   async reached(calls: number): Promise<void> {
@@ -55,7 +55,7 @@ async function flood(count: number): Promise<void> {
 
 /** Lets all queued runs end. */
 async function drain(): Promise<void> {
-  peers.tools.set("slow", () => "went on");
+  services.tools.set("slow", () => "went on");
   await until(async () => {
     slow.letGo();
     return (await lab.pendingCommands()) === 0;
@@ -110,7 +110,7 @@ test("a command that kills runners is taken before its turn by one of them [run-
   await flood(20);
   let current = await lab.runner(ALONE);
   let deaths = 0;
-  peers.hooks.getAgent = async (name) => {
+  services.hooks.getAgent = async (name) => {
     if (name !== "deadly") return;
     deaths += 1;
     current.kill("SIGKILL");
@@ -127,14 +127,14 @@ test("a command that kills runners is taken before its turn by one of them [run-
     slow.letGo();
   }
   assert.equal(deaths, 1);
-  delete peers.hooks.getAgent;
+  delete services.hooks.getAgent;
   await drain();
   current.kill("SIGTERM");
   await current.exited;
 });
 
 test("a caller with 1,000 runs in the queue delays the first step of another by one slot [run-goal-10]", async () => {
-  peers.agents.set("quick", answering("quick", "here"));
+  services.agents.set("quick", answering("quick", "here"));
   await flood(1_000);
   const runner = await lab.runner({ YARD_RUNNER_SLOTS: "2" });
   await slow.reached(2);

@@ -2,9 +2,9 @@ import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runDelayed } from "@switchyard/contracts/run-events";
-import { tellParent } from "../children/after-end.ts";
+import { notifyParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
-import type { KeptCommand } from "../journal/kept-commands.ts";
+import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import type { Rest } from "../journal/run-store.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
@@ -17,7 +17,7 @@ import { backoffMs, Suspended } from "../signals/interruption.ts";
 export interface Beginning {
   readonly runId: string;
   readonly digest: string;
-  readonly message: KeptCommand;
+  readonly message: DeferredCommand;
 }
 
 type Parts = Pick<
@@ -179,7 +179,7 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
     if (parent) {
       const { runId: childRunId } = hold;
       const text = `${code}: ${message}`;
-      await tellParent(leaving.controls, { parent, childRunId, at, status: "dead", text });
+      await notifyParent(leaving.controls, { parent, childRunId, at, status: "dead", text });
     }
   }
   return reject({ code, message, problems: [] }, hold?.runId ?? null);

@@ -7,7 +7,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, labTool, type PeerName } from "../../test-fixtures/peers.ts";
+import { agent, labTool, type ServiceName } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 /**
@@ -17,10 +17,10 @@ import { startLab } from "../../test-fixtures/runner-lab.ts";
 const redisDir = await testDirectory();
 let redis = await testRedis({ dataDir: redisDir, appendfsync: "always" });
 const lab = await startLab({ nats: await testNats(), redis });
-const { peers } = lab;
-peers.tools.set("count", () => "counted");
+const { services } = lab;
+services.tools.set("count", () => "counted");
 const steps = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
-peers.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
+services.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
 let runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
 const RUNS = 5;
 const DELIVERIES = 4;
@@ -35,25 +35,25 @@ test("a runner is ready only while the policy service answers, and reports the m
     return { status: response.status, text: await response.text() };
   };
   assert.equal((await until(ready, ({ status }) => status === 200)).status, 200);
-  await peers.pause("policy");
+  await services.pause("policy");
   const missing = await until(ready, ({ status }) => status === 503);
   assert.match(missing.text, /"policy":"the policy service does not answer \(no_responders\)/);
-  await peers.resume("policy");
+  await services.resume("policy");
   await until(ready, ({ status }) => status === 200);
 });
 
-for (const name of ["policy", "importer", "broker"] satisfies PeerName[]) {
+for (const name of ["policy", "importer", "broker"] satisfies ServiceName[]) {
   test(`no command is given up while the ${name} is away, and all runs end soon after it returns`, async () => {
-    await peers.pause(name);
+    await services.pause(name);
     await startRuns(name);
     await suspensions(RUNS * DELIVERIES);
-    await peers.resume(name);
+    await services.resume(name);
     await assertAllFinish(name);
   });
 }
 
 test("runs that wait for a service are not work in the queue, and come back by themselves", async () => {
-  await peers.pause("broker");
+  await services.pause("broker");
   await startRuns("parked");
   // At the first time they are worked on, and again after that.
   for (let round = 0; round < 2; round += 1) {
@@ -65,15 +65,15 @@ test("runs that wait for a service are not work in the queue, and come back by t
   assert.match(run.suspended ?? "", /yard\.rpc\.runner\.mcp\.tools/);
   const { runs } = await call(lab.bus, listRuns, { status: "running" });
   assert.match(runs[0]?.suspended ?? "", /yard\.rpc\.runner\.mcp\.tools/);
-  await peers.resume("broker");
+  await services.resume("broker");
   await assertAllFinish("parked");
   assert.equal((await call(lab.bus, getRun, { runId: "parked-0" })).run.suspended, undefined);
 });
 
-for (const name of ["policy", "importer"] satisfies PeerName[]) {
+for (const name of ["policy", "importer"] satisfies ServiceName[]) {
   test(`commands that are not a run yet are not work in the queue while the ${name} is away, and come back by themselves`, async () => {
     const prefix = `kept-${name}`;
-    await peers.pause(name);
+    await services.pause(name);
     await startRuns(prefix);
     const said = { session: prefix, runId: `${prefix}-said`, input: "x" };
     await lab.command("walker", said);
@@ -85,12 +85,12 @@ for (const name of ["policy", "importer"] satisfies PeerName[]) {
     await lab.command("walker", { runId: `${prefix}-0`, input: "another one" });
     await lab.publish(`yard.cmd.cli.run.cancel.${prefix}-1`, "{}");
     await suspensions(1);
-    await peers.resume(name);
+    await services.resume(name);
     await assertFinish([0, 2, 3, 4, "said"].map((n) => `${prefix}-${n}`));
     const cancelled = await lab.eventsUntil(`${prefix}-1`, "cancelled");
     assert.equal(cancelled.at(-1)?.payload["by"], "cli");
-    const told = await lab.eventsUntil(`${prefix}-2`, "finished");
-    assert.equal(told.filter((event) => event.name === "delayed").length, 1, "once");
+    const reported = await lab.eventsUntil(`${prefix}-2`, "finished");
+    assert.equal(reported.filter((event) => event.name === "delayed").length, 1, "once");
     const refused = await lab.eventsUntil(`${prefix}-0`, "rejected");
     assert.equal(refused.at(-1)?.payload["code"], "run_id_taken");
     await until(async () => (await lab.pendingCommands()) === 0);
@@ -98,7 +98,7 @@ for (const name of ["policy", "importer"] satisfies PeerName[]) {
 }
 
 test("a command that is not a run yet survives its runner, and is refused once when it turns out to be wrong", async () => {
-  await peers.pause("importer");
+  await services.pause("importer");
   await lab.command("walker", { runId: "survivor", input: "x" });
   await lab.command("nobody", { runId: "wrong", input: "x" });
   await suspensions(2);
@@ -106,7 +106,7 @@ test("a command that is not a run yet survives its runner, and is refused once w
   runner.kill("SIGKILL");
   await runner.exited;
   runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
-  await peers.resume("importer");
+  await services.resume("importer");
   await assertFinish(["survivor"]);
   const refused = await lab.eventsUntil("wrong", "rejected");
   assert.equal(refused.at(-1)?.payload["code"], "unknown_agent");
@@ -117,12 +117,12 @@ test("a command that is not a run yet survives its runner, and is refused once w
 });
 
 test("a run that waits for a service can be cancelled at once", async () => {
-  await peers.pause("broker");
+  await services.pause("broker");
   await lab.command("walker", { runId: "unwanted", input: "x" });
   await suspensions(1);
   await lab.publish("yard.cmd.cli.run.cancel.unwanted", "{}");
   await lab.eventsUntil("unwanted", "cancelled");
-  await peers.resume("broker");
+  await services.resume("broker");
 });
 
 test("no run is given up while Redis is away again and again, whatever it was doing", async () => {
@@ -186,7 +186,7 @@ async function assertFinish(runIds: readonly string[]): Promise<void> {
 function newGate() {
   let came = 0;
   let isOpen = false;
-  peers.tools.set("count", async () => {
+  services.tools.set("count", async () => {
     came += 1;
     await until(async () => isOpen);
     return "counted";

@@ -6,16 +6,16 @@ import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 // Commands for one run in any order, against a model of its state. Each is carried out before the next.
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 await lab.runner();
-peers.tools.set("count", () => "counted");
-peers.agents.set(
+services.tools.set("count", () => "counted");
+services.agents.set(
   "staged",
   agent("staged", {
     plan: {
@@ -167,7 +167,7 @@ async function play(sequence: readonly Action[]): Promise<void> {
     events.flatMap(({ name, payload }) => (name === "rejected" ? [payload["code"]] : [])),
     model.rejected,
   );
-  assert.equal(peers.requested.get(`cli~${runId}:1:0`), model.hasCounted ? 1 : undefined);
+  assert.equal(services.requested.get(`cli~${runId}:1:0`), model.hasCounted ? 1 : undefined);
 }
 
 async function answer(model: Model, runId: string): Promise<void> {
@@ -188,7 +188,7 @@ async function fork(model: Model, runId: string, newRunId: string): Promise<void
   if (model.hasCounted) assert.equal(first?.name, "started");
   else
     assert.equal(first?.payload["code"], model.status === "none" ? "unknown_run" : "no_such_step");
-  assert.equal(peers.requested.get(`cli~${newRunId}:1:0`), undefined);
+  assert.equal(services.requested.get(`cli~${newRunId}:1:0`), undefined);
 }
 
 const settled = () => until(async () => (await lab.pendingCommands()) === 0);

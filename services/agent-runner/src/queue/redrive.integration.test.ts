@@ -9,11 +9,11 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { answering } from "../../test-fixtures/peers.ts";
+import { answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { openDeadLetters } from "../commands/dead-letters.ts";
 import { findLetter, redrive } from "../commands/redrive.ts";
-import { openKeptCommands } from "../journal/kept-commands.ts";
+import { openDeferredCommands } from "../journal/deferred-commands.ts";
 import { openParkedRuns } from "../journal/parked-runs.ts";
 
 const lab = await startLab();
@@ -22,11 +22,11 @@ const mortal = await mortalRunners(lab, { holdMs: 0, maxAttempts: 2 });
 const { redis } = mortal;
 const parts = {
   letters: openDeadLetters(redis),
-  kept: openKeptCommands(redis),
+  kept: openDeferredCommands(redis),
   parked: openParkedRuns(redis),
   now: Date.now,
 };
-lab.peers.agents.set("fragile", answering("fragile", "reached"));
+lab.services.agents.set("fragile", answering("fragile", "reached"));
 let sequence = 0;
 
 /** Two runners die of a message, and the next one reports that it is given up. */

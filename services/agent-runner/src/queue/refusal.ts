@@ -1,5 +1,5 @@
 import type { Outcome } from "@switchyard/bus/delivery";
-import { tellParent } from "../children/after-end.ts";
+import { notifyParent } from "../children/after-end.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
 import { publishRejection } from "../commands/rejection.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
@@ -47,7 +47,7 @@ export async function refuse(
     const at = new Date(parts.now()).toISOString();
     const text = `${rejection.code}: ${rejection.message}`;
     const end = { parent, childRunId: runId, at, status: "failed", text } as const;
-    await tellParent(parts.controls, end);
+    await notifyParent(parts.controls, end);
   }
   const outcome = await reject(refused, rejection, parts);
   if (sessionId !== null) await leaveSession(parts.sessions, { sessionId, runId }, rejection);

@@ -5,11 +5,11 @@ import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
 after(() => {
@@ -17,9 +17,9 @@ after(() => {
 });
 await lab.runner({ YARD_RUN_KEEP_DAYS: "2" });
 
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
-peers.agents.set("plain", answering("plain", "ok"));
-peers.agents.set(
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.agents.set("plain", answering("plain", "ok"));
+services.agents.set(
   "walker",
   agent("walker", {
     plan: {
@@ -62,7 +62,7 @@ test("resumes after limit_exceeded with raised limits and repeats no finished ca
     timeoutMs: 3_600_000,
     onLimit: "fail",
   });
-  for (const step of [1, 2, 3]) assert.equal(peers.requested.get(`cli~${runId}:${step}:0`), 1);
+  for (const step of [1, 2, 3]) assert.equal(services.requested.get(`cli~${runId}:${step}:0`), 1);
   const { run } = await call(lab.bus, getRun, { runId });
   assert.equal(run.status, "succeeded");
   assert.equal(run.failure, null);
@@ -94,12 +94,12 @@ test("refuses to retry a run that never existed, has succeeded, or still runs", 
 
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
-  peers.tools.set("gate", () => {
+  services.tools.set("gate", () => {
     reached.resolve();
     return opened.promise;
   });
   const steps = [{ calls: [{ tool: labTool("gate"), with: {} }] }];
-  peers.agents.set("gated", agent("gated", { plan: { steps, answer: "done" } }));
+  services.agents.set("gated", agent("gated", { plan: { steps, answer: "done" } }));
   await lab.command("gated", { runId: "going", input: "x" });
   await reached.promise;
   await retry("going", {});
@@ -119,8 +119,8 @@ async function codeOf(runId: string): Promise<unknown> {
 
 test("a retried run that waits for its session is cancelled without waiting", async () => {
   const ask = { calls: [{ tool: "ask_user", with: { question: "?" } }] };
-  peers.agents.set("failing", answering("failing", "{{/nope}}"));
-  peers.agents.set("asking", agent("asking", { plan: { steps: [ask], answer: "ok" } }));
+  services.agents.set("failing", answering("failing", "{{/nope}}"));
+  services.agents.set("asking", agent("asking", { plan: { steps: [ask], answer: "ok" } }));
   await lab.command("failing", { runId: "stuck", input: "x", session: "kept" });
   await lab.eventsUntil("stuck", "failed");
   await lab.command("asking", { runId: "keeper", input: "x", session: "kept" });

@@ -3,7 +3,7 @@ import { runIdOfMessage } from "../commands/control-command.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import type { KeptCommand } from "../journal/kept-commands.ts";
+import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { ClaimResult, Hold } from "../journal/run-claim.ts";
 import { holderOf, runThing, sizeOf } from "../journal/run-storage.ts";
 import { Suspended } from "../signals/interruption.ts";
@@ -155,7 +155,7 @@ export class RunAttempt {
   /** The hint is about a command that could not become a run before. Another command may have its run id since. */
   async #startKept(
     runId: string,
-    { command, rests }: { readonly command: KeptCommand; readonly rests: number },
+    { command, rests }: { readonly command: DeferredCommand; readonly rests: number },
   ): Promise<Outcome> {
     const received = receivedOf(command, this.#delivery);
     if (received === null) return DONE;

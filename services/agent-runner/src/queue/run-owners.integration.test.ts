@@ -7,13 +7,13 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { agent, answering, connectAs } from "../../test-fixtures/peers.ts";
+import { agent, answering, connectAs } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 /** Two callers without access to each other's runs, and one that may read them. */
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const redis = await connectRedis({
   url: lab.redis.url,
   name: "test",
@@ -29,11 +29,11 @@ after(async () => {
 await lab.runner({ YARD_RUNNER_SLOTS: "2" });
 
 const ask = { tool: "ask_user", with: { question: "?" }, as: "said" };
-peers.agents.set(
+services.agents.set(
   "asker",
   agent("asker", { plan: { steps: [{ calls: [ask] }], answer: "{{/input}}" } }),
 );
-peers.agents.set("helper", answering("helper", "helped"));
+services.agents.set("helper", answering("helper", "helped"));
 
 test("two callers have a run each under one run id, and each sees its own only", async () => {
   for (const team of ["team-a", "team-b"]) {
@@ -84,12 +84,12 @@ test("a run of another owner can be neither cancelled, answered, steered, retrie
       const subject = `yard.cmd.team-a.run.${verb}.${runId}`;
       await lab.publish(subject, JSON.stringify(body));
       // It is published to the sender, below its own name, and not to the owner of the run.
-      const told = await lab.eventsUntil(
+      const reported = await lab.eventsUntil(
         `team-a~${name}`,
         ({ name: event, payload }) => event === "rejected" && payload["subject"] === subject,
       );
-      assert.equal(told.at(-1)?.payload["code"], "not_allowed", verb);
-      said.add(`${verb}: ${String(told.at(-1)?.payload["message"]).replace(runId, "it")}`);
+      assert.equal(reported.at(-1)?.payload["code"], "not_allowed", verb);
+      said.add(`${verb}: ${String(reported.at(-1)?.payload["message"]).replace(runId, "it")}`);
     }
   }
   assert.equal(said.size, 7, `the same is said of both runs: ${[...said].join("\n")}`);
@@ -135,7 +135,10 @@ test("readers may see a run, and do no more", async () => {
 
 test("a run that works for another one has its owner and its readers", async () => {
   const task = { tool: "agent", with: { agent: "helper", task: "x" } };
-  peers.agents.set("boss", agent("boss", { plan: { steps: [{ calls: [task] }], answer: "done" } }));
+  services.agents.set(
+    "boss",
+    agent("boss", { plan: { steps: [{ calls: [task] }], answer: "done" } }),
+  );
   await start("team-a", "boss", { runId: "boss", input: "x", readers: ["team-b"] });
   await lab.eventsUntil("team-a~boss", "finished");
   const { children = [] } = (await call(teamA, getRun, { runId: "boss" })).run;

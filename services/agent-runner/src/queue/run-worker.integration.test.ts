@@ -8,7 +8,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { until } from "@switchyard/local-servers/until";
@@ -19,9 +19,9 @@ const lab = await startLab();
 const runner = await lab.runner({ YARD_RUNNER_SLOTS: "4" });
 
 test("answers every kind of bad command with a rejected event and never processes it again", async () => {
-  lab.peers.agents.set("plain", answering("plain", "ok"));
-  lab.peers.agents.set("planless", agent("planless"));
-  lab.peers.skills.set("for-models", skill("for-models", { userInvocable: false }));
+  lab.services.agents.set("plain", answering("plain", "ok"));
+  lab.services.agents.set("planless", agent("planless"));
+  lab.services.skills.set("for-models", skill("for-models", { userInvocable: false }));
   const subject = "yard.cmd.cli.run.start.plain";
   const cases: [string, string, string][] = [
     ["malformed_json", subject, "{not json"],
@@ -66,7 +66,7 @@ test("names the wrong field of a command and keeps its run id", async () => {
 });
 
 test("accepts a repeated command as the same run, and rejects another command under its id", async () => {
-  lab.peers.agents.set("plain", answering("plain", "ok"));
+  lab.services.agents.set("plain", answering("plain", "ok"));
   const body = { runId: "repeated", input: "once" };
   await lab.command("plain", body);
   await lab.eventsUntil("repeated", "finished");
@@ -88,8 +88,8 @@ test("resumes a run that exists with its pinned definition, whatever its agent h
     const of = { runId, at, agent: "plain", toolLayers: [[labTool(tool)]] };
     return { ...startedEntry(of), plan: Plan.parse(plan) };
   };
-  lab.peers.tools.set("pinned", () => "used");
-  lab.peers.agents.set("plain", answering("plain", "not this one"));
+  lab.services.tools.set("pinned", () => "used");
+  lab.services.agents.set("plain", answering("plain", "not this one"));
   await withStore(async (store) => {
     for (const runId of ["cli~edited", "cli~removed"])
       await store.claim({ ...requestOf(runId), started: pinned(runId, "pinned") });
@@ -97,20 +97,20 @@ test("resumes a run that exists with its pinned definition, whatever its agent h
   await lab.command("plain", { runId: "edited", input: "x" });
   const edited = await lab.eventsUntil("edited", "finished");
   assert.equal(edited.at(-1)?.payload["output"], "done");
-  const used = lab.peers.tokens.get("cli~edited:1:0");
-  const granted = lab.peers.grants.findIndex(
+  const used = lab.services.tokens.get("cli~edited:1:0");
+  const granted = lab.services.grants.findIndex(
     (_, index) => used === `token-cli~edited-${index + 1}`,
   );
-  assert.deepEqual(lab.peers.grants[granted]?.tools, [[labTool("pinned")]]);
+  assert.deepEqual(lab.services.grants[granted]?.tools, [[labTool("pinned")]]);
 
-  lab.peers.agents.delete("plain");
+  lab.services.agents.delete("plain");
   await lab.command("plain", { runId: "removed", input: "x" });
   const removed = await lab.eventsUntil("removed", "finished");
   assert.equal(removed.at(-1)?.payload["output"], "done");
 });
 
 test("mints a run id when the command names none", async () => {
-  lab.peers.agents.set("nameless", answering("nameless", "{{/input}}"));
+  lab.services.agents.set("nameless", answering("nameless", "{{/input}}"));
   await lab.command("nameless", { input: "who am I?" });
   const [run] = await until(async () => {
     const { runs } = await call(lab.bus, listRuns, { agent: "nameless", status: "succeeded" });
@@ -120,7 +120,7 @@ test("mints a run id when the command names none", async () => {
 });
 
 test("gives up a run with which no runner makes progress", async () => {
-  lab.peers.agents.set("plain", answering("plain", "ok"));
+  lab.services.agents.set("plain", answering("plain", "ok"));
   await withStore(async (store) => {
     const request = requestOf("cli~poison");
     await store.claim({
@@ -169,11 +169,11 @@ test("refuses a run whose journal cannot be read instead of retrying it for ever
 });
 
 test("waits for a service that is not there yet, and does not hold it against the run", async () => {
-  lab.peers.agents.set("plain", answering("plain", "ok"));
-  await lab.peers.pause("importer");
+  lab.services.agents.set("plain", answering("plain", "ok"));
+  await lab.services.pause("importer");
   await lab.command("plain", { runId: "early", input: "x" });
   await runner.logged("run suspended");
-  await lab.peers.resume("importer");
+  await lab.services.resume("importer");
   const events = await lab.eventsUntil("early", "finished");
   assert.deepEqual(
     events.map(({ name }) => name),

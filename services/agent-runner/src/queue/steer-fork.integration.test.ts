@@ -8,11 +8,11 @@ import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
-import { agent, labTool, skill } from "../../test-fixtures/peers.ts";
+import { agent, labTool, skill } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const policy = await connectBus({ servers: lab.nats.url, user: "policy" });
 const redis = await connectRedis({
   url: lab.redis.url,
@@ -25,12 +25,12 @@ after(async () => {
 });
 await lab.runner();
 
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
 const counting = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
 const wait = { tool: "ask_user", with: { question: "?" } };
 
 test("delivers a message to a run that waits, and one that was about to end continues with it", async () => {
-  peers.agents.set(
+  services.agents.set(
     "waiter",
     agent("waiter", { plan: { steps: [{ calls: [wait] }], answer: "ok" } }),
   );
@@ -48,7 +48,7 @@ test("delivers a message to a run that waits, and one that was about to end cont
 });
 
 test("refuses a message for a run that never existed or has ended", async () => {
-  peers.agents.set(
+  services.agents.set(
     "counter",
     agent("counter", { plan: { steps: counting, answer: "{{/input}}: {{/results/1/text}}" } }),
   );
@@ -73,9 +73,9 @@ test("copies a run up to a step and continues on its own, repeating no call", as
     sequenceOf(events),
     events.map((_, index) => index + 1),
   );
-  assert.equal(peers.requested.get("cli~copied:1:0"), undefined);
-  assert.equal(peers.requested.get("cli~counted:1:0"), 1);
-  assert.equal(peers.requested.get("cli~copied:2:0"), 1);
+  assert.equal(services.requested.get("cli~copied:1:0"), undefined);
+  assert.equal(services.requested.get("cli~counted:1:0"), 1);
+  assert.equal(services.requested.get("cli~copied:2:0"), 1);
   assert.equal(
     (await call(lab.bus, getRun, { runId: "copied" })).run.forkedFrom?.runId,
     "cli~counted",
@@ -106,9 +106,9 @@ test("a copy keeps the limits of the other run, unless its command sets others",
 });
 
 test("a copy has the skill of the other run, and answers in its form", async () => {
-  peers.skills.set("manner", skill("manner", { disallowedTools: ["write_file"] }));
+  services.skills.set("manner", skill("manner", { disallowedTools: ["write_file"] }));
   const plan = { steps: counting, answer: '{ "n": 2 }' };
-  peers.agents.set("former", agent("former", { plan }));
+  services.agents.set("former", agent("former", { plan }));
   const output = { type: "object", required: ["n"] };
   await lab.command("former", { runId: "mannered", input: "x", skill: "manner", output });
   await lab.eventsUntil("mannered", "finished");
@@ -117,7 +117,7 @@ test("a copy has the skill of the other run, and answers in its form", async () 
   const activated = events.find(({ name }) => name === "skill-activated");
   assert.equal(activated?.payload["skill"], "manner");
   assert.equal(events.at(-1)?.payload["output"], '{"n":2}');
-  assert.deepEqual(peers.grants.at(-1)?.tools, [["*", "!write_file"]]);
+  assert.deepEqual(services.grants.at(-1)?.tools, [["*", "!write_file"]]);
 });
 
 test("rejects a client's command that claims to start a run for another run", async () => {
@@ -137,7 +137,7 @@ test("rejects a client's command that claims to start a run for another run", as
 test("parks a call that needs an approval, and makes the same call again when it is decided", async () => {
   const approvalId = `apr-${"1".repeat(32)}`;
   let isApproved = false;
-  peers.tools.set("guarded", (_args, { fail }) => {
+  services.tools.set("guarded", (_args, { fail }) => {
     if (isApproved) return "done";
     const expiresAt = new Date(Date.now() + 600_000).toISOString();
     throw fail.approval_required("a person must approve", {
@@ -147,7 +147,7 @@ test("parks a call that needs an approval, and makes the same call again when it
     });
   });
   const calls = [{ tool: labTool("guarded"), with: {}, as: "g" }];
-  peers.agents.set(
+  services.agents.set(
     "guarded",
     agent("guarded", { plan: { steps: [{ calls }], answer: "{{/results/g/text}}" } }),
   );
@@ -159,7 +159,7 @@ test("parks a call that needs an approval, and makes the same call again when it
     await decideApproval(policy, { approvalId, callId: "cli~approved:1:0", tool: "guarded" });
   const events = await lab.eventsUntil("approved", "finished");
   assert.equal(events.at(-1)?.payload["output"], "done");
-  assert.equal(peers.requested.get("cli~approved:1:0"), 2);
+  assert.equal(services.requested.get("cli~approved:1:0"), 2);
   assert.equal(events.filter(({ name }) => name === "woken").length, 1);
 });
 

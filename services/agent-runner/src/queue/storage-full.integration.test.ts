@@ -12,11 +12,11 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
 // The lab has no permissions, so that a client may connect under any name.
@@ -31,7 +31,7 @@ after(async () => {
 
 const gates = new Map<string, () => void>();
 const reached = new Set<string>();
-peers.tools.set("gate", async ({ name }) => {
+services.tools.set("gate", async ({ name }) => {
   const { promise, resolve } = Promise.withResolvers<void>();
   gates.set(String(name), resolve);
   reached.add(String(name));
@@ -40,11 +40,11 @@ peers.tools.set("gate", async ({ name }) => {
 });
 const gateNamed = (name: string) => ({ tool: labTool("gate"), with: { name } });
 for (const name of ["first", "second", "third", "fourth"])
-  peers.agents.set(
+  services.agents.set(
     `gated-${name}`,
     agent(`gated-${name}`, { plan: { steps: [{ calls: [gateNamed(name)] }], answer: "done" } }),
   );
-peers.agents.set("plain", answering("plain", "ok"));
+services.agents.set("plain", answering("plain", "ok"));
 const runner = await lab.runner({ YARD_OWNER_STORAGE_MIB: "1", YARD_FILES_MIB: "1" });
 const { healthUrl } = await runner.logged("service ready");
 

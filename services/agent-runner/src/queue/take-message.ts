@@ -8,7 +8,7 @@ import type { DeadText } from "../commands/dead-letters.ts";
 import { readStart } from "../commands/read-start.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
 import { isNestedTooDeeply } from "../core/nesting.ts";
-import type { KeptCommand } from "../journal/kept-commands.ts";
+import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { commandInTurn } from "../sessions/enter-session.ts";
 
@@ -76,7 +76,7 @@ async function takeTurn(received: Received, { sessions }: RunnerParts): Promise<
 }
 
 /** The part of a message that is stored while its request cannot be begun. */
-export function keptOf(received: Received): KeptCommand {
+export function keptOf(received: Received): DeferredCommand {
   const { contract, tokens, payload, subject, caller, streamSequence, messageId } = received;
   const publishedAt = received.publishedAt.toISOString();
   const from = { subject, caller, streamSequence, messageId, publishedAt };
@@ -108,7 +108,7 @@ export function unreadTextOf(delivery: Delivery): DeadText | null {
 }
 
 /** Restores the stored message, delivered by another one; null when it is from a version with more commands. */
-export function receivedOf(kept: KeptCommand, hint: Delivery): Received | null {
+export function receivedOf(kept: DeferredCommand, hint: Delivery): Received | null {
   const contract = RUN_COMMANDS.find(({ name }) => name === kept.contract);
   if (contract === undefined) return null;
   const publishedAt = new Date(kept.publishedAt);

@@ -137,18 +137,18 @@ test("makes a provider enforce the form of the answer, unless it cannot or refus
 });
 
 test("makes a call again that broke off, and reports that the text so far is void", async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const discarded: Spent[] = [];
   const asker = askerWith({
     onDiscarded: (use) => discarded.push(use),
-    onDelta: (_step, text) => heard.push(text),
-    onReset: () => heard.push("RESET"),
+    onDelta: (_step, text) => received.push(text),
+    onReset: () => received.push("RESET"),
   });
   server.answer({ text: ["one ", "two ", "three ", "four"], isCut: true }, { text: ["whole"] });
   const answer = await asker.ask(startOf(startedEntry({ model: "second/small" })), 1, []);
   assert.deepEqual(answer.content, [{ type: "text", text: "whole" }]);
-  assert.ok(heard.indexOf("RESET") > 0);
-  assert.deepEqual(heard.slice(heard.indexOf("RESET")), ["RESET", "whole"]);
+  assert.ok(received.indexOf("RESET") > 0);
+  assert.deepEqual(received.slice(received.indexOf("RESET")), ["RESET", "whole"]);
   // The text of the broken answer was paid for, and the stream ended before the provider reported its usage.
   assert.equal(discarded.length, 1);
   const { usage, costUsd } = discarded[0] ?? { usage: { inputTokens: 0, outputTokens: 0 } };
@@ -220,7 +220,7 @@ test("reports a cost as unknown when the models file has no price", async () => 
 function askerWith({
   waiting,
   modelOutageMs = 60_000,
-  ...heard
+  ...received
 }: Partial<AskListener> & {
   readonly waiting?: AbortSignal;
   readonly modelOutageMs?: number;
@@ -238,7 +238,7 @@ function askerWith({
     now: Date.now,
   };
   const ignored = { onDelta: () => {}, onReset: () => {}, onAnswered: () => {} };
-  return new ModelCaller(context, { ...ignored, onDiscarded: () => {}, ...heard });
+  return new ModelCaller(context, { ...ignored, onDiscarded: () => {}, ...received });
 }
 
 function answered(state: RunState, answer: Awaited<ReturnType<ModelCaller["ask"]>>): RunState {

@@ -13,7 +13,7 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { replay } from "../core/replay.ts";
@@ -31,8 +31,8 @@ const mortal = await mortalRunners(lab, { holdMs: 10_000 });
 const { redis, controls } = mortal;
 
 const CALLS = ["1:0", "2:0", "2:1", "3:0"];
-lab.peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
-lab.peers.agents.set(
+lab.services.tools.set("count", ({ n }) => `counted ${String(n)}`);
+lab.services.agents.set(
   "walker",
   agent("walker", {
     plan: {
@@ -46,7 +46,7 @@ lab.peers.agents.set(
   }),
 );
 
-lab.peers.agents.set(
+lab.services.agents.set(
   "sequential",
   agent("sequential", {
     tools: [labTool("count")],
@@ -57,7 +57,7 @@ lab.peers.agents.set(
   }),
 );
 
-lab.peers.agents.set(
+lab.services.agents.set(
   "patient",
   agent("patient", {
     plan: {
@@ -106,11 +106,11 @@ test("ends once and repeats nothing when two runners have the run at once [run-g
       const first = run.delivery(1);
       const reached = Promise.withResolvers<void>();
       let passed = 0;
-      const tell = async (): Promise<void> => {
+      const report = async (): Promise<void> => {
         passed += 1;
         if (passed === start) reached.resolve();
       };
-      const early = mortal.worker(tell).handle(first.delivery);
+      const early = mortal.worker(report).handle(first.delivery);
       await Promise.race([reached.promise, early]);
       const second = run.delivery(2);
       const late = await mortal.worker(dyingAt(null)).handle(second.delivery);
@@ -179,7 +179,7 @@ test("ends once when it waits, wherever its runners die and however its wake-ups
       const entries = await openRunStore(redis, { holdMs: 0 }).load(run.runId);
       checkJournal(entries);
       assert.deepEqual(replay(entries).end, { status: "succeeded", output: "yes, counted 1" });
-      assert.equal(lab.peers.executed.get(`${run.runId}:1:1`), 1);
+      assert.equal(lab.services.executed.get(`${run.runId}:1:1`), 1);
       const events = await lab.eventsUntil(run.runId, "finished");
       assert.deepEqual(
         sequenceOf(events),
@@ -250,7 +250,7 @@ async function assertCancelled(runId: string, outcome: CancelOutcome): Promise<v
   const asked = entries.filter(({ kind }) => kind === "cancel-requested").length;
   assert.equal(asked, status === "cancelled" ? 1 : 0);
   for (const position of CALLS) {
-    assert.ok((lab.peers.executed.get(`${runId}:${position}`) ?? 0) <= 1);
+    assert.ok((lab.services.executed.get(`${runId}:${position}`) ?? 0) <= 1);
   }
   const last = status === "cancelled" ? "cancelled" : "finished";
   const events = await lab.eventsUntil(runId, last);

@@ -9,12 +9,12 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 /** In each deploy one process starts and one ends; a run by hand can set YARD_DEPLOYS. */
 const DEPLOYS = Number(process.env["YARD_DEPLOYS"] ?? 4);
 const WEEK_MS = 7 * 24 * 3_600_000;
@@ -22,12 +22,12 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 test("a run ends after one deploy after the other, and none uses up an attempt [run-goal-6]", async () => {
   const reached = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<void>());
   const opened = Array.from({ length: DEPLOYS }, () => Promise.withResolvers<string>());
-  peers.tools.set("gate", ({ n }) => {
+  services.tools.set("gate", ({ n }) => {
     reached[Number(n)]?.resolve();
     return opened[Number(n)]?.promise ?? "no such gate";
   });
   const steps = reached.map((_, n) => ({ calls: [{ tool: labTool("gate"), with: { n } }] }));
-  peers.agents.set(
+  services.agents.set(
     "walker",
     agent("walker", { plan: { steps, answer: `{{/results/${DEPLOYS - 1}/text}}` } }),
   );
@@ -54,7 +54,7 @@ test("a run ends after one deploy after the other, and none uses up an attempt [
     events.map((_, index) => index + 1),
   );
   for (let step = 1; step <= DEPLOYS; step += 1)
-    assert.equal(peers.requested.get(`cli~deployed:${step}:0`), 1, "each call was sent once");
+    assert.equal(services.requested.get(`cli~deployed:${step}:0`), 1, "each call was sent once");
   const { run } = await call(lab.bus, getRun, { runId: "deployed" });
   assert.equal(run.attempts, DEPLOYS + 1, "they get the result, and nothing is held against them");
   old.kill("SIGTERM");
@@ -69,7 +69,7 @@ for (const version of ["older", "newer"] as const) {
     const streamSequence = version === "older" ? 1_001 : 2_001;
     const place = (deliveryCount: number) => ({ streamSequence, deliveryCount });
     let isApproved = false;
-    peers.tools.set("guarded", (_args, { fail }) => {
+    services.tools.set("guarded", (_args, { fail }) => {
       if (isApproved) return "done after a yes";
       const expiresAt = new Date(parkedAt + 2 * WEEK_MS).toISOString();
       const approvalId = `apr-${"5".repeat(32)}`;
@@ -81,7 +81,7 @@ for (const version of ["older", "newer"] as const) {
     });
     const calls = [{ tool: labTool("guarded"), with: {} }];
     const plan = { steps: [{ calls }], answer: "{{/results/0/text}}" };
-    peers.agents.set("careful", agent("careful", { plan }));
+    services.agents.set("careful", agent("careful", { plan }));
     const limits = { timeoutMs: 60_000 };
     const start = startDelivery("careful", { runId, input: "x", limits }, place(1));
     const before = mortal.worker(dyingAt(null), () => parkedAt);
@@ -92,16 +92,16 @@ for (const version of ["older", "newer"] as const) {
     const later = (): number => parkedAt + WEEK_MS;
     const callId = `${runId}:1:0`;
     const news = { at: new Date(later()).toISOString(), resolution: { type: "look" as const } };
-    const tell = () =>
-      mortal.controls.tell({
+    const report = () =>
+      mortal.controls.append({
         runId,
         entry: { kind: "wait-resolved", callId, ...news },
         by: null,
         expected: callId,
         command: null,
       });
-    assert.equal(await tell(), "taken");
-    assert.notEqual(await tell(), "taken", "the same decision, received twice");
+    assert.equal(await report(), "taken");
+    assert.notEqual(await report(), "taken", "the same decision, received twice");
     const hint = (count: number) => hintDelivery(resumeRun, { runId }, place(count));
     for (const count of [2, 3]) {
       const woken = await mortal.worker(dyingAt(null), later).handle(hint(count));
@@ -115,7 +115,7 @@ for (const version of ["older", "newer"] as const) {
       events.map((_, index) => index + 1),
     );
     assert.equal(
-      peers.requested.get(callId),
+      services.requested.get(callId),
       2,
       "once for the request to wait, once after the yes",
     );

@@ -8,7 +8,7 @@ import type { Hold } from "../journal/run-claim.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import { publisherOf } from "./publisher-of.ts";
 import type { RunnerParts } from "./runner-parts.ts";
-import { tellOthersOfEnd } from "../children/after-end.ts";
+import { announceEnd } from "../children/after-end.ts";
 import { followEnd } from "../sessions/follow-end.ts";
 import { settleInSession } from "../sessions/enter-session.ts";
 
@@ -51,7 +51,7 @@ export async function spreadEnd(
 ): Promise<void> {
   await ledger.count(state, hold);
   if (state.end?.status === "dead") await index.addDead(state.started.runId, state.updatedAt);
-  await tellOthersOfEnd(state, controls);
+  await announceEnd(state, controls);
   await settleInSession(sessions, state);
   await followEnd(sessions, state);
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { dyingAt, mortalRunners, startDelivery } from "../../test-fixtures/mortal-runners.ts";
-import { agent } from "../../test-fixtures/peers.ts";
+import { agent } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { openRunStore } from "../journal/run-store.ts";
 import { openProviderLimiter } from "../limits/provider-limiter.ts";
@@ -18,8 +18,8 @@ const limiter = openProviderLimiter(mortal.redis);
 const store = openRunStore(mortal.redis, { holdMs: 0 });
 
 test("a run that its provider keeps waiting is retried rarely, and its journal does not grow by it", async () => {
-  for (let n = 0; n < 60; n += 1) lab.peers.tools.set(`tool${n}`, () => "x");
-  lab.peers.agents.set("waiting", agent("waiting", { model: "local/m" }));
+  for (let n = 0; n < 60; n += 1) lab.services.tools.set(`tool${n}`, () => "x");
+  lab.services.agents.set("waiting", agent("waiting", { model: "local/m" }));
   const scope = await models.scopeOf("local/m");
   assert.ok(scope !== null);
   await limiter.pause(scope, 3_600_000);

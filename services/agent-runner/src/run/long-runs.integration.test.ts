@@ -2,7 +2,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
 
@@ -18,7 +18,7 @@ after(() => {
 await lab.runner();
 
 let count = 0;
-lab.peers.tools.set("next", () => `${(count += 1)} ${"x".repeat(1_000)}`);
+lab.services.tools.set("next", () => `${(count += 1)} ${"x".repeat(1_000)}`);
 
 function looping(name: string, times: number, contextWindow: number | null) {
   const repeat = { while: { at: "/last/isError", equals: false }, times };
@@ -31,7 +31,7 @@ function looping(name: string, times: number, contextWindow: number | null) {
 }
 
 test("makes a conversation smaller before the window is full, and continues without a difference", async () => {
-  lab.peers.agents.set("narrow", looping("narrow", 30, 6_000));
+  lab.services.agents.set("narrow", looping("narrow", 30, 6_000));
   await lab.command("narrow", { runId: "compacted", input: "count" });
   const finished = (await lab.eventsUntil("compacted", "finished")).at(-1)?.payload;
   assert.equal(finished?.["output"], "done");
@@ -49,7 +49,7 @@ test("makes a conversation smaller before the window is full, and continues with
 test("a run of 500 steps stores five times what one of 100 steps stores, not twenty-five [run-goal-7]", async () => {
   const bytes: number[] = [];
   for (const steps of [100, 500]) {
-    lab.peers.agents.set(`long-${steps}`, looping(`long-${steps}`, steps, null));
+    lab.services.agents.set(`long-${steps}`, looping(`long-${steps}`, steps, null));
     await lab.command(`long-${steps}`, { runId: `steps-${steps}`, input: "count" });
     await lab.eventsUntil(`steps-${steps}`, "finished");
     const journal = await redis.lrange(journalKey(`cli~steps-${steps}`), 0, -1);

@@ -11,9 +11,9 @@ import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/te
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { openUnwritten } from "../journal/unwritten.ts";
+import { openUnsyncedEvents } from "../journal/unsynced-events.ts";
 import { findLostEvents } from "../waits/find-lost-events.ts";
 
 const dataDir = await testDirectory();
@@ -21,21 +21,24 @@ const copy = await testDirectory();
 let nats = await testNats({ dataDir, asProgram: true });
 const redis = await testRedis();
 const lab = await startLab({ nats, redis });
-const { peers } = lab;
+const { services } = lab;
 
 const events = join(dataDir, "jetstream", "jetstream", "$G", "streams", eventStream.name);
 const held = Promise.withResolvers<string>();
 const reached = Promise.withResolvers<void>();
-peers.tools.set("count", () => "counted");
-peers.tools.set("hold", () => {
+services.tools.set("count", () => "counted");
+services.tools.set("hold", () => {
   reached.resolve();
   return held.promise;
 });
 const calling = (tool: string) => [{ calls: [{ tool: labTool(tool), with: {} }] }];
 const asking = [{ calls: [{ tool: "ask_user", with: { question: "?" } }] }];
-peers.agents.set("quick", agent("quick", { plan: { steps: calling("count"), answer: "done" } }));
-peers.agents.set("holding", agent("holding", { plan: { steps: calling("hold"), answer: "done" } }));
-peers.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
+services.agents.set("quick", agent("quick", { plan: { steps: calling("count"), answer: "done" } }));
+services.agents.set(
+  "holding",
+  agent("holding", { plan: { steps: calling("hold"), answer: "done" } }),
+);
+services.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
 
 /** Restarts nats-server with its present events or, if `losing`, with those of the earlier copy. */
 async function restart({ losing }: { readonly losing: boolean }): Promise<void> {
@@ -62,7 +65,7 @@ test("drops its note of an event only when the stream has stored one three minut
   const log = createLog({ service: "test", level: "silent" });
   const client = await connectRedis({ url: (await testRedis()).url, name: "test", log });
   after(() => client.disconnect());
-  const unwritten = openUnwritten(client);
+  const unwritten = openUnsyncedEvents(client);
   const nowMs = Date.now();
   await unwritten.addRun("cli~written", nowMs - 200_000);
   await unwritten.addRun("cli~in-memory", nowMs);

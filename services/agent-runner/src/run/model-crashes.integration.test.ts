@@ -10,7 +10,7 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { SUMMARY_INSTRUCTIONS } from "../core/compaction.ts";
 import type { EntryOf, JournalEntry } from "../core/journal-entry.ts";
@@ -40,10 +40,10 @@ const models = createModelRegistry(
 const mortal = await mortalRunners(lab, { holdMs: 0, models });
 
 const tool = labTool("count");
-lab.peers.tools.set("count", ({ n }) => `counted ${String(n)} ${"x".repeat(300)}`);
+lab.services.tools.set("count", ({ n }) => `counted ${String(n)} ${"x".repeat(300)}`);
 const counting = { model: null, tools: [tool], maxSteps: COUNTS + 1 };
-lab.peers.agents.set("narrow", agent("narrow", { ...counting, contextWindow: 1_500 }));
-lab.peers.agents.set("wide", agent("wide", counting));
+lab.services.agents.set("narrow", agent("narrow", { ...counting, contextWindow: 1_500 }));
+lab.services.agents.set("wide", agent("wide", counting));
 
 /** The parts of a request in the protocol's own form that matter here. */
 interface ChatRequest {
@@ -102,7 +102,8 @@ async function runThrough(agentName: string, schedule: readonly number[]) {
   const entries = await openRunStore(mortal.redis, { holdMs: 0 }).load(runId);
   checkJournal(entries);
   assert.deepEqual(replay(entries).end, { status: "succeeded", output: `counted to ${COUNTS}` });
-  for (let n = 1; n <= COUNTS; n += 1) assert.equal(lab.peers.executed.get(`${runId}:${n}:0`), 1);
+  for (let n = 1; n <= COUNTS; n += 1)
+    assert.equal(lab.services.executed.get(`${runId}:${n}:0`), 1);
   const events = await lab.eventsUntil(runId, "finished");
   assert.deepEqual(
     sequenceOf(events),
@@ -170,8 +171,8 @@ test("stays with the model that answered when another failed, wherever its runne
       assert.ok(tried.every((request) => lastCount(request) <= from));
       assert.ok(tried.length <= from + 1 + crashes);
       assert.ok(asked.every(({ model }) => model !== "third"));
-      const told = events.filter(({ name }) => name === "model-responded");
-      assert.equal(told.filter(({ payload }) => "passedOver" in payload).length, 1);
+      const reported = events.filter(({ name }) => name === "model-responded");
+      assert.equal(reported.filter(({ payload }) => "passedOver" in payload).length, 1);
     }),
     crashDraws(12),
   );

@@ -104,7 +104,7 @@ export class ModelTurn {
     };
     const at = new Date(now()).toISOString();
     const entry = { kind: "model-responded" as const, at, step, ...answer, durationMs, ...known };
-    await run.discarded.tell((field) => this.#follow({ ...entry, ...field }, tools));
+    await run.discarded.record((field) => this.#follow({ ...entry, ...field }, tools));
     metrics.steps.inc();
     this.#countUse(answer);
   }
@@ -147,7 +147,7 @@ export class ModelTurn {
     const ofSession = saidBefore(run.state).length > 0 ? { isOfSession: true } : {};
     const summary = await this.#model.summarise(run.state, compaction);
     const entry = { kind: "compacted" as const, upTo, ...ofSession, ...summary };
-    await run.discarded.tell((field) => run.note({ ...entry, ...field }));
+    await run.discarded.record((field) => run.note({ ...entry, ...field }));
     this.#countUse(summary);
     return true;
   }

@@ -12,7 +12,7 @@ import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { connect, type JetStreamManager } from "nats";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
@@ -25,14 +25,14 @@ const lab = await startLab({ nats: cluster, redis: redisServer });
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: redisServer.url, name: "test", log });
 after(() => redis.disconnect());
-lab.peers.tools.set("work", async ({ ms }) => {
+lab.services.tools.set("work", async ({ ms }) => {
   await new Promise((resolve) => setTimeout(resolve, Number(ms)));
   return "worked";
 });
 const steps = [1, 2, 3].map((n) => ({
   calls: [{ tool: labTool("work"), with: { n, ms: 400 } }],
 }));
-lab.peers.agents.set("worker", agent("worker", { plan: { steps, answer: "done" } }));
+lab.services.agents.set("worker", agent("worker", { plan: { steps, answer: "done" } }));
 await Promise.all([lab.runner(), lab.runner()]);
 
 test("three servers keep three copies, and one after the other is killed under load: no run is lost, no call made twice", async (t) => {
@@ -47,7 +47,7 @@ test("three servers keep three copies, and one after the other is killed under l
     killed.add(victim.name);
     const runs = Array.from({ length: RUNS }, (_, n) => `round-${round}-${n}`);
     const started = startAll(runs);
-    await until(() => lab.peers.executed.get(`cli~${runs[0]}:1:0`) ?? null);
+    await until(() => lab.services.executed.get(`cli~${runs[0]}:1:0`) ?? null);
     const killedAt = performance.now();
     victim.server.kill("SIGKILL");
     await started;

@@ -17,14 +17,14 @@ import {
   textChunks,
   toolCallChunks,
 } from "../../test-fixtures/chat-server.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
 
 const directory = await testDirectory();
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const server = await startChatServer();
 const models = join(directory, "models.json");
 const local = { type: "openai-compatible", baseURL: server.baseURL };
@@ -72,8 +72,8 @@ await lab.runner({
   FAMILY_KEY: "key",
   YARD_MODEL_IDLE_TIMEOUT_MS: "1000",
 });
-peers.agents.set("odd", agent("odd", { model: "local/m" }));
-peers.tools.set("wipe", () => "wiped");
+services.agents.set("odd", agent("odd", { model: "local/m" }));
+services.tools.set("wipe", () => "wiped");
 
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
@@ -89,7 +89,7 @@ test("makes no call whose arguments may have been cut off, and reports that to t
   const events = await lab.eventsUntil("cut", "finished");
   const failed = events.find(({ name }) => name === "tool-failed");
   assert.equal(failed?.payload["code"], "invalid_arguments");
-  assert.equal(peers.requested.get("cli~cut:1:0"), undefined);
+  assert.equal(services.requested.get("cli~cut:1:0"), undefined);
   assert.match(
     JSON.stringify(server.requests.at(-1)),
     /your answer broke off before the arguments/,
@@ -166,8 +166,8 @@ const REASONED: Readonly<Record<string, readonly string[]>> = {
 for (const [how, pieces] of Object.entries(REASONED))
   test(`no interface shows the reasoning in a model's text: ${how}`, async () => {
     const said: { delta: string; kind?: string | undefined }[] = [];
-    const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: how }, (told) =>
-      said.push(told),
+    const live = subscribeLive(lab.bus, runLive, { owner: "cli", runId: how }, (reported) =>
+      said.push(reported),
     );
     // The runner repeats the request after an answer of reasoning alone.
     const again = how === "unclosed" ? [{ chunks: textChunks("The answer") }] : [];
@@ -208,8 +208,8 @@ async function liveTextOf(runId: string, name: string): Promise<string> {
 }
 
 test("a model whose template opens its reasoning has no live text before the closing tag: by the models file, or after the first answer", async () => {
-  peers.agents.set("template", agent("template", { model: "local/thinks" }));
-  peers.agents.set("learnt", agent("learnt", { model: "local/learnt" }));
+  services.agents.set("template", agent("template", { model: "local/thinks" }));
+  services.agents.set("learnt", agent("learnt", { model: "local/learnt" }));
   assert.equal(await liveTextOf("template", "template"), "The answer");
   assert.match(await liveTextOf("first", "learnt"), /secret/);
   assert.equal(await liveTextOf("second", "learnt"), "The answer");
@@ -221,8 +221,8 @@ test("a model whose template opens its reasoning has no live text before the clo
 });
 
 test("half of a character in an input, a stream, arguments or a result ends no run, and none that follows in its session", async () => {
-  peers.tools.set("say", () => `emoji \ud83d${"😀".repeat(40_000)}`);
-  peers.agents.set(
+  services.tools.set("say", () => `emoji \ud83d${"😀".repeat(40_000)}`);
+  services.agents.set(
     "talker",
     agent("talker", { model: "local/m", contextWindow: 4_096, tools: [labTool("say")] }),
   );
@@ -404,7 +404,7 @@ const QUIRKS: readonly {
 for (const [index, { what, model, answers, ends, requests }] of QUIRKS.entries())
   test(`a run survives a provider's quirk, or fails with its code: ${what}`, async () => {
     const name = `quirk-${index}`;
-    peers.agents.set(name, agent(name, { model, tools: [labTool("wipe")] }));
+    services.agents.set(name, agent(name, { model, tools: [labTool("wipe")] }));
     const before = families.requests.length;
     families.answer(...answers);
     await lab.command(name, { runId: name, input: "x".repeat(6_000) });

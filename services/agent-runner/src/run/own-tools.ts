@@ -80,7 +80,7 @@ async function lookAfterChildren(
     return ownResult(callId, `kill: ${outcome}`, outcome === "not_allowed");
   }
   const { message } = read.data;
-  const outcome = await controls.tell({
+  const outcome = await controls.append({
     runId: childRunId,
     entry: { kind: "steered", at, by, message },
     by,

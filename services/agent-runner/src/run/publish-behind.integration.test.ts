@@ -9,9 +9,9 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
-import { PUBLISH_MS } from "../core/look-at.ts";
+import { PUBLISH_MS } from "../core/due.ts";
 import { openParkedRuns } from "../journal/parked-runs.ts";
 import { sweep } from "../waits/sweeper.ts";
 
@@ -20,11 +20,11 @@ const mortal = await mortalRunners(lab, { holdMs: 10_000 });
 const parked = openParkedRuns(mortal.redis);
 const living = () => mortal.worker(dyingAt(null));
 
-lab.peers.tools.set("count", () => "counted");
+lab.services.tools.set("count", () => "counted");
 const calls = [{ tool: labTool("count"), with: {} }];
-lab.peers.agents.set("quick", agent("quick", { plan: { steps: [{ calls }], answer: "done" } }));
+lab.services.agents.set("quick", agent("quick", { plan: { steps: [{ calls }], answer: "done" } }));
 const asking = [{ calls: [{ tool: "ask_user", with: { question: "?" } }] }];
-lab.peers.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
+lab.services.agents.set("asking", agent("asking", { plan: { steps: asking, answer: "done" } }));
 
 test("a run whose runner died after the acknowledgement gets all its events from the sweeper [run-goal-8]", async () => {
   const runId = "cli~silent";

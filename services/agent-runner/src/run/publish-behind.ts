@@ -1,9 +1,9 @@
 import type { Log } from "@switchyard/service/log";
-import { PUBLISH_MS } from "../core/look-at.ts";
+import { PUBLISH_MS } from "../core/due.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import type { NextLook, ParkedRuns } from "../journal/parked-runs.ts";
 import { FenceLost } from "../journal/run-store.ts";
-import type { Unwritten } from "../journal/unwritten.ts";
+import type { UnsyncedEvents } from "../journal/unsynced-events.ts";
 import type { LinkedSignal } from "../signals/linked-signal.ts";
 
 /** With more runs than this that have unpublished events, a run waits for its own, and its runner takes no other. */
@@ -20,7 +20,7 @@ const STRIKE_MS = 250;
  */
 export class PublishBehind {
   readonly #parked: Pick<ParkedRuns, "lookAgain" | "strike">;
-  readonly #unwritten: Pick<Unwritten, "addRun">;
+  readonly #unwritten: Pick<UnsyncedEvents, "addRun">;
   readonly #log: Log;
   readonly #now: () => number;
   readonly #open = new Map<Promise<void>, LinkedSignal>();
@@ -29,7 +29,7 @@ export class PublishBehind {
 
   constructor(options: {
     parked: Pick<ParkedRuns, "lookAgain" | "strike">;
-    unwritten: Pick<Unwritten, "addRun">;
+    unwritten: Pick<UnsyncedEvents, "addRun">;
     log: Log;
     now: () => number;
   }) {

@@ -2,7 +2,7 @@ import { forkOf } from "../children/fork-of.ts";
 import { startAllowedChild } from "../children/start-child.ts";
 import { answerRunTool } from "../core/run-tools.ts";
 import type { CallState } from "../core/run-state.ts";
-import { orSuspend } from "../peers/or-suspend.ts";
+import { suspendOnOutage } from "../clients/suspend-on-outage.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { RunStopped } from "../signals/interruption.ts";
 import { finishWait, isWantedAgain, stillWaiting } from "../waits/finish-wait.ts";
@@ -21,7 +21,7 @@ export async function routeCall(
   tools: ToolCatalogue,
   context: RunContext,
 ): Promise<CallStep> {
-  const { run, peers, signal, now } = context;
+  const { run, clients, signal, now } = context;
   const { part, wait } = call;
   const { callId, tool, input } = part;
   const { state } = run;
@@ -42,13 +42,13 @@ export async function routeCall(
     return failure(callId, "invalid_arguments", said);
   }
   if (route.to === "own") {
-    const step = await orSuspend(signal, () => callOwnTool(call, context));
+    const step = await suspendOnOutage(signal, () => callOwnTool(call, context));
     return stillWaiting(call, step, now());
   }
   if (route.to === "skill") {
-    const fork = await orSuspend(signal, () => forkOf(call, state, peers));
+    const fork = await suspendOnOutage(signal, () => forkOf(call, state, clients));
     if (fork !== null) {
-      const step = await orSuspend(signal, () => startAllowedChild(call, fork, context));
+      const step = await suspendOnOutage(signal, () => startAllowedChild(call, fork, context));
       return stillWaiting(call, step, now());
     }
     return callSkillTool(part, context);

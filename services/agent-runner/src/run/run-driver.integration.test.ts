@@ -15,7 +15,13 @@ import {
   textChunks,
   toolCallChunks,
 } from "../../test-fixtures/chat-server.ts";
-import { agent, answering, labTool, skill, SMALLEST_WINDOW } from "../../test-fixtures/peers.ts";
+import {
+  agent,
+  answering,
+  labTool,
+  skill,
+  SMALLEST_WINDOW,
+} from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -26,10 +32,10 @@ await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { lo
 await lab.runner({ YARD_RUNNER_SLOTS: "4", YARD_MODELS_FILE: modelsFile });
 
 test("runs a plan from the command to the answer, one event for each fact", async () => {
-  const { peers } = lab;
-  peers.tools.set("read", ({ path }) => `contents of ${String(path)}\nsecond line`);
-  peers.skills.set("reading", skill("reading"));
-  peers.agents.set(
+  const { services } = lab;
+  services.tools.set("read", ({ path }) => `contents of ${String(path)}\nsecond line`);
+  services.skills.set("reading", skill("reading"));
+  services.agents.set(
     "reader",
     agent("reader", {
       tools: ["mcp__lab__*"],
@@ -78,7 +84,7 @@ test("runs a plan from the command to the answer, one event for each fact", asyn
     "contents of a.txt; the policy denied this call: rule no-writes denies it: tests never write",
   );
   assert.equal(finished?.["model"], "scripted/plan");
-  assert.deepEqual(peers.grants.at(-1)?.tools, [["mcp__lab__*"]]);
+  assert.deepEqual(services.grants.at(-1)?.tools, [["mcp__lab__*"]]);
 
   const { run } = await call(lab.bus, getRun, { runId: "whole-run" });
   assert.equal(run.status, "succeeded");
@@ -97,8 +103,8 @@ test("runs a plan from the command to the answer, one event for each fact", asyn
 });
 
 test("reports to the model the calls that cannot be made, and continues", async () => {
-  lab.peers.skills.set("known", skill("known"));
-  lab.peers.agents.set(
+  lab.services.skills.set("known", skill("known"));
+  lab.services.agents.set(
     "clumsy",
     agent("clumsy", {
       plan: {
@@ -131,7 +137,7 @@ test("reports to the model the calls that cannot be made, and continues", async 
 });
 
 test("passes failures of tools to the model and cuts results that are too long", async () => {
-  const { tools, agents } = lab.peers;
+  const { tools, agents } = lab.services;
   tools.set("down", (_args, { fail }) => {
     throw fail.server_down("lab is down", {
       server: "lab",
@@ -176,8 +182,8 @@ test("passes failures of tools to the model and cuts results that are too long",
   );
   await lab.command("unlucky", { runId: "unlucky", input: "x" });
   const events = await lab.eventsUntil("unlucky", "finished");
-  const told = String(events.at(-1)?.payload["output"]);
-  assert.equal(Buffer.byteLength(told), 16_384, "an event carries the beginning");
+  const reported = String(events.at(-1)?.payload["output"]);
+  assert.equal(Buffer.byteLength(reported), 16_384, "an event carries the beginning");
   const { run } = await call(lab.bus, getRun, { runId: "unlucky" });
   const [down, lost, errs, long = ""] = String(run.output).split("|");
   assert.equal(down, "tool call failed (server_down): lab is down");
@@ -192,7 +198,7 @@ test("passes failures of tools to the model and cuts results that are too long",
 });
 
 test("sends a call again under the same id while the policy is unavailable", async () => {
-  const { tools, agents, requested } = lab.peers;
+  const { tools, agents, requested } = lab.services;
   let refusals = 2;
   tools.set("guarded", (_args, { fail }) => {
     if (refusals === 0) return "done";
@@ -215,7 +221,7 @@ test("sends a call again under the same id while the policy is unavailable", asy
 });
 
 test("releases a run for a while when the policy cannot decide about its calls, and does not report that to the model", async () => {
-  const { tools, agents, requested } = lab.peers;
+  const { tools, agents, requested } = lab.services;
   let refusals = 7;
   tools.set("undecided", (_args, { fail }) => {
     if (refusals === 0) return "done";
@@ -238,7 +244,7 @@ test("releases a run for a while when the policy cannot decide about its calls, 
 });
 
 test("makes a call with an unknown outcome once more where the agent or a person requests it", async () => {
-  const { tools, agents, requested } = lab.peers;
+  const { tools, agents, requested } = lab.services;
   let losses = 1;
   tools.set("forgetful", (_args, { fail }) => {
     if (losses === 0) return "done";
@@ -270,7 +276,7 @@ test("makes a call with an unknown outcome once more where the agent or a person
 });
 
 test("applies the agent's own limits and requests its roles", async () => {
-  const { tools, agents, grants } = lab.peers;
+  const { tools, agents, grants } = lab.services;
   tools.set("echo", () => "echo");
   const plan = {
     steps: [{ calls: [{ tool: labTool("echo"), with: {} }] }],
@@ -286,7 +292,7 @@ test("applies the agent's own limits and requests its roles", async () => {
 });
 
 test("records in the run the skills for which its list had no room", async () => {
-  const { agents, skills } = lab.peers;
+  const { agents, skills } = lab.services;
   skills.set("zz-one", skill("zz-one"));
   skills.set("zz-two", skill("zz-two"));
   agents.set("narrow-minded", answering("narrow-minded", "x", { contextWindow: SMALLEST_WINDOW }));
@@ -302,7 +308,7 @@ test("records in the run the skills for which its list had no room", async () =>
 });
 
 test("fails a run at its limits and names the limit", async () => {
-  const { tools, agents } = lab.peers;
+  const { tools, agents } = lab.services;
   tools.set("echo", () => "echo");
   const calls = [{ tool: labTool("echo"), with: {} }];
   agents.set(
@@ -322,7 +328,7 @@ test("fails a run at its limits and names the limit", async () => {
 });
 
 test("ends a run whose time is over in the middle of a tool call", async () => {
-  const { tools, agents } = lab.peers;
+  const { tools, agents } = lab.services;
   tools.set("hang", (_args, { signal }) => {
     return new Promise((resolve) => {
       signal.addEventListener("abort", () => resolve("too late"));
@@ -340,7 +346,7 @@ test("ends a run whose time is over in the middle of a tool call", async () => {
 });
 
 test("fails a run by its time limit when its provider gives a call up right before the call's time ends", async () => {
-  const { tools, agents } = lab.peers;
+  const { tools, agents } = lab.services;
   tools.set("punctual", async (_args, { deadline, fail }) => {
     await delay(Math.max(0, deadline - Date.now() - 150));
     throw fail.tool_timeout("it took too long", { timeoutMs: 1 });
@@ -359,7 +365,7 @@ test("fails a run by its time limit when its provider gives a call up right befo
 });
 
 test("fails a run whose plan refers to a missing result, naming the step and the pointer", async () => {
-  lab.peers.agents.set("broken", answering("broken", "{{/results/missing/text}}"));
+  lab.services.agents.set("broken", answering("broken", "{{/results/missing/text}}"));
   await lab.command("broken", { runId: "broken", input: "x" });
   const events = await lab.eventsUntil("broken", "failed");
   const failure = JSON.stringify(events.at(-1)?.payload["failure"]);
@@ -367,7 +373,7 @@ test("fails a run whose plan refers to a missing result, naming the step and the
 });
 
 test("activates the command's skill first and lets it narrow the tools", async () => {
-  const { skills, agents, grants } = lab.peers;
+  const { skills, agents, grants } = lab.services;
   skills.set("narrow", skill("narrow", { allowedTools: ["mcp__lab__echo"], text: "Narrow." }));
   agents.set("wide", answering("wide", "{{/input}}", { tools: ["mcp__lab__*"] }));
   await lab.command("wide", { runId: "narrowed", input: "the question", skill: "narrow" });
@@ -381,7 +387,7 @@ test("activates the command's skill first and lets it narrow the tools", async (
 });
 
 test("removes from a run the tools that the skills in its prompt leave out, also for a preloaded one [D51]", async () => {
-  const { skills, agents, grants } = lab.peers;
+  const { skills, agents, grants } = lab.services;
   skills.set("careful", skill("careful", { disallowedTools: ["execute_command"] }));
   skills.set("quiet", skill("quiet", { disallowedTools: ["web_fetch"], allowedTools: ["mcp__*"] }));
   agents.set("handy", answering("handy", "{{/input}}", { skills: ["careful"] }));
@@ -392,8 +398,8 @@ test("removes from a run the tools that the skills in its prompt leave out, also
 });
 
 test("runs a real model's loop: a refusal is waited out, a tool result is returned, deltas are live", async () => {
-  lab.peers.tools.set("echo", ({ text }) => `echo ${String(text)}`);
-  lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: ["mcp__lab__echo"] }));
+  lab.services.tools.set("echo", ({ text }) => `echo ${String(text)}`);
+  lab.services.agents.set("thinker", agent("thinker", { model: null, tools: ["mcp__lab__echo"] }));
   chat.answer(
     { status: 429, headers: { "retry-after": "0" }, error: "slow down" },
     { chunks: toolCallChunks({ id: "call_1", name: labTool("echo"), args: '{"text":"hi"}' }) },
@@ -438,7 +444,7 @@ test("runs a real model's loop: a refusal is waited out, a tool result is return
 });
 
 test("live text has no secrets, also one that comes in pieces, and is otherwise complete", async () => {
-  lab.peers.agents.set("talker", agent("talker", { model: null, tools: [] }));
+  lab.services.agents.set("talker", agent("talker", { model: null, tools: [] }));
   const key = ["sk", "proj", "q7Rw2Lx9Tb4Zk8Vm".repeat(3)].join("-");
   const text = `The key ${key} is the one that you want`;
   chat.answer({ chunks: textChunks(...(text.match(/.{1,7}/g) ?? [])) });
@@ -457,7 +463,7 @@ test("live text has no secrets, also one that comes in pieces, and is otherwise 
 });
 
 test("fails a run whose provider refuses it, and passes on the provider's message", async () => {
-  lab.peers.agents.set("thinker", agent("thinker", { model: null, tools: [] }));
+  lab.services.agents.set("thinker", agent("thinker", { model: null, tools: [] }));
   chat.answer({ status: 401, error: "no such key" });
   await lab.command("thinker", { runId: "refused", input: "x" });
   const events = await lab.eventsUntil("refused", "failed");

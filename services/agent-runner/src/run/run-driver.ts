@@ -27,8 +27,8 @@ import { deadlineOf, limitFailure, nextAction, type NextAction } from "../core/n
 import { openCalls, type CallState } from "../core/run-state.ts";
 import type { Listing } from "../tools/listed-tool.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
-import { firstLook } from "../core/look-at.ts";
-import { orSuspend } from "../peers/or-suspend.ts";
+import { firstCheckAt } from "../core/due.ts";
+import { suspendOnOutage } from "../clients/suspend-on-outage.ts";
 import { routeCall } from "./route-call.ts";
 import { routeOf } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";
@@ -218,10 +218,10 @@ class Driver {
     const { parked, bus, now } = this.#context;
     const { runId } = this.#run.hold;
     const wakeAt = until === null ? 0 : Date.parse(until);
-    await parked.lookAgain(runId, firstLook(wakeAt, now()));
+    await parked.lookAgain(runId, firstCheckAt(wakeAt, now()));
     if (until !== null) {
       const at = new Date(until);
-      await orSuspend(this.#context.signal, () =>
+      await suspendOnOutage(this.#context.signal, () =>
         scheduleCommand(bus, resumeRun, { runId }, {}, { at, correlationId: runId }),
       );
     }
@@ -281,7 +281,7 @@ class Driver {
   #recordEnd(
     entry: WithoutTime<EntryOf<"failed"> | EntryOf<"cancelled"> | EntryOf<"limit-reached">>,
   ): Promise<void> {
-    return this.#run.discarded.tell((field) => this.#run.note({ ...entry, ...field }));
+    return this.#run.discarded.record((field) => this.#run.note({ ...entry, ...field }));
   }
 
   #throwIfStopping(): void {

@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import { OBSERVATION_BYTES } from "../core/observation.ts";
 
@@ -34,7 +34,7 @@ const answerSchema = {
 };
 
 test("gives a structured answer: it repeats the request after prose, reports a wrong form, and ends the run with the right one", async () => {
-  lab.peers.agents.set("counter", agent("counter", { model: null, tools: [] }));
+  lab.services.agents.set("counter", agent("counter", { model: null, tools: [] }));
   const final = (args: string) => ({ calls: [{ id: "f", name: "final_answer", args }] });
   server.answer({ text: ["It is 3."] }, final('{"total":"3"}'), final('{"total":3}'));
   await lab.command("counter", { runId: "formed", input: "count", output: answerSchema });
@@ -78,10 +78,10 @@ test("accepts a fitting answer in a text, too", async () => {
 });
 
 test("shows at most 50 tools, those that fit first, and find_tools reaches the others [A25]", async () => {
-  for (let n = 0; n < 80; n += 1) lab.peers.tools.set(`thing${n}`, () => "x");
-  lab.peers.tools.set("weather_report", () => "sunny");
-  lab.peers.tools.set("invoice_archive", () => "archived");
-  lab.peers.agents.set("many", agent("many", { model: null }));
+  for (let n = 0; n < 80; n += 1) lab.services.tools.set(`thing${n}`, () => "x");
+  lab.services.tools.set("weather_report", () => "sunny");
+  lab.services.tools.set("invoice_archive", () => "archived");
+  lab.services.agents.set("many", agent("many", { model: null }));
   const named = { tool: labTool("invoice_archive"), arguments: { n: 1 } };
   server.answer(
     { calls: [{ id: "a", name: "find_tools", args: '{"query":"archive an invoice"}' }] },
@@ -107,7 +107,7 @@ test("shows at most 50 tools, those that fit first, and find_tools reaches the o
     .map(({ body }) => JSON.stringify(body["messages"]));
   assert.ok(requests[1]?.includes("input schema"));
   assert.ok(requests[2]?.includes(JSON.stringify(JSON.stringify(named))), "as the model wrote it");
-  for (const step of [2, 3]) assert.equal(lab.peers.executed.get(`cli~many-tools:${step}:0`), 1);
+  for (const step of [2, 3]) assert.equal(lab.services.executed.get(`cli~many-tools:${step}:0`), 1);
   const asked = events.filter(({ name }) => name === "tool-requested");
   assert.deepEqual(
     asked.map(({ payload }) => payload["tool"]),
@@ -118,8 +118,8 @@ test("shows at most 50 tools, those that fit first, and find_tools reaches the o
 
 test("shows the beginning of a long result and lets the model read on in the rest", async () => {
   const long = `${"a".repeat(OBSERVATION_BYTES)}THE END`;
-  lab.peers.tools.set("long", () => long);
-  lab.peers.agents.set("reader", agent("reader", { model: null, tools: [labTool("long")] }));
+  lab.services.tools.set("long", () => long);
+  lab.services.agents.set("reader", agent("reader", { model: null, tools: [labTool("long")] }));
   const offset = OBSERVATION_BYTES;
   server.answer(
     { calls: [{ id: "a", name: labTool("long"), args: "{}" }] },
@@ -138,10 +138,10 @@ test("shows the beginning of a long result and lets the model read on in the res
 
 test("long results of one answer fit into the model's window together, and the model reads on in each", async () => {
   const long = (name: string) => `${name.repeat(OBSERVATION_BYTES)}THE END OF ${name}`;
-  lab.peers.tools.set("first", () => long("a"));
-  lab.peers.tools.set("second", () => long("b"));
+  lab.services.tools.set("first", () => long("a"));
+  lab.services.tools.set("second", () => long("b"));
   const tools = [labTool("first"), labTool("second")];
-  lab.peers.agents.set("narrow", agent("narrow", { model: "local/narrow", tools }));
+  lab.services.agents.set("narrow", agent("narrow", { model: "local/narrow", tools }));
   const asked = tools.map((name, index) => ({ id: `c${index}`, name, args: "{}" }));
   const at = (result: string) => `{"result":"${result}","offset":${OBSERVATION_BYTES - 100}}`;
   const reading = ["1:0", "1:1"].map((ref) => ({ id: ref, name: "read_result", args: at(ref) }));
@@ -161,8 +161,8 @@ test("long results of one answer fit into the model's window together, and the m
 });
 
 test("stops a run that spent its money or repeats the same calls", async () => {
-  lab.peers.tools.set("same", () => "same");
-  lab.peers.agents.set("circling", agent("circling", { model: null, tools: [labTool("same")] }));
+  lab.services.tools.set("same", () => "same");
+  lab.services.agents.set("circling", agent("circling", { model: null, tools: [labTool("same")] }));
   const again = { calls: [{ id: "a", name: labTool("same"), args: '{"x":1}' }] };
   server.answer(again, again, again);
   const limits = { maxRepeatedCalls: 2 };

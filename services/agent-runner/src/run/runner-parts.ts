@@ -3,11 +3,11 @@ import type { DeadLetters } from "../commands/dead-letters.ts";
 import type { DriverParts } from "../context/run-context.ts";
 import type { RunEventRelay } from "../events/event-publisher.ts";
 import type { ActiveRuns } from "../journal/active-runs.ts";
-import type { KeptCommands } from "../journal/kept-commands.ts";
+import type { DeferredCommands } from "../journal/deferred-commands.ts";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
-import type { Unwritten } from "../journal/unwritten.ts";
+import type { UnsyncedEvents } from "../journal/unsynced-events.ts";
 import type { PublishBehind } from "./publish-behind.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
 import type { SessionParts } from "../sessions/session-parts.ts";
@@ -19,12 +19,12 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly store: RunStore;
   readonly names: RunNames;
   readonly letters: DeadLetters;
-  readonly kept: KeptCommands;
+  readonly kept: DeferredCommands;
   readonly active: ActiveRuns;
   readonly index: RunIndex;
   readonly sessions: SessionParts;
   readonly behind: PublishBehind;
-  readonly unwritten: Unwritten;
+  readonly unwritten: UnsyncedEvents;
   readonly runtimes: RuntimeHosts;
   readonly log: Log;
   /** The number of pick-ups without progress after which a run has failed. */

@@ -4,11 +4,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
-import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { agents, skills, tools, grants, tokens } = lab.peers;
+const { agents, skills, tools, grants, tokens } = lab.services;
 const chat = await startChatServer();
 const modelsFile = join(await testDirectory(), "models.json");
 const local = { type: "openai-compatible", baseURL: chat.baseURL };

@@ -4,7 +4,7 @@ import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/te
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import { shortWindow } from "../../test-fixtures/short-window.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
@@ -14,10 +14,10 @@ const redisDir = await testDirectory();
 let nats = await testNats({ dataDir: natsDir });
 let redis = await testRedis({ dataDir: redisDir, appendfsync: "always" });
 const lab = await startLab({ nats, redis });
-const { peers } = lab;
+const { services } = lab;
 
-peers.tools.set("count", () => "counted");
-peers.agents.set(
+services.tools.set("count", () => "counted");
+services.agents.set(
   "walker",
   agent("walker", {
     plan: {
@@ -55,20 +55,20 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
   assert.ok(events.some(({ name }) => name === "resumed"));
   assert.equal((await other.logged("run resumed"))["runId"], "cli~killed");
   assert.equal(
-    peers.requested.get("cli~killed:2:0"),
+    services.requested.get("cli~killed:2:0"),
     2,
     "the open call was sent again under its id",
   );
   assert.deepEqual(
-    peers.epochs.get("cli~killed:2:0"),
+    services.epochs.get("cli~killed:2:0"),
     [1, 2],
     "each under its own hold of the run",
   );
-  assert.equal(peers.requested.get("cli~killed:1:0"), 1);
-  assert.equal(peers.requested.get("cli~killed:2:1"), 1);
+  assert.equal(services.requested.get("cli~killed:1:0"), 1);
+  assert.equal(services.requested.get("cli~killed:2:1"), 1);
   const { run } = await call(lab.bus, getRun, { runId: "killed" });
   assert.equal(run.attempts, 2);
-  assert.deepEqual(peers.cancelled, [], "a run that continues elsewhere takes no call back");
+  assert.deepEqual(services.cancelled, [], "a run that continues elsewhere takes no call back");
   await stop(other);
 });
 
@@ -108,7 +108,7 @@ test("hands a run over at a step boundary when its runner is stopped, and counts
 
   const events = await lab.eventsUntil("handed", "finished");
   assertOneRun(events, "handed");
-  assert.equal(peers.requested.get("cli~handed:2:0"), 1, "the call in flight was waited for");
+  assert.equal(services.requested.get("cli~handed:2:0"), 1, "the call in flight was waited for");
   await stop(second);
 });
 
@@ -123,7 +123,7 @@ test("releases a run unharmed when a call outlasts the time to stop", async () =
   gate.open("opened");
 
   assertOneRun(await lab.eventsUntil("outlasted", "finished"), "outlasted");
-  assert.equal(peers.requested.get("cli~outlasted:2:0"), 2);
+  assert.equal(services.requested.get("cli~outlasted:2:0"), 2);
   await stop(second);
 });
 
@@ -147,14 +147,17 @@ test("stops a runner that lost its run while it was frozen, and lets the other f
 
 test("a run whose calls are refused as those of an older claim keeps no slot from others, and continues", async () => {
   let refusals = 1;
-  peers.tools.set("fenced", (_args, { fail, correlationId: runId }) => {
+  services.tools.set("fenced", (_args, { fail, correlationId: runId }) => {
     if (refusals === 0) return "went on";
     refusals -= 1;
     throw fail.stale_epoch("another runner has it", { runId, epoch: 1 });
   });
   const steps = [{ calls: [{ tool: labTool("fenced"), with: {}, as: "r" }] }];
-  peers.agents.set("fenced", agent("fenced", { plan: { steps, answer: "{{/results/r/text}}" } }));
-  peers.agents.set("quick", answering("quick", "done"));
+  services.agents.set(
+    "fenced",
+    agent("fenced", { plan: { steps, answer: "{{/results/r/text}}" } }),
+  );
+  services.agents.set("quick", answering("quick", "done"));
   const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1" });
   await lab.command("fenced", { runId: "fenced", input: "x" });
   await runner.logged("run lost to another runner");
@@ -167,7 +170,7 @@ test("a run whose calls are refused as those of an older claim keeps no slot fro
 });
 
 test("a frozen runner delays new runs by ten seconds at most", async () => {
-  peers.agents.set("quick", answering("quick", "done"));
+  services.agents.set("quick", answering("quick", "done"));
   const [frozen, other] = await Promise.all([lab.runner(), lab.runner()]);
   frozen.kill("SIGSTOP");
   const runs = Array.from({ length: 24 }, (_, n) => `behind-frozen-${n}`);
@@ -220,7 +223,7 @@ function assertOneRun(events: readonly RunEventRecord[], runId: string): void {
   assert.equal(count("tool-completed"), 4);
   assert.equal(events.at(-1)?.payload["output"], "done: opened");
   for (const position of ["1:0", "2:0", "2:1", "3:0"]) {
-    assert.equal(peers.executed.get(`cli~${runId}:${position}`), 1, position);
+    assert.equal(services.executed.get(`cli~${runId}:${position}`), 1, position);
   }
 }
 
@@ -228,7 +231,7 @@ function assertOneRun(events: readonly RunEventRecord[], runId: string): void {
 function newGate(): { readonly reached: Promise<void>; readonly open: (text: string) => void } {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
-  peers.tools.set("gate", () => {
+  services.tools.set("gate", () => {
     reached.resolve();
     return opened.promise;
   });

@@ -9,7 +9,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const model = await startModelServer();
@@ -18,9 +18,9 @@ const local = { type: "openai-compatible", baseURL: `${model.url}/v1` };
 await writeFile(modelsFile, JSON.stringify({ default: "local/m", providers: { local } }));
 const lab = await startLab();
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
-lab.peers.tools.set("echo", () => "heard");
-lab.peers.agents.set("plain", agent("plain", { model: "local/m" }));
-lab.peers.agents.set("deep", agent("deep", { model: "local/m", thinking: "high" }));
+lab.services.tools.set("echo", () => "heard");
+lab.services.agents.set("plain", agent("plain", { model: "local/m" }));
+lab.services.agents.set("deep", agent("deep", { model: "local/m", thinking: "high" }));
 
 const asked = (): unknown[] => model.requests.map(({ body }) => body["reasoning_effort"]);
 
@@ -54,7 +54,7 @@ test("a copy of a run thinks at the level of the original", async () => {
 });
 
 test("a run, and a copy of it, samples as its command says, before the agent's own setting", async () => {
-  lab.peers.agents.set("warm", agent("warm", { model: "local/m", temperature: 1.5 }));
+  lab.services.agents.set("warm", agent("warm", { model: "local/m", temperature: 1.5 }));
   const settings = ["temperature", "top_p", "seed", "stop", "max_tokens", "presence_penalty"];
   const sampled = () => settings.map((name) => model.requests.at(-1)?.body[name]);
   const sampling = {

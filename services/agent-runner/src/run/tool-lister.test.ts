@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import type { EntryOf, JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { applyEntry, startOf } from "../core/replay.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 import type { ListedTool } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";
@@ -108,9 +108,9 @@ function listerWith({
 }: {
   listing?: ConstructorParameters<typeof ToolLister>[1];
   signal?: AbortSignal;
-  filterOwn?: Peers["filterOwn"];
-  failures?: () => Awaited<ReturnType<Peers["listTools"]>>["failures"];
-  ensureServer?: Peers["ensureServer"];
+  filterOwn?: ServiceClients["filterOwn"];
+  failures?: () => Awaited<ReturnType<ServiceClients["listTools"]>>["failures"];
+  ensureServer?: ServiceClients["ensureServer"];
   layers?: string[][];
 }) {
   let asked = 0;
@@ -125,7 +125,7 @@ function listerWith({
     filterOwn,
   };
   // The lister calls no other service.
-  const peers = broker as unknown as Peers;
+  const services = broker as unknown as ServiceClients;
   const run = {
     state: startOf(startedEntry({ catalogue: [], depthLeft: 1, toolLayers: layers })),
     note: async (...entries: WithoutTime<JournalEntry>[]) => {
@@ -138,8 +138,11 @@ function listerWith({
   const initial = { token: "t", expiresAt: NOW + 3_600_000 };
   const store = { load: async () => [] };
   const now = (): number => NOW;
-  const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
-  const lister = new ToolLister({ run, peers, tokens, signal, maxToolsPerAgent: 50, now }, listing);
+  const tokens = new RunTokenKeeper({ clients: services, store, run, initial, now });
+  const lister = new ToolLister(
+    { run, clients: services, tokens, signal, maxToolsPerAgent: 50, now },
+    listing,
+  );
   return { lister, asked: () => asked, run, recorded };
 }
 

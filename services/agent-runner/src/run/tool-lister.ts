@@ -4,7 +4,7 @@ import { listTools } from "@switchyard/contracts/mcp";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { aborted, RunStopped, Suspended } from "../signals/interruption.ts";
-import { orSuspend } from "../peers/or-suspend.ts";
+import { suspendOnOutage } from "../clients/suspend-on-outage.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { ownToolsOf, policedTools, unusableTools } from "./own-tools.ts";
@@ -16,7 +16,7 @@ const CATALOGUE_AGE_MS = 30_000;
 
 type ListerContext = Pick<
   RunContext,
-  "peers" | "tokens" | "signal" | "maxToolsPerAgent" | "now"
+  "clients" | "tokens" | "signal" | "maxToolsPerAgent" | "now"
 > & {
   readonly run: Pick<ActiveRun, "state" | "note">;
 };
@@ -76,7 +76,7 @@ export class ToolLister {
   }
 
   async #list(): Promise<Listed> {
-    const { peers, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#context;
+    const { clients, tokens, signal, run, maxToolsPerAgent: maxTools } = this.#context;
     const { started, found, shownTools, toolLayers } = run.state;
     const { catalogue, runId } = started;
     // An agent without tools needs no broker, and gets no skill either.
@@ -85,14 +85,14 @@ export class ToolLister {
       return { tools, unavailable: [] };
     }
     const call = { signal, correlationId: runId };
-    const token = await orSuspend(signal, () => tokens.get());
+    const token = await suspendOnOutage(signal, () => tokens.get());
     try {
       const asking = { token, layers: toolLayers, policed: policedTools(run.state) };
-      const { tools, denied, unavailable } = await orSuspend(signal, () => {
+      const { tools, denied, unavailable } = await suspendOnOutage(signal, () => {
         const ahead = this.#ahead;
         this.#ahead = undefined;
         return ahead === undefined
-          ? listProviderTools(peers, asking, call)
+          ? listProviderTools(clients, asking, call)
           : Promise.race([ahead, abortOf(signal)]);
       });
       const skills = catalogue.map(({ name }) => name);

@@ -45,7 +45,7 @@ interface Work {
 /** Drives a run that this runner holds until it has ended or waits. Rejects when the runner must release it before. */
 export async function workOnRun(work: Work, options: RunnerParts): Promise<Outcome> {
   const { claimed, created, delivery } = work;
-  const { store, index, active, behind, peers, stopping, now, random } = options;
+  const { store, index, active, behind, clients, stopping, now, random } = options;
   const isNew = created !== null && claimed.attempts === 1;
   const entries = isNew
     ? [created.started, ...(claimed.cancel === null ? [] : [claimed.cancel])]
@@ -69,7 +69,7 @@ export async function workOnRun(work: Work, options: RunnerParts): Promise<Outco
     await begun(run, { claimed, isTakeover, isWoken, isReported }, options);
     // An existing run is pinned to its own versions, not to those that were prepared for this delivery.
     const initial = isNew ? created.token : null;
-    const tokens = new RunTokenKeeper({ peers, store, run, initial, now });
+    const tokens = new RunTokenKeeper({ clients, store, run, initial, now });
     const listing = isNew ? created.listing : undefined;
     await inSpan(agentSpan(started), () => driveRun({ ...options, run, tokens }, listing));
     await listed;

@@ -16,24 +16,24 @@ import type { HostEvent } from "./host-protocol.ts";
 import { DriverError, turnText, type DriverOptions } from "./driver.ts";
 import { launchOf } from "./launch-profiles.ts";
 import { SessionCost, turnUsage } from "./acp-usage.ts";
-import { SERVER_NAME, type DoorEntry } from "./tool-door.ts";
+import { SERVER_NAME, type BridgeEntry } from "./tool-bridge.ts";
 
 type SessionParams = Pick<NewSessionRequest, "cwd" | "mcpServers">;
 
 /** Drives any agent of the Agent Client Protocol, version 1: Gemini CLI, opencode, and agents that an operator configures. */
 export async function driveAcp(options: DriverOptions): Promise<void> {
-  const { start, door, work, spawn, tell, onSession } = options;
+  const { start, bridge, work, spawn, report, onSession } = options;
   const { args, env } = await launchOf(options);
   const cli = await spawn(args, env);
-  const cost = new SessionCost(tell);
+  const cost = new SessionCost(report);
   // A loaded session sends its old messages once more, which were published before.
   let isPrompted = false;
   const app = client({ name: "switchyard" })
     .onRequest(methods.client.session.requestPermission, ({ params }) => permit(params))
     .onNotification(methods.client.session.update, ({ params: { update } }) => {
-      if (update.sessionUpdate === "usage_update") return cost.hear(update.cost);
+      if (update.sessionUpdate === "usage_update") return cost.update(update.cost);
       const event = isPrompted ? eventOf(update) : null;
-      if (event !== null) tell(event);
+      if (event !== null) report(event);
     });
   const connection = app.connect(
     ndJsonStream(
@@ -48,7 +48,7 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
       clientCapabilities: {},
       clientInfo: { name: "switchyard", version: "0.1.0" },
     });
-    const params = { cwd: work, mcpServers: [acpServer(door)] };
+    const params = { cwd: work, mcpServers: [acpServer(bridge)] };
     const resumed = await resume(agent, options.session, { params, agentCapabilities });
     const sessionId = resumed ?? (await begin(agent, params));
     await onSession(sessionId, resumed !== null);
@@ -61,8 +61,8 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
     });
     const { stopReason } = answer;
     const usage = turnUsage(answer);
-    if (usage !== null) tell({ type: "usage", ...usage });
-    tell({ type: "end", reason: endOf(stopReason) });
+    if (usage !== null) report({ type: "usage", ...usage });
+    report({ type: "end", reason: endOf(stopReason) });
   } catch (error) {
     const explained = await cli.explain();
     throw new DriverError(
@@ -76,7 +76,7 @@ export async function driveAcp(options: DriverOptions): Promise<void> {
 }
 
 /** Our server as the protocol has it. */
-export function acpServer({ command, args, env }: DoorEntry) {
+export function acpServer({ command, args, env }: BridgeEntry) {
   return {
     name: SERVER_NAME,
     command,

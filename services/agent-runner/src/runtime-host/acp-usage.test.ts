@@ -34,19 +34,19 @@ test("the tokens of a turn are read from the protocol's draft, or from Gemini CL
 });
 
 test("the costs of a session are reported as they grow, in dollars, and once when it is resumed", () => {
-  const heard = (resumed: boolean, before: readonly number[], amounts: readonly number[]) => {
-    const told: (number | undefined)[] = [];
+  const received = (resumed: boolean, before: readonly number[], amounts: readonly number[]) => {
+    const reported: (number | undefined)[] = [];
     const cost = new SessionCost((event: HostEvent) =>
-      told.push(event.type === "usage" ? event.costUsd : undefined),
+      reported.push(event.type === "usage" ? event.costUsd : undefined),
     );
-    for (const amount of before) cost.hear({ amount, currency: "USD" });
+    for (const amount of before) cost.update({ amount, currency: "USD" });
     cost.begin(resumed);
-    for (const amount of amounts) cost.hear({ amount, currency: "USD" });
-    cost.hear({ amount: 99, currency: "credits" });
-    cost.hear(null);
-    return told;
+    for (const amount of amounts) cost.update({ amount, currency: "USD" });
+    cost.update({ amount: 99, currency: "credits" });
+    cost.update(null);
+    return reported;
   };
-  assert.deepEqual(heard(false, [], [0.25, 0.25, 1]), [0.25, 0.75]);
-  assert.deepEqual(heard(true, [0.5], [1]), [0.5]);
-  assert.deepEqual(heard(true, [], [1, 1.5]), [0.5]);
+  assert.deepEqual(received(false, [], [0.25, 0.25, 1]), [0.25, 0.75]);
+  assert.deepEqual(received(true, [0.5], [1]), [0.5]);
+  assert.deepEqual(received(true, [], [1, 1.5]), [0.5]);
 });

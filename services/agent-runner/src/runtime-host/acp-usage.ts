@@ -53,13 +53,13 @@ export function turnUsage(answer: unknown): Used | null {
  * session nothing from before.
  */
 export class SessionCost {
-  readonly #tell: (event: HostEvent) => void;
+  readonly #report: (event: HostEvent) => void;
   #hasBegun = false;
   /** Null: a resumed session has reported no cost yet. */
   #saidUsd: number | null = 0;
 
-  constructor(tell: (event: HostEvent) => void) {
-    this.#tell = tell;
+  constructor(report: (event: HostEvent) => void) {
+    this.#report = report;
   }
 
   /** The session's own turn begins. */
@@ -69,13 +69,13 @@ export class SessionCost {
   }
 
   /** Other currencies are not counted. */
-  hear(cost: { readonly amount: number; readonly currency: string } | null | undefined): void {
+  update(cost: { readonly amount: number; readonly currency: string } | null | undefined): void {
     if (!cost || cost.currency !== "USD" || !Number.isFinite(cost.amount)) return;
     const { amount } = cost;
     const before = this.#saidUsd ?? amount;
     this.#saidUsd = Math.max(before, amount);
     if (this.#hasBegun && amount > before)
-      this.#tell({
+      this.#report({
         type: "usage",
         inputTokens: 0,
         cachedTokens: 0,

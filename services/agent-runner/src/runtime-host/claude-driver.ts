@@ -3,7 +3,7 @@ import { jsonLines } from "./cli-process.ts";
 import { DriverError, turnText, type DriverOptions } from "./driver.ts";
 import type { HostEvent } from "./host-protocol.ts";
 import { launchOf } from "./launch-profiles.ts";
-import { SERVER_NAME } from "./tool-door.ts";
+import { SERVER_NAME } from "./tool-bridge.ts";
 
 type Json = Record<string, unknown>;
 
@@ -21,7 +21,7 @@ async function turn(
   options: DriverOptions,
   { id, isResumed }: { readonly id: string; readonly isResumed: boolean },
 ): Promise<boolean> {
-  const { start, spawn, tell, onSession } = options;
+  const { start, spawn, report, onSession } = options;
   const { args, env } = await launchOf(options);
   const cli = await spawn([...args, isResumed ? "--resume" : "--session-id", id], env);
   try {
@@ -36,11 +36,11 @@ async function turn(
         await onSession(id, isResumed);
       } else if (line["type"] === "result") {
         if (!hasBegun) return false;
-        tell(endOf(line));
+        report(endOf(line));
         return true;
       }
       const event = line["type"] === "stream_event" ? eventOf(line["event"] as Json) : null;
-      if (event !== null) tell(event);
+      if (event !== null) report(event);
     }
     if (!hasBegun && isResumed) return false;
     throw new DriverError(`claude ended in its turn: ${await cli.explain()}`, true);

@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 
 /** `codex app-server`: JSON-RPC, a message a line, without the field "jsonrpc". */
 export async function driveCodex(options: DriverOptions): Promise<void> {
-  const { start, work, tell, onSession } = options;
+  const { start, work, report, onSession } = options;
   const { args, env } = await launchOf(options);
   const cli = await options.spawn(args, env);
   const over = Promise.withResolvers<HostEvent>();
@@ -15,7 +15,7 @@ export async function driveCodex(options: DriverOptions): Promise<void> {
     onMessage: (method, params) => {
       const event = eventOf(method, params);
       if (event?.type === "end" || event?.type === "failed") over.resolve(event);
-      else if (event !== null) tell(event);
+      else if (event !== null) report(event);
     },
     onEnd: (error) => over.reject(error),
   });
@@ -36,7 +36,7 @@ export async function driveCodex(options: DriverOptions): Promise<void> {
     });
     const end = await over.promise;
     if (end.type === "failed") throw new DriverError(end.message, end.isRetryable);
-    tell(end);
+    report(end);
   } finally {
     await cli.end();
   }

@@ -1,11 +1,11 @@
 import type { CliProcess } from "./cli-process.ts";
 import type { HostEvent, HostStart } from "./host-protocol.ts";
-import type { DoorEntry } from "./tool-door.ts";
+import type { BridgeEntry } from "./tool-bridge.ts";
 
 /** The options of a driver for one kind of CLI. */
 export interface DriverOptions {
   readonly start: HostStart;
-  readonly door: DoorEntry;
+  readonly bridge: BridgeEntry;
   /** The directory of the CLI's own state, and an empty one in which it works. */
   readonly home: string;
   readonly work: string;
@@ -15,7 +15,7 @@ export interface DriverOptions {
     args: readonly string[],
     env: Readonly<Record<string, string>>,
   ) => Promise<CliProcess>;
-  readonly tell: (event: HostEvent) => void;
+  readonly report: (event: HostEvent) => void;
   /** Called with the id as soon as it is available. */
   readonly onSession: (id: string, isResumed: boolean) => Promise<void>;
 }

@@ -8,7 +8,7 @@ import { startCli, type CliProcess } from "./cli-process.ts";
 import { DriverError, type Driver } from "./driver.ts";
 import type { Cli, HostEvent, HostResults, HostStart } from "./host-protocol.ts";
 import { keepSession, readSession } from "./session-note.ts";
-import { openToolDoor, type ToolDoor } from "./tool-door.ts";
+import { openToolBridge, type ToolBridge } from "./tool-bridge.ts";
 
 const DRIVERS: Readonly<Record<Cli, Driver>> = {
   acp: driveAcp,
@@ -21,47 +21,47 @@ const DRIVERS: Readonly<Record<Cli, Driver>> = {
 /** Lets the CLI do one turn; its output and its end are published. */
 export function hostRun(
   start: HostStart,
-  tell: (event: HostEvent) => void,
+  report: (event: HostEvent) => void,
 ): { take(results: HostResults): void; end(): Promise<void> } {
-  let door: ToolDoor | null = null;
+  let bridge: ToolBridge | null = null;
   let cli: CliProcess | null = null;
   let isEnded = false;
   const work = async (): Promise<void> => {
     const { directory } = start;
     const [home, cwd] = [join(directory, "home"), join(directory, "work")];
     for (const path of [directory, home, cwd]) await mkdir(path, { recursive: true, mode: 0o700 });
-    door = await openToolDoor({ ...start, tell });
-    const sockets = door.directory;
+    bridge = await openToolBridge({ ...start, report });
+    const sockets = bridge.directory;
     await DRIVERS[start.cli]({
       start,
-      door: door.entry,
+      bridge: bridge.entry,
       home,
       work: cwd,
       session: await readSession(directory),
-      tell,
+      report,
       async spawn(args, env) {
         cli = await startCli(start, { args, env, cwd, directory, sockets });
-        tell({ type: "started", group: cli.group });
+        report({ type: "started", group: cli.group });
         if (isEnded) await cli.end();
         return cli;
       },
       async onSession(id, isResumed) {
         await keepSession(directory, id);
-        tell({ type: "session", id, isResumed });
+        report({ type: "session", id, isResumed });
       },
     });
   };
   const done = work().catch((error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
     const isRetryable = error instanceof DriverError && error.isRetryable;
-    tell({ type: "failed", message: cutText(message, 2_000), isRetryable });
+    report({ type: "failed", message: cutText(message, 2_000), isRetryable });
   });
   return {
-    take: ({ results, tools }) => door?.take(results, tools),
+    take: ({ results, tools }) => bridge?.take(results, tools),
     async end() {
       isEnded = true;
       await cli?.end();
-      await door?.close();
+      await bridge?.close();
       await done;
     },
   };

@@ -38,19 +38,19 @@ const launch = (cli: Cli, thinking: HostStart["thinking"] = null) => {
   };
   const options: DriverOptions = {
     start,
-    door,
+    bridge: door,
     home,
     work: home,
     session: null,
     spawn: () => Promise.reject(new Error("nothing is started here")),
-    tell: () => {},
+    report: () => {},
     onSession: () => Promise.resolve(),
   };
   return launchOf(options);
 };
 
 /** Reads how the configuration of each CLI names our server, in one common form. */
-const told: Readonly<Record<Cli, () => Promise<typeof door>>> = {
+const reported: Readonly<Record<Cli, () => Promise<typeof door>>> = {
   async claude() {
     const { args } = await launch("claude");
     const file = args[args.indexOf("--mcp-config") + 1] ?? "";
@@ -115,7 +115,7 @@ test("a CLI with a thinking option gets the configured level, and none when none
 });
 
 test("one form of our server is translated for each CLI, and no secret is in its arguments [F4] [X43]", async () => {
-  for (const [cli, server] of Object.entries(told)) {
+  for (const [cli, server] of Object.entries(reported)) {
     assert.deepEqual(await server(), door, cli);
     const { args } = await launch(cli as Cli); // a key of `told`
     assert.ok(!args.join(" ").includes(KEY), cli);

@@ -2,7 +2,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { DriverOptions } from "./driver.ts";
 import type { Cli } from "./host-protocol.ts";
-import { SERVER_NAME } from "./tool-door.ts";
+import { SERVER_NAME } from "./tool-bridge.ts";
 
 export interface Launched {
   readonly args: readonly string[];
@@ -41,7 +41,7 @@ function acpModel({ model, apiKey, baseURL }: DriverOptions["start"]): Record<st
   });
 }
 
-async function claude({ start, door, home }: DriverOptions): Promise<Launched> {
+async function claude({ start, bridge: door, home }: DriverOptions): Promise<Launched> {
   // It has no less than low.
   const effort = start.thinking === "none" || start.thinking === "minimal" ? "low" : start.thinking;
   const config = join(home, "mcp.json");
@@ -76,7 +76,7 @@ async function claude({ start, door, home }: DriverOptions): Promise<Launched> {
 const CODEX_OFF =
   "shell_tool unified_exec view_image goals plugins remote_plugin apps hooks image_generation tool_suggest skill_search sleep_tool shell_snapshot browser_use in_app_browser computer_use skill_mcp_dependency_install";
 
-async function codex({ start, door, home }: DriverOptions): Promise<Launched> {
+async function codex({ start, bridge: door, home }: DriverOptions): Promise<Launched> {
   const provider =
     start.baseURL === null && start.apiKey === null
       ? []

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { hostRun } from "./host-run.ts";
 import type { HostCommand, HostEvent } from "./host-protocol.ts";
 
-const tell = (event: HostEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
+const report = (event: HostEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
 process.stdout.on("error", () => {}); // the input ends, too
 let run: ReturnType<typeof hostRun> | null = null;
 
@@ -19,7 +19,7 @@ async function leave(): Promise<void> {
 for await (const line of createInterface({ input: process.stdin })) {
   // Our own runner wrote it, of the same version.
   const command = JSON.parse(line) as HostCommand;
-  if (command.type === "start") run = hostRun(command, tell);
+  if (command.type === "start") run = hostRun(command, report);
   else if (command.type === "results") run?.take(command);
   else break;
 }

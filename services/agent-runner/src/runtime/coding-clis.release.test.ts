@@ -11,7 +11,7 @@ import type { FoundCli } from "../../test-fixtures/installed-cli.ts";
 import { startModelServer, type ModelServer } from "../../test-fixtures/model-server.ts";
 import type { ScriptedAnswer } from "../../test-fixtures/scripted-answer.ts";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
-import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/peers.ts";
+import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab, type Lab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 
 /** Further tools of the CLI that its model is offered all the same, beside those that all CLIs offer. */
@@ -50,7 +50,7 @@ for (const { tried, program } of found) {
     async () => {
       const { lab, model, start } = await prepare(tried, program);
       await start();
-      lab.peers.tools.set("write", (_args, { fail }) => {
+      lab.services.tools.set("write", (_args, { fail }) => {
         throw fail.denied(DENIED.reason, DENIED);
       });
       const events = await runToEnd(lab, "/Read it and write it.");
@@ -85,13 +85,13 @@ for (const { tried, program } of found) {
       assert.equal(before.size, OWN_FILES.length);
       const both = Promise.withResolvers<void>();
       let reading = 0;
-      lab.peers.tools.set("read", async ({ path }) => {
+      lab.services.tools.set("read", async ({ path }) => {
         reading += 1;
         if (reading === 2) both.resolve();
         await both.promise; // so neither has ended when the other begins
         return `contents of ${String(path)}`;
       });
-      lab.peers.tools.set("write", () => `written: ${WRITTEN}`);
+      lab.services.tools.set("write", () => `written: ${WRITTEN}`);
       await start({ HOME: home });
       const ends = await Promise.all(["one", "two"].map((runId) => runToEnd(lab, "Go on.", runId)));
       for (const events of ends) assert.equal(events.at(-1)?.payload["output"], "All done.");
@@ -109,7 +109,7 @@ for (const { tried, program } of found) {
       const dying = await start();
       const approvalId = `apr-${"4".repeat(32)}`;
       let isApproved = false;
-      lab.peers.tools.set("write", (_args, { fail }) => {
+      lab.services.tools.set("write", (_args, { fail }) => {
         if (isApproved) return `written: ${WRITTEN}`;
         const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
         throw fail.approval_required("a person must approve", {
@@ -153,11 +153,11 @@ async function prepare(tried: CodingCli, program: FoundCli) {
     sandbox: sandbox.skip === false ? "bubblewrap" : "off",
   };
   await writeFile(modelsFile, JSON.stringify({ providers: { tried: provider } }));
-  lab.peers.agents.set(
+  lab.services.agents.set(
     "coder",
     agent("coder", { model: "tried/gpt-5", thinking: "low", tools: ["mcp__lab__*"] }),
   );
-  lab.peers.tools.set("read", ({ path }) => `contents of ${String(path)}`);
+  lab.services.tools.set("read", ({ path }) => `contents of ${String(path)}`);
   const env = {
     YARD_MODELS_FILE: modelsFile,
     YARD_RUNTIME_DIR: join(directory, "runtimes"),

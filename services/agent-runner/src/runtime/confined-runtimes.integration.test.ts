@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { testSandbox } from "@switchyard/service/process/test-sandbox";
-import { agent } from "../../test-fixtures/peers.ts";
+import { agent } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const AGENT = fileURLToPath(new URL("../../test-fixtures/spying-agent.ts", import.meta.url));
@@ -47,8 +47,8 @@ const spying = {
   hosts: [`localhost:${extra}`],
 };
 await writeFile(modelsFile, JSON.stringify({ providers: { spying } }));
-const { peers } = lab;
-peers.agents.set("spy", agent("spy", { model: "spying/default" }));
+const { services } = lab;
+services.agents.set("spy", agent("spy", { model: "spying/default" }));
 const runtimes = join(home, "state/runtimes/own");
 await lab.runner({
   YARD_BWRAP_BIN: sandbox.program,

@@ -32,14 +32,14 @@ export function startHost(start: HostStart, runnerEnv: Environment): RuntimeHost
   const env = { PATH, NODE_COMPILE_CACHE, TMPDIR };
   const child = spawn(process.execPath, [MAIN], { env, stdio: ["pipe", "pipe", "ignore"] });
   const events: HostEvent[] = [];
-  let heard = Promise.withResolvers<void>();
+  let arrived = Promise.withResolvers<void>();
   let isOver = false;
   let group: number | null = null;
   const add = (event: HostEvent): void => {
     if (event.type === "started") group = event.group;
     if (event.type === "end" || event.type === "failed") isOver = true;
     events.push(event);
-    heard.resolve();
+    arrived.resolve();
   };
   const lines = createInterface({ input: child.stdout });
   lines.on("line", (line) => {
@@ -74,11 +74,11 @@ export function startHost(start: HostStart, runnerEnv: Environment): RuntimeHost
     send,
     async next(withinMs) {
       while (events.length === 0) {
-        heard = Promise.withResolvers();
+        arrived = Promise.withResolvers();
         const timer = Promise.withResolvers<"late">();
         const late =
           withinMs === undefined ? undefined : setTimeout(() => timer.resolve("late"), withinMs);
-        const came = await Promise.race([heard.promise, timer.promise]);
+        const came = await Promise.race([arrived.promise, timer.promise]);
         clearTimeout(late);
         if (came === "late") return null;
       }

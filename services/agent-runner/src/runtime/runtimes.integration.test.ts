@@ -8,14 +8,14 @@ import { readProcessStat, readProcessStats } from "@switchyard/service/process/p
 import { testDirectory } from "@switchyard/local-servers/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
-import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/peers.ts";
+import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const AGENT = fileURLToPath(
   new URL("../../../../examples/coding-agents/acp-agent.ts", import.meta.url),
 );
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const policy = await connectAs(lab.nats, "policy");
 after(() => policy.close());
 const directory = await testDirectory();
@@ -34,15 +34,15 @@ const env = {
 };
 let runner = await lab.runner(env);
 
-peers.agents.set("coder", agent("coder", { model: "script/default" }));
-peers.agents.set("nobody", agent("nobody", { model: "missing/default" }));
-peers.tools.set("read", ({ path }) => `contents of ${String(path)}`);
-peers.tools.set("write", (_args, { fail }) => {
+services.agents.set("coder", agent("coder", { model: "script/default" }));
+services.agents.set("nobody", agent("nobody", { model: "missing/default" }));
+services.tools.set("read", ({ path }) => `contents of ${String(path)}`);
+services.tools.set("write", (_args, { fail }) => {
   throw fail.denied(DENIED.reason, DENIED);
 });
 const approvalId = `apr-${"3".repeat(32)}`;
 const approved = new Set<string>();
-peers.tools.set("guarded", (_args, { fail }) => {
+services.tools.set("guarded", (_args, { fail }) => {
   if (approved.size > 0) return "guarded done";
   throw fail.approval_required("a person must approve", {
     approvalId,
@@ -78,7 +78,7 @@ test("a CLI that cannot be started fails the run with the reason", async () => {
 });
 
 test("a CLI in a sandbox has its tools all the same", { skip: sandbox.skip }, async () => {
-  peers.agents.set("confined", agent("confined", { model: "confined/default" }));
+  services.agents.set("confined", agent("confined", { model: "confined/default" }));
   await lab.command("confined", { runId: "confined", input: read("inside") });
   const events = await lab.eventsUntil("confined", (event) => isEnd(event.name));
   assert.match(String(events.at(-1)?.payload["output"]), gave("contents of inside"));
@@ -86,7 +86,7 @@ test("a CLI in a sandbox has its tools all the same", { skip: sandbox.skip }, as
 
 test("concurrent runs have separate files, readable by this user alone", async () => {
   const gates = { x: newGate(), y: newGate() };
-  peers.tools.set("gate", async ({ name }) => gates[name === "x" ? "x" : "y"].pass());
+  services.tools.set("gate", async ({ name }) => gates[name === "x" ? "x" : "y"].pass());
   const ends = ["x", "y"].map((name) => runToEnd(`beside-${name}`, gateCall(name)));
   await Promise.all([gates.x.reached, gates.y.reached]);
   await until(async () => (await readdir(runtimes)).length === 2);
@@ -103,7 +103,7 @@ test("concurrent runs have separate files, readable by this user alone", async (
 
 test("a person's message in the middle reaches the CLI with the result that it waits for", async () => {
   const gate = newGate();
-  peers.tools.set("gate", () => gate.pass());
+  services.tools.set("gate", () => gate.pass());
   const end = runToEnd("steered", [gateCall("x"), read("after")].join("\n"));
   await gate.reached;
   await lab.publish("yard.cmd.cli.run.steer.steered", '{"message":"hurry up"}');
@@ -138,7 +138,7 @@ test("the limits of a run hold a CLI, too", async () => {
 
 test("a host that dies in the middle is restarted, and its CLI resumes its session without a second call", async () => {
   const gate = newGate();
-  peers.tools.set("gate", () => gate.pass());
+  services.tools.set("gate", () => gate.pass());
   const end = runToEnd("host-dies", [read("before"), gateCall("x"), read("after")].join("\n"));
   await gate.reached;
   const [host = 0] = await childrenOf(runner.pid);
@@ -158,7 +158,7 @@ test("a host that dies in the middle is restarted, and its CLI resumes its sessi
 
 test("a cancel ends the CLI with its process group", async () => {
   const gate = newGate();
-  peers.tools.set("gate", () => gate.pass());
+  services.tools.set("gate", () => gate.pass());
   const end = lab.command("coder", { runId: "cancelled", input: gateCall("x") });
   await gate.reached;
   await end;

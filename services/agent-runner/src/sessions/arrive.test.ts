@@ -128,12 +128,12 @@ test("a message that no run received arrives anew, one that a run received is ne
   assert.equal(arriving(given, message("b", "enqueue")).placing.outcome, "steer");
   const undone = undoSteer(given, "b");
   assert.equal(arriving(undone, message("b", "enqueue")).placing.outcome, "queued");
-  const told = confirmSteer(given, { runId: "b", at: AT });
+  const reported = confirmSteer(given, { runId: "b", at: AT });
   assert.deepEqual(
-    told.outbox.slice(given.outbox.length).map(({ event }) => event),
+    reported.outbox.slice(given.outbox.length).map(({ event }) => event),
     ["session.message-steered", "run.merged"],
   );
-  assert.equal(confirmSteer(told, { runId: "b", at: AT }), told);
+  assert.equal(confirmSteer(reported, { runId: "b", at: AT }), reported);
 });
 
 test("writes the end of a run once, and not the end of a run that does not have the session", () => {
@@ -222,7 +222,7 @@ test("in any order of steps at most one run is under way, nothing is lost and no
       let record: SessionRecord = NO_RECORD;
       // Runs that exist and have not ended, and how often each end was published.
       const live = new Set<string>();
-      const told = new Map<string, number>();
+      const reported = new Map<string, number>();
       const lives = new Map<string, number>();
       const accepted = new Set<string>();
       const leftAgain = new Set<string>();
@@ -258,7 +258,7 @@ test("in any order of steps at most one run is under way, nothing is lost and no
             const status = type === "fail" ? "failed" : "succeeded";
             const next = settle(record, ended(record.session, runId, status), 2);
             record = next.record;
-            if (next.isNews) told.set(runId, (told.get(runId) ?? 0) + 1);
+            if (next.isNews) reported.set(runId, (reported.get(runId) ?? 0) + 1);
             // A repeated end changes nothing.
             if (record.session !== null)
               assert.equal(settle(record, ended(record.session, runId, status), 2).isNews, false);
@@ -301,7 +301,7 @@ test("in any order of steps at most one run is under way, nothing is lost and no
           assert.ok(isThere, `${kept} is lost`);
         }
       }
-      for (const [runId, count] of told) assert.ok(count <= (lives.get(runId) ?? 0), runId);
+      for (const [runId, count] of reported) assert.ok(count <= (lives.get(runId) ?? 0), runId);
       const seqs = record.outbox.flatMap(({ payload }) =>
         typeof payload["seq"] === "number" ? [payload["seq"]] : [],
       );

@@ -8,7 +8,7 @@ import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionParts } from "./
 import { linesOf, previewOf } from "./session-lines.ts";
 import type { SessionCommand, SessionState } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
-import { begin, isEnding, release, settle, toldOf, type Beginning } from "./transitions.ts";
+import { begin, isEnding, release, settle, recordedPartOf, type Beginning } from "./transitions.ts";
 
 /** The outcome for a command in the session that it names. */
 export type Entering =
@@ -135,7 +135,7 @@ export async function settleInSession(parts: SessionParts, state: RunState): Pro
     ...(contextWindow !== undefined && { contextWindow }),
   };
   const outcome = await parts.store.change(slot, ({ record }) => {
-    const lines = isEnding(record, ending) ? linesOf(state, toldOf(record, runId)) : [];
+    const lines = isEnding(record, ending) ? linesOf(state, recordedPartOf(record, runId)) : [];
     const { next, isNews, record: after } = settle(record, ending, lines.length);
     const owner = record.session?.owner ?? null;
     return { record: after, result: { next, isNews, owner }, lines };

@@ -9,15 +9,15 @@ import { getRun, listRuns } from "@switchyard/contracts/runs";
 import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
 import { listSessions, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering } from "../../test-fixtures/peers.ts";
+import { agent, answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
-peers.agents.set("echo", answering("echo", "you said {{/input}}"));
-peers.agents.set("told", answering("told", "Noted."));
-peers.agents.set("done", answering("done", "REPLY_SKIP"));
-peers.agents.set("broken", agent("broken", { model: "scripted/plan", plan: null }));
+const { services } = lab;
+services.agents.set("echo", answering("echo", "you said {{/input}}"));
+services.agents.set("told", answering("told", "Noted."));
+services.agents.set("done", answering("done", "REPLY_SKIP"));
+services.agents.set("broken", agent("broken", { model: "scripted/plan", plan: null }));
 const env = { YARD_RUN_SWEEP_MS: "200" };
 const first = await lab.runner(env);
 // The toolbox sends messages in the name of its caller; without a user token that is itself.

@@ -7,7 +7,7 @@ import { fullRunId } from "@switchyard/contracts/ids";
 import { RUNNER_USER, TOOLBOX_USER } from "@switchyard/contracts/user-names";
 import { followUpOf, type FollowUp } from "../core/follow-up.ts";
 import type { RunState } from "../core/run-state.ts";
-import { isOutage } from "../peers/peers.ts";
+import { isOutage } from "../clients/service-clients.ts";
 import { Suspended } from "../signals/interruption.ts";
 import { endSession } from "./end-session.ts";
 import { placeMessage } from "./place-message.ts";
@@ -16,11 +16,11 @@ import type { SessionCommand } from "./session-record.ts";
 import { slotOfId } from "./session-slot.ts";
 
 /** After this time the message is dropped as too late; its text is in the session of the run. */
-const PATIENCE_MS = 3_600_000;
-const TELL_MS = 25_000;
+const TIMEOUT_MS = 3_600_000;
+const SEND_MS = 25_000;
 
 type Say = Extract<FollowUp, { kind: "say" }>;
-type Tell = Extract<FollowUp, { kind: "tell" }>;
+type ReportFollowUp = Extract<FollowUp, { kind: "tell" }>;
 
 /**
  * Sends the message that follows the end of a run to another session or a chat. The runner does it before it acknowledges the
@@ -33,9 +33,9 @@ export async function followEnd(parts: SessionParts, state: RunState): Promise<v
   const { runId } = state.started;
   const problem = await (next.kind === "say"
     ? sayNext(parts, state, next)
-    : tell(parts, state, next));
+    : sendReport(parts, state, next));
   if (problem === null) return;
-  if (problem.mayPass && parts.now() - Date.parse(state.updatedAt) < PATIENCE_MS)
+  if (problem.mayPass && parts.now() - Date.parse(state.updatedAt) < TIMEOUT_MS)
     throw new Suspended(problem.reason);
   parts.log.warn({ runId, why: problem.reason }, "what follows a run is given up");
 }
@@ -117,10 +117,10 @@ async function endUnused(
 }
 
 /** Sends the answer of an agent to the chat of its session. Repeated attempts produce one message. */
-async function tell(
+async function sendReport(
   { bus }: SessionParts,
   state: RunState,
-  { chat, text }: Tell,
+  { chat, text }: ReportFollowUp,
 ): Promise<Problem | null> {
   const { requester, runId, session } = state.started;
   const request = {
@@ -132,7 +132,7 @@ async function tell(
     ...(session !== undefined && { sessionKey: session.key }),
   };
   try {
-    await call(bus, sendChannelMessage, request, { timeoutMs: TELL_MS });
+    await call(bus, sendChannelMessage, request, { timeoutMs: SEND_MS });
     return null;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const model = await startModelServer();
@@ -17,7 +17,7 @@ const modelsFile = join(await testDirectory(), "models.json");
 const providers = { chat: { type: "openai-compatible", baseURL: `${model.url}/v1` } };
 await writeFile(modelsFile, JSON.stringify({ default: "scripted/plan", providers }));
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const team = await connectBus({ servers: lab.nats.url, user: "team-a" });
 const channels = await connectBus({ servers: lab.nats.url, user: "channels" });
 after(async () => {
@@ -25,10 +25,10 @@ after(async () => {
   await channels.close();
 });
 await lab.runner({ YARD_MODELS_FILE: modelsFile, YARD_SESSION_MAX_PER_CALLER: "6" });
-peers.agents.set("chatter", agent("chatter", { model: "chat/m1" }));
-peers.agents.set("echo", answering("echo", "you said {{/input}}"));
+services.agents.set("chatter", agent("chatter", { model: "chat/m1" }));
+services.agents.set("echo", answering("echo", "you said {{/input}}"));
 const calling = { steps: [{ calls: [{ tool: labTool("say"), with: {} }] }], answer: "done" };
-peers.agents.set("sayer", agent("sayer", { plan: calling }));
+services.agents.set("sayer", agent("sayer", { plan: calling }));
 
 const sendIdOf = (n: number) => `snd-${String(n).padStart(32, "0")}`;
 const note = async (
@@ -61,7 +61,7 @@ test("a message that was sent to a chat from elsewhere becomes one notice in its
     [line?.role, line?.runId, line?.sendId],
     ["notice", "team-a~task-1", sendIdOf(1)],
   );
-  const heard =
+  const received =
     /^Notice from the runner: this was sent to the people of this chat from session agent:helper:desk with message_send; .*:\nnews 1$/;
   model.answer({ text: ["I see."] }, { text: ["Both."] });
   assert.equal((await say("chat", "What was that?")).reply, "I see.");
@@ -76,13 +76,13 @@ test("a message that was sent to a chat from elsewhere becomes one notice in its
     said.map(({ role }) => role),
     ["user", "user", "assistant", "user", "user"],
   );
-  assert.match(String(said[0]?.content), heard);
+  assert.match(String(said[0]?.content), received);
   assert.match(String(said[3]?.content), /from elsewhere; .*:\nkey \[redacted\]$/);
 });
 
 test("a message that a run sends to the chat of its own session adds no notice there", async () => {
   let during: Promise<string> | undefined;
-  peers.tools.set("say", () => {
+  services.tools.set("say", () => {
     during = note("own", 3, { runId: "own-1" });
     return during;
   });

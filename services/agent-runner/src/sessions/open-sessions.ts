@@ -6,8 +6,8 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { stateKey } from "../journal/run-keys.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import { openUnwritten } from "../journal/unwritten.ts";
-import { FACTS, factsIn } from "../core/look-at.ts";
+import { openUnsyncedEvents } from "../journal/unsynced-events.ts";
+import { FACTS, factsIn } from "../core/due.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { openSessionIndex } from "./session-index.ts";
 import { openSessionStore } from "./session-store.ts";
@@ -54,7 +54,7 @@ export function openSessions(
       status: (runId) => fromRedis(redis.hget(stateKey(runId), "status")),
       digest: (runId) => fromRedis(redis.hget(stateKey(runId), "digest")),
     },
-    unwritten: openUnwritten(redis),
+    unwritten: openUnsyncedEvents(redis),
     limits: { maxQueued, maxPerOwner, idleMs },
     contextBytes,
     problemOfModel,

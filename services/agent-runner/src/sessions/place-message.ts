@@ -53,7 +53,7 @@ export async function placeMessage(
     switch (placing.outcome) {
       case "steer": {
         const { session, into } = placing;
-        if (await hears(parts, { into, caller, command })) {
+        if (await steerRun(parts, { into, caller, command })) {
           const at = new Date(parts.now()).toISOString();
           await parts.store.change(entry.slot, ({ record }) => ({
             record: confirmSteer(record, { runId: command.runId, at }),
@@ -166,14 +166,14 @@ async function locate(
 }
 
 /** True when the run that is under way has received the message, now or in an earlier attempt. */
-async function hears(
+async function steerRun(
   { controls, now }: SessionParts,
   { into, caller, command }: { into: string; caller: string; command: SessionCommand },
 ): Promise<boolean> {
   const { input } = command.payload;
   const message = inputText(input);
   const at = new Date(now()).toISOString();
-  const outcome = await controls.tell({
+  const outcome = await controls.append({
     runId: into,
     entry: { kind: "steered", at, by: caller, message },
     by: null, // every user of the session may talk to its run

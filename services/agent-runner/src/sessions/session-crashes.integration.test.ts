@@ -16,11 +16,11 @@ import {
   mortalRunners,
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
-import { agent, answering } from "../../test-fixtures/peers.ts";
+import { agent, answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { shortWindow } from "../../test-fixtures/short-window.ts";
 import { SESSION_SETTINGS } from "../../test-fixtures/session-settings.ts";
-import { lookAtSession } from "./look-at-session.ts";
+import { checkSession } from "./check-session.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { keptKey } from "../journal/run-storage.ts";
 import { slotOf } from "./session-slot.ts";
@@ -33,10 +33,10 @@ import { patch } from "./transitions.ts";
 const lab = await startLab();
 const mortal = await mortalRunners(lab, { holdMs: 0 });
 const { redis } = mortal;
-lab.peers.agents.set("echo", answering("echo", "you said {{/input}}"));
+lab.services.agents.set("echo", answering("echo", "you said {{/input}}"));
 const question = { tool: "ask_user", with: { question: "?" }, as: "said" };
 const plan = { steps: [{ calls: [question] }], answer: "{{/input}}: {{/results/said/text}}" };
-lab.peers.agents.set("patient", agent("patient", { plan }));
+lab.services.agents.set("patient", agent("patient", { plan }));
 
 let sessions = 0;
 let sequence = 0;
@@ -140,7 +140,7 @@ test("processes the end of a run whose runner died right after it and never retu
     };
     const dead = mortal.worker(pass).handle(startOf("echo", { runId, input: runId, session: key }));
     await assert.rejects(dead, Crash);
-    await lookAtSession(parts, { slot, owner: "cli" });
+    await checkSession(parts, { slot, owner: "cli" });
     assert.equal((await parts.store.read(slot)).record.session?.active, null);
   }
   assert.deepEqual(
@@ -162,7 +162,7 @@ test("a hint without effect is repeated after half a minute, so that a long queu
     });
   await turnOf(active);
   const pending = await lab.pendingCommands();
-  await lookAtSession(parts, place);
+  await checkSession(parts, place);
   assert.equal(await lab.pendingCommands(), pending + 1);
   const isDue = async (afterMs: number) =>
     (await parts.index.due(nowMs + afterMs, 1_000)).some(({ slot }) => slot === place.slot);
@@ -183,7 +183,7 @@ test("an event of a session that was stored long ago is not stored again", async
   const changed = patch(record, session, { changes: { label: "a" }, by: "cli", at });
   const again = patch(changed, session, { changes: { label: "b" }, by: "cli", at });
   await parts.store.change(slot, () => ({ record: again, result: null }));
-  await lookAtSession(parts, { slot, owner: "cli" });
+  await checkSession(parts, { slot, owner: "cli" });
   assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
   // The runner died before it could remove the events that it had sent, and the stream has dropped the message ids.
   const short = await shortWindow(lab.nats);
@@ -191,7 +191,7 @@ test("an event of a session that was stored long ago is not stored again", async
     record: { ...now, outbox: again.outbox },
     result: null,
   }));
-  await lookAtSession(parts, { slot, owner: "cli" });
+  await checkSession(parts, { slot, owner: "cli" });
   assert.equal(await lab.stored(`yard.evt.session.cli.${session.sessionId}.patched`), stored + 2);
   assert.deepEqual((await parts.store.read(slot)).record.outbox, []);
   await short.end();
@@ -203,12 +203,12 @@ test("ends a session that is not used, publishes the end and forgets all of it",
   const key = "idle";
   const place = { slot: slotOf("cli", key), owner: "cli" };
   await deliver([], startOf("echo", { runId: "idle-1", input: "x", session: key }));
-  await lookAtSession(parts, place);
+  await checkSession(parts, place);
   const { session } = (await parts.store.read(place.slot)).record;
   assert.notEqual(session, null);
   nowMs += SESSION_SETTINGS.idleMs + 1_000;
   assert.ok((await parts.index.due(nowMs, 100)).some(({ slot }) => slot === place.slot));
-  await lookAtSession(parts, place);
+  await checkSession(parts, place);
   assert.equal((await parts.store.read(place.slot)).record.session, null);
   assert.deepEqual(await parts.store.history(place.slot), []);
   const listed = await parts.index.page("cli", 0, 100);
@@ -266,7 +266,7 @@ async function untilIdle(parts: SessionParts, slot: string, deaths: number[]): P
     if (session?.active === undefined || session.active === null) return true;
     const { sessionId, active } = session;
     await deliver(deaths, hintOf(proceedSession, { sessionId }, { runId: active.runId }));
-    await lookAtSession(parts, { slot, owner: "cli" });
+    await checkSession(parts, { slot, owner: "cli" });
     return false;
   });
 }

@@ -56,9 +56,9 @@ test("has only the new lines of a retried run, and the reason for a missing answ
     { kind: "retried", at, by: "cli", limits: {}, streamSequence: 1 },
     { kind: "finished", at, output: "now" },
   ];
-  const told = { tokens: 0, messages: 0, turns: 0 };
+  const reported = { tokens: 0, messages: 0, turns: 0 };
   assert.deepEqual(
-    linesOf(replay(retried), told).map(({ role, text }) => [role, text]),
+    linesOf(replay(retried), reported).map(({ role, text }) => [role, text]),
     [["assistant", "now"]],
   );
 });

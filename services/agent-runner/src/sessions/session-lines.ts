@@ -3,7 +3,7 @@ import type { SessionMessage } from "@switchyard/contracts/sessions";
 import { redactText } from "@switchyard/service/redact";
 import type { RunState } from "../core/run-state.ts";
 import { cutBytes } from "@switchyard/contracts/cut-text";
-import type { Told } from "./transitions.ts";
+import type { RecordedPart } from "./transitions.ts";
 
 /** The limit for one line of the history; the rest is cut off. */
 const MAX_TEXT_BYTES = 32 * 1_024;
@@ -17,7 +17,7 @@ const CUT_MARK = "…(truncated)…";
  * meanwhile, the results of its tools, and its answer or why there is none. They follow from the journal alone. A run that was
  * retried adds only the lines since.
  */
-export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
+export function linesOf(state: RunState, known: RecordedPart | null): SessionMessage[] {
   const { started, messages, turns } = state;
   const { requester } = started;
   const asked = isTooLong(state) ? cutBytes(askedOf(started), MAX_TOOL_BYTES) : askedOf(started);
@@ -26,7 +26,7 @@ export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
     ...line(state, { role: "user", text: asked, by: requester }),
     ...(files.length === 0 ? {} : { files }),
   };
-  const heard = messages
+  const received = messages
     .slice(known?.messages ?? 0)
     .filter(({ by }) => by !== "runner")
     .map(({ at, by, text }) => line(state, { at, role: "user", text, by }));
@@ -39,7 +39,7 @@ export function linesOf(state: RunState, known: Told | null): SessionMessage[] {
     .slice(-MAX_TOOL_LINES);
   return [
     ...(known === null ? [{ ...question, at: started.at }] : []),
-    ...heard,
+    ...received,
     ...results,
     line(state, { role: roleOfEnd(state), text: endOf(state) }),
   ];

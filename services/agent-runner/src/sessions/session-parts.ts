@@ -7,11 +7,11 @@ import { proceedSession } from "@switchyard/contracts/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { JournalEntry } from "../core/journal-entry.ts";
-import { isOutage } from "../peers/peers.ts";
+import { isOutage } from "../clients/service-clients.ts";
 import { publishNoted } from "../journal/publish-noted.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import type { Unwritten } from "../journal/unwritten.ts";
-import type { RunFacts } from "../core/look-at.ts";
+import type { UnsyncedEvents } from "../journal/unsynced-events.ts";
+import type { RunFacts } from "../core/due.ts";
 import { OUTBOX_EVENTS } from "./session-facts.ts";
 import type { IndexEntry, SessionIndex } from "./session-index.ts";
 import type { PendingEvent, SessionLimits, SessionState } from "./session-record.ts";
@@ -35,7 +35,7 @@ export interface SessionParts {
   readonly index: SessionIndex;
   readonly controls: RunControls;
   readonly runs: KnownRuns;
-  readonly unwritten: Pick<Unwritten, "addEvent">;
+  readonly unwritten: Pick<UnsyncedEvents, "addEvent">;
   readonly storage: Pick<OwnerStorage, "admit">;
   readonly limits: SessionLimits;
   /** Returns why runs cannot use a model by this name; null when they can. */

@@ -11,18 +11,18 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@switchyard/local-servers/until";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const SESSIONS = ["left", "right"];
 const MESSAGES = 4;
 
 /** The runs that are inside their tool call now, by session, and the highest number so far. */
 const inside = new Map<string, number>();
 const most = new Map<string, number>();
-peers.tools.set("solo", async ({ session }) => {
+services.tools.set("solo", async ({ session }) => {
   const name = String(session);
   const now = (inside.get(name) ?? 0) + 1;
   inside.set(name, now);
@@ -33,7 +33,7 @@ peers.tools.set("solo", async ({ session }) => {
 });
 const given = { session: { $from: "/input/session" } };
 const steps = [1, 2, 3].map(() => ({ calls: [{ tool: labTool("solo"), with: given }] }));
-peers.agents.set("solo", agent("solo", { plan: { steps, answer: "{{/input/n}}" } }));
+services.agents.set("solo", agent("solo", { plan: { steps, answer: "{{/input/n}}" } }));
 
 await Promise.all([lab.runner(), lab.runner()]);
 
@@ -72,12 +72,12 @@ test("two messages of one session are never worked on at once, however many runn
 test("of many senders that begin one session at once, all are in the same one", async () => {
   // The first run is under way until all messages are placed.
   const placed = Promise.withResolvers<void>();
-  peers.tools.set("hold", async () => {
+  services.tools.set("hold", async () => {
     await placed.promise;
     return "out";
   });
   const plan = { steps: [{ calls: [{ tool: labTool("hold"), with: {} }] }], answer: "done" };
-  peers.agents.set("held", agent("held", { plan }));
+  services.agents.set("held", agent("held", { plan }));
   const sent = await Promise.all(
     Array.from({ length: 6 }, (_, n) => {
       const runId = `same-${n}`;
@@ -107,7 +107,7 @@ test("a message that is delivered again while its run ends is in the history onc
       runId: `brought-${n}`,
     });
   };
-  peers.agents.set("brief", agent("brief", { plan: { steps: [], answer: "{{/input}}" } }));
+  services.agents.set("brief", agent("brief", { plan: { steps: [], answer: "{{/input}}" } }));
   const numbers = Array.from({ length: 12 }, (_, n) => n);
   for (const n of numbers)
     await Promise.all(Array.from({ length: 25 }, (_, again) => bring(n, again)));

@@ -1,4 +1,4 @@
-import { lookAtSession } from "./look-at-session.ts";
+import { checkSession } from "./check-session.ts";
 import type { SessionParts } from "./session-parts.ts";
 
 const AT_ONCE = 200;
@@ -13,7 +13,7 @@ export async function sweepSessions(
     let failed = 0;
     for (const entry of due) {
       try {
-        await lookAtSession(parts, entry);
+        await checkSession(parts, entry);
       } catch (error) {
         failed += 1;
         onFault({ error });

@@ -3,14 +3,14 @@ import { call } from "@switchyard/bus/call";
 import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const plan = { steps: [{ calls: [{ tool: labTool("gate"), with: {} }] }], answer: "{{/input}}!" };
-peers.agents.set("gated", agent("gated", { plan }));
+services.agents.set("gated", agent("gated", { plan }));
 const MESSAGES = ["one", "two", "three", "four"];
 
 /** Disables the sweeper: the session must continue by itself. */
@@ -51,7 +51,7 @@ test("a session with several queued messages answers each of them when the polic
   const runner = await lab.runner();
   let asked = 0;
   // The first answer arrives after its runner has given up waiting.
-  peers.hooks.grant = async (runId) => {
+  services.hooks.grant = async (runId) => {
     if (runId !== "cli~slow-two") return;
     asked += 1;
     if (asked === 1) await runner.logged("run suspended");
@@ -89,7 +89,7 @@ function newGate() {
   const came = new Set<string>();
   const opened = new Set<string>();
   let isOpen = false;
-  peers.tools.set("gate", async (_args, { correlationId: runId }) => {
+  services.tools.set("gate", async (_args, { correlationId: runId }) => {
     came.add(runId);
     await until(async () => isOpen || opened.has(runId));
     return "passed";

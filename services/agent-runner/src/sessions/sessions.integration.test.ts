@@ -19,7 +19,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, answering, labTool, skill } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool, skill } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const model = await startModelServer();
@@ -33,7 +33,7 @@ await writeFile(
   }),
 );
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const team = await connectBus({ servers: lab.nats.url, user: "team-a" });
 const other = await connectBus({ servers: lab.nats.url, user: "team-b" });
 after(async () => {
@@ -47,9 +47,9 @@ await lab.runner({
   YARD_SESSION_MAX_PER_CALLER: "30",
 });
 
-peers.agents.set("echo", answering("echo", "you said {{/input}}"));
-peers.agents.set("chatter", agent("chatter", { model: "chat/m1" }));
-peers.agents.set(
+services.agents.set("echo", answering("echo", "you said {{/input}}"));
+services.agents.set("chatter", agent("chatter", { model: "chat/m1" }));
+services.agents.set(
   "gated",
   agent("gated", {
     plan: { steps: [{ calls: [{ tool: labTool("gate"), with: {} }] }], answer: "done {{/input}}" },
@@ -62,9 +62,9 @@ test("a run is given the earlier messages of its session, and its answer is kept
   await lab.eventsUntil("team-a~talk-1", "finished");
   await start("chatter", { runId: "talk-2", input: "Who am I?", session: "talk" });
   const events = await lab.eventsUntil("team-a~talk-2", "finished");
-  const heard = heardBy(model.requests.at(-1)?.body);
+  const received = heardBy(model.requests.at(-1)?.body);
   assert.deepEqual(
-    heard.map(({ role, content }) => [role, content]),
+    received.map(({ role, content }) => [role, content]),
     [
       ["user", "I am Ada."],
       ["assistant", "Hello Ada."],
@@ -84,7 +84,7 @@ test("a run is given the earlier messages of its session, and its answer is kept
   const { session } = await call(team, getSession, { session: "talk" });
   assert.deepEqual(events[0]?.payload["session"], { sessionId: session.sessionId, key: "talk" });
   // Tools read the session from the token, which is what the runner requested.
-  const granted = peers.grants.find(({ runId }) => runId === "team-a~talk-2");
+  const granted = services.grants.find(({ runId }) => runId === "team-a~talk-2");
   assert.equal(granted?.origin?.session, session.sessionId);
   assert.deepEqual(
     [session.messages, session.activeRun, session.queued, session.lastRun],
@@ -239,13 +239,13 @@ test("rejects, interrupts and steers as the message says, and refuses a message 
 });
 
 test("a skill is rendered for the run, shown as it is typed, and given to no other run [D62]", async () => {
-  peers.skills.set("greet", skill("greet"));
+  services.skills.set("greet", skill("greet"));
   model.answer({ text: ["Hello."] });
   const asked = { agent: "chatter", skill: "greet" };
   const said = await say("greeted", "Ada", { ...asked, timeoutSeconds: 30 });
   assert.deepEqual([said.status, said.reply], ["ok", "Hello."]);
-  const heard = heardBy(model.requests.at(-1)?.body);
-  assert.match(String(heard.at(-1)?.content), /Do greet\.[^]*ARGUMENTS: Ada/);
+  const received = heardBy(model.requests.at(-1)?.body);
+  assert.match(String(received.at(-1)?.content), /Do greet\.[^]*ARGUMENTS: Ada/);
   const { messages } = await call(team, sessionHistory, { session: "greeted" });
   assert.deepEqual(texts(messages), ["/greet Ada", "Hello."]);
   const gate = newGate();
@@ -265,8 +265,8 @@ test("a skill is rendered for the run, shown as it is typed, and given to no oth
 });
 
 test("an agent's tools count for its own runs: back with the agent of before, a session has all of them again [D19]", async () => {
-  peers.agents.set("narrow", answering("narrow", "few", { tools: [labTool("gate")] }));
-  peers.agents.set("general", answering("general", "all"));
+  services.agents.set("narrow", answering("narrow", "few", { tools: [labTool("gate")] }));
+  services.agents.set("general", answering("general", "all"));
   for (const name of ["general", "narrow", "general"]) {
     if (name === "narrow") await call(team, patchSession, { session: "switched", agent: name });
     const asked = name === "narrow" ? {} : { agent: name };
@@ -275,7 +275,7 @@ test("an agent's tools count for its own runs: back with the agent of before, a 
   }
   const names = new Set(["general", "narrow"]);
   const granted = new Map(
-    peers.grants
+    services.grants
       .filter((grant) => names.has(grant.agent))
       .map(({ runId, tools }) => [runId, tools]),
   );
@@ -295,11 +295,11 @@ test("waits for the answer as long as the sender wants, by key or by label [F8] 
     [byLabel.status, byLabel.reply, byLabel.sessionKey],
     ["ok", "you said again", "quick"],
   );
-  const nobody = await refusal(
+  const stranger = await refusal(
     call(team, sendToSession, { label: "no such", message: "x", agent: "echo" }),
   );
   assert.deepEqual(
-    [nobody.code, nobody.message],
+    [stranger.code, stranger.message],
     ["unknown_session", "No session found with label: no such"],
   );
   const both = await refusal(call(team, sendToSession, { session: "a", label: "b", message: "x" }));
@@ -441,7 +441,7 @@ interface Gate {
 function newGate(): Gate {
   const reached = Promise.withResolvers<void>();
   const opened = Promise.withResolvers<string>();
-  peers.tools.set("gate", (_args, { signal }) => {
+  services.tools.set("gate", (_args, { signal }) => {
     reached.resolve();
     signal.addEventListener("abort", () => opened.resolve("too late"));
     return opened.promise;

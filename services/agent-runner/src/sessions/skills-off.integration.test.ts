@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, skill } from "../../test-fixtures/peers.ts";
+import { agent, skill } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const model = await startModelServer();
@@ -27,9 +27,9 @@ const team = await connectBus({ servers: lab.nats.url, user: "team-a" });
 after(() => team.close());
 await lab.runner({ YARD_MODELS_FILE: modelsFile });
 
-for (const name of ["pdf", "notes"]) lab.peers.skills.set(name, skill(name));
+for (const name of ["pdf", "notes"]) lab.services.skills.set(name, skill(name));
 const skilled = { model: "chat/m1", skills: ["pdf", "notes"] };
-lab.peers.agents.set("skilled", agent("skilled", skilled));
+lab.services.agents.set("skilled", agent("skilled", skilled));
 
 /** The model's last request as JSON. */
 const given = (): string => JSON.stringify(model.requests.at(-1)?.body);
@@ -83,11 +83,11 @@ test("a skill that is off in a session is off in the runs that its runs start, a
   const before = model.requests.length;
   const sent = await say("parent", "start one", { skillsOff: ["pdf"], runId: "off-1" });
   assert.equal(sent.reply, "done");
-  const heard = model.requests.slice(before).map(({ body }) => JSON.stringify(body));
-  assert.equal(heard.length, 3);
-  assert.match(heard[1] ?? "", /help me/);
-  for (const body of heard) assert.match(body, /notes: does notes/);
-  for (const body of heard) assert.doesNotMatch(body, /pdf/);
+  const received = model.requests.slice(before).map(({ body }) => JSON.stringify(body));
+  assert.equal(received.length, 3);
+  assert.match(received[1] ?? "", /help me/);
+  for (const body of received) assert.match(body, /notes: does notes/);
+  for (const body of received) assert.doesNotMatch(body, /pdf/);
   model.answer({ text: ["copied"] });
   await publishCommand(team, forkRun, { runId: "off-1" }, { newRunId: "off-2", fromStep: 1 });
   await lab.eventsUntil("team-a~off-2", "finished");

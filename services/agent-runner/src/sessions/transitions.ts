@@ -14,7 +14,7 @@ import type { Placed, SessionCommand, SessionRecord, SessionState } from "./sess
 import { bornAt, sessionIdOf } from "./session-slot.ts";
 
 /** The number of runs that ended without success and that the record retains, for the case that they are retried. */
-const KNOWN_UNTOLD = 50;
+const MAX_UNRECORDED = 50;
 const KNOWN_REFUSED = 20;
 
 /** The result for a run that is about to work. */
@@ -83,7 +83,7 @@ export interface Ending {
 }
 
 /** The part of a run's earlier lives, ended without success, that the history already has. */
-export interface Told {
+export interface RecordedPart {
   readonly tokens: number;
   readonly messages: number;
   readonly turns: number;
@@ -104,12 +104,12 @@ export function settle(
   if (!isEnding(record, ending)) return { record, next: waitingFor(session), isNews: false };
   const { runId, status, at, tokens, messages, turns, preview } = ending;
   const { model, thinking, contextWindow } = ending;
-  const known = toldOf(record, runId);
+  const known = recordedPartOf(record, runId);
   const others = session.untold.filter((other) => other.runId !== runId);
   const untold =
     status === "succeeded"
       ? others
-      : [...others, { runId, tokens, messages, turns }].slice(-KNOWN_UNTOLD);
+      : [...others, { runId, tokens, messages, turns }].slice(-MAX_UNRECORDED);
   const ended: SessionState = {
     ...session,
     updatedAt: at,
@@ -137,7 +137,7 @@ export function isEnding(
 }
 
 /** The part of a run that the history has already. */
-export function toldOf({ session }: SessionRecord, runId: string): Told | null {
+export function recordedPartOf({ session }: SessionRecord, runId: string): RecordedPart | null {
   return session?.untold.find((known) => known.runId === runId) ?? null;
 }
 

@@ -29,14 +29,18 @@ function start(files: readonly FilePart[], decide: (asked: FilePart) => Decision
     agent: "reader",
     payload: { input: [{ type: "text" as const, text: "look" }, ...files] },
   };
-  const peers = {
+  const services = {
     decideInputFile: async ({ file: given }: { file: { name: string } }) => {
       decided.push(given.name);
       return decide(given as FilePart); // the files of the test
     },
   };
   const { signal } = new AbortController();
-  return { command, decided, begin: requireAllowedFiles(command, { peers, token: "t", signal }) };
+  return {
+    command,
+    decided,
+    begin: requireAllowedFiles(command, { clients: services, token: "t", signal }),
+  };
 }
 
 const denied: Decision = { effect: "deny", rule: "no-wav", reason: "rule no-wav", policyDigest };

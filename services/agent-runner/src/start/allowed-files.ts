@@ -4,7 +4,7 @@ import { filesOf } from "@switchyard/contracts/input-text";
 import { isError } from "@switchyard/contracts/errors";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
 import type { RunCommand } from "../commands/run-command.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { Suspended } from "../signals/interruption.ts";
 
 /** Thrown when the policy does not let the sender give a file to the agent. */
@@ -34,11 +34,11 @@ interface RefusedFile {
 export async function requireAllowedFiles(
   command: Pick<RunCommand, "runId" | "requester" | "agent" | "payload">,
   {
-    peers,
+    clients,
     token,
     signal,
   }: {
-    readonly peers: Pick<Peers, "decideInputFile">;
+    readonly clients: Pick<ServiceClients, "decideInputFile">;
     readonly token: string;
     readonly signal: AbortSignal;
   },
@@ -47,7 +47,7 @@ export async function requireAllowedFiles(
   const decided = await Promise.all(
     filesOf(command.payload.input).map(async (file) => ({
       file,
-      decision: await peers.decideInputFile({ token, file }, options),
+      decision: await clients.decideInputFile({ token, file }, options),
     })),
   ).catch((error: unknown) => {
     if (!PASSING.some((code) => isError(error, checkPolicy, code))) throw error;

@@ -11,7 +11,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
-import { agent, connectAs } from "../../test-fixtures/peers.ts";
+import { agent, connectAs } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -33,7 +33,7 @@ const toolbox = {
 const bus = await connectAs(lab.nats, "toolbox");
 after(() => bus.close());
 
-lab.peers.agents.set("knower", agent("knower", { model: null, memoryBytes: 2_048 }));
+lab.services.agents.set("knower", agent("knower", { model: null, memoryBytes: 2_048 }));
 
 /** The system prompt of the request with this index, counted from the end. */
 const systemPromptOf = (index: number): string => messageOf(index, 0);

@@ -12,7 +12,7 @@ import type { Dictation, StartedEntry } from "../core/started-entry.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import { REPLAY_MODEL } from "../model/replay-model.ts";
 import type { FileStore } from "../files/file-store.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { DEFAULT_DEPTH } from "../children/child-run.ts";
@@ -39,7 +39,7 @@ import { requireFiles } from "./required-files.ts";
 import { rejectionOf, TooManyLayers } from "./start-rejection.ts";
 
 export interface PrepareOptions extends RunDefaults {
-  readonly peers: Peers;
+  readonly clients: ServiceClients;
   readonly models: ModelRegistry;
   readonly store: Pick<RunStore, "load" | "reserve">;
   readonly files: Pick<FileStore, "find">;
@@ -88,10 +88,10 @@ export async function prepareRun(
 }
 
 async function prepare(command: RunCommand, options: PrepareOptions): Promise<Preparation> {
-  const { peers, models, now } = options;
+  const { clients, models, now } = options;
   const call = { signal: options.signal, correlationId: command.runId };
   const [{ agent, provenance }, invoked] = await Promise.all([
-    peers.getAgent({ name: command.agent }, call),
+    clients.getAgent({ name: command.agent }, call),
     renderInvoked(command, options),
     options.store.reserve(command),
   ]);
@@ -99,7 +99,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
   const toolLayers = withinSender(layersOf(agent, invoked, preloaded), command);
   const { model, played } = modelOf(command, { agent, provenance, models });
   const [catalogue, grant] = await Promise.all([
-    peers.skillCatalogue(catalogueRequest(command, agent), call),
+    clients.skillCatalogue(catalogueRequest(command, agent), call),
     grantToken(
       {
         runId: command.runId,
@@ -115,7 +115,7 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
         model,
         ...played,
       },
-      { peers, load: options.store.load, signal: options.signal },
+      { clients, load: options.store.load, signal: options.signal },
     ),
   ]);
 

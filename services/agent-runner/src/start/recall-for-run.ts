@@ -3,7 +3,7 @@ import type { AgentDefinition } from "@switchyard/contracts/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import type { MemoryInPrompt } from "@switchyard/contracts/runs";
 import { memoryText } from "../core/memory-prompt.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { Suspended } from "../signals/interruption.ts";
 
 export interface Recalled {
@@ -22,16 +22,16 @@ const NOTHING: Recalled = { text: "", memory: null };
 export async function recallForRun(
   { memoryBytes }: AgentDefinition,
   {
-    peers,
+    clients,
     token,
     signal,
     runId,
-  }: { peers: Peers; token: string; signal: AbortSignal; runId: string },
+  }: { clients: ServiceClients; token: string; signal: AbortSignal; runId: string },
 ): Promise<Recalled> {
   if (memoryBytes === null) return NOTHING;
   const call = { signal, correlationId: runId };
   try {
-    const reply = await peers.recallMemory({ token, maxBytes: memoryBytes }, call);
+    const reply = await clients.recallMemory({ token, maxBytes: memoryBytes }, call);
     const { memories, kept, refused } = reply;
     const given = memories.filter(({ text }) => text !== null).length;
     const memory = { kept, given, named: memories.length - given };

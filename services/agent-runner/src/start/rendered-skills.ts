@@ -7,7 +7,7 @@ import { renderSkill } from "@switchyard/contracts/skills";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { narrowedLayers, narrowingOf } from "../core/tool-narrowing.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import type { Log } from "@switchyard/service/log";
 
 /** The skills whose text is in the prompt from the start, and their effects. */
@@ -25,7 +25,7 @@ export interface Rendered {
 
 /** The services that render skills, and the signal that ends the wait for them. */
 interface Rendering {
-  readonly peers: Peers;
+  readonly clients: ServiceClients;
   readonly log: Log;
   readonly signal: AbortSignal;
 }
@@ -47,13 +47,13 @@ export class SkillOff extends Error {
 export async function renderPreloaded(
   agent: AgentDefinition,
   command: RunCommand,
-  { peers, signal, log }: Rendering,
+  { clients, signal, log }: Rendering,
 ): Promise<Rendered[]> {
   const call = { signal, correlationId: command.runId };
   const rendered = await Promise.all(
     skillsOn(agent, command).map(async (name) => {
       try {
-        return await peers.renderSkill({ name, sessionId: sessionOf(command) }, call);
+        return await clients.renderSkill({ name, sessionId: sessionOf(command) }, call);
       } catch (error) {
         if (!isError(error, renderSkill, "unknown_skill")) throw error;
         log.warn(
@@ -91,7 +91,7 @@ export class SkillForModels extends Error {
  */
 export async function renderInvoked(
   command: RunCommand,
-  { peers, signal }: Omit<Rendering, "log">,
+  { clients, signal }: Omit<Rendering, "log">,
 ): Promise<Rendered | null> {
   const { payload, runId, parent, skillsOff = [] } = command;
   if (payload.skill === undefined) return null;
@@ -101,8 +101,8 @@ export async function renderInvoked(
   const named = { name: payload.skill, ...(digest === undefined ? {} : { digest }) };
   const call = { signal, correlationId: runId };
   const [rendered, { skill }] = await Promise.all([
-    peers.renderSkill({ ...named, arguments: line, sessionId: sessionOf(command) }, call),
-    peers.getSkill(named, call),
+    clients.renderSkill({ ...named, arguments: line, sessionId: sessionOf(command) }, call),
+    clients.getSkill(named, call),
   ]);
   if (!skill.userInvocable && parent === undefined) throw new SkillForModels(skill.name);
   if (skill.dispatch === undefined) return rendered;

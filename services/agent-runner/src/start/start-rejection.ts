@@ -5,7 +5,7 @@ import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
 import { renderSkill } from "@switchyard/contracts/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
-import { isOutage } from "../peers/peers.ts";
+import { isOutage } from "../clients/service-clients.ts";
 import { FilesRefused } from "./allowed-files.ts";
 import { UnknownFiles } from "./required-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";

@@ -3,7 +3,7 @@ import { getRun } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, answering, labTool } from "../../test-fixtures/peers.ts";
+import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
@@ -11,7 +11,7 @@ const runner = await lab.runner();
 const { healthUrl } = await runner.logged("service ready");
 
 test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries and ends", async () => {
-  const { agents, tools } = lab.peers;
+  const { agents, tools } = lab.services;
   tools.set("count", () => "counted");
   const calls = [{ tool: labTool("count"), with: {} }];
   agents.set("worker", agent("worker", { plan: { steps: [{ calls }], answer: "done" } }));
@@ -33,9 +33,9 @@ test("counts lag, work, steps, tokens, cost, tool calls, parked runs, retries an
   await lab.eventsUntil("three", "finished");
   // Its window is so small that its model summarises on the way.
   tools.set("tell", () => "x".repeat(300));
-  const telling = { tool: labTool("tell"), with: {} };
+  const reporting = { tool: labTool("tell"), with: {} };
   const repeat = { while: { at: "/last/isError", equals: false }, times: 12 };
-  const steps = [{ calls: [telling], repeat }];
+  const steps = [{ calls: [reporting], repeat }];
   const few = { contextWindow: 1_500, tools: [labTool("tell")], maxSteps: 20 };
   agents.set("forgetful", agent("forgetful", { ...few, plan: { steps, answer: "done" } }));
   await lab.command("forgetful", { runId: "five", input: "x" });

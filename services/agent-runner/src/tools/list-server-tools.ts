@@ -4,7 +4,7 @@ import type { ToolInfo } from "@switchyard/contracts/mcp";
 import type { ServerStatus } from "@switchyard/contracts/mcp-servers";
 import type { UnavailableServer } from "@switchyard/contracts/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { pause } from "../signals/interruption.ts";
 import { cutBytes } from "@switchyard/contracts/cut-text";
 
@@ -20,14 +20,14 @@ const MAX_REASON_BYTES = 300;
  * long as `mcp.ensure`, for all of them together, and servers that are not connected in time are left out.
  */
 export async function listServerTools(
-  peers: Pick<Peers, "listTools" | "ensureServer">,
+  clients: Pick<ServiceClients, "listTools" | "ensureServer">,
   { token, layers }: { readonly token: string; readonly layers: Layers },
   options: { readonly signal: AbortSignal; readonly correlationId: string },
 ): Promise<{
   readonly tools: readonly ToolInfo[];
   readonly unavailable: readonly UnavailableServer[];
 }> {
-  const first = await peers.listTools({ token }, options);
+  const first = await clients.listTools({ token }, options);
   const wanted = first.failures.filter(({ server, status }) => {
     return UNCONNECTED.has(status) && namedIn(layers, server) === "by name";
   });
@@ -38,7 +38,7 @@ export async function listServerTools(
   await Promise.all(
     wanted.map(async ({ server }) => {
       try {
-        await peers.ensureServer({ server }, options);
+        await clients.ensureServer({ server }, options);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
         refused.set(server, error.message);
@@ -46,7 +46,7 @@ export async function listServerTools(
     }),
   );
   for (let look = 1; ; look += 1) {
-    const { tools, failures } = await peers.listTools({ token }, options);
+    const { tools, failures } = await clients.listTools({ token }, options);
     // A broker other than the server's own may reply, and it is notified of new connections a moment later.
     const isLate = failures.some(({ server, status }) => {
       return status === "disconnected" && !refused.has(server) && isNew(server);

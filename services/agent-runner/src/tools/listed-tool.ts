@@ -2,7 +2,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import type { UnavailableServer } from "@switchyard/contracts/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { ListedTool } from "../core/tool-catalogue.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { listServerTools } from "./list-server-tools.ts";
 
 /** The run that lists tools, and the layers of the tools that it may use at all. */
@@ -27,16 +27,16 @@ export interface Listing {
  * runner's own tools that the policy denies to the run. A provider none of whose tools the run's layers can name is not called.
  */
 export async function listProviderTools(
-  peers: Pick<Peers, "listTools" | "ensureServer" | "listBuiltins" | "filterOwn">,
+  clients: Pick<ServiceClients, "listTools" | "ensureServer" | "listBuiltins" | "filterOwn">,
   { token, layers, policed }: ListingRun,
   options: { readonly signal: AbortSignal; readonly correlationId: string },
 ): Promise<Listing> {
   const [builtins, { tools, unavailable }, denied] = await Promise.all([
     canName("bare", layers)
-      ? peers.listBuiltins({ token }, options).catch(noneWithoutToolbox)
+      ? clients.listBuiltins({ token }, options).catch(noneWithoutToolbox)
       : NONE,
-    canName("server", layers) ? listServerTools(peers, { token, layers }, options) : NONE,
-    deniedOf(peers, { token, policed }, options),
+    canName("server", layers) ? listServerTools(clients, { token, layers }, options) : NONE,
+    deniedOf(clients, { token, policed }, options),
   ]);
   return {
     tools: [
@@ -52,7 +52,7 @@ export async function listProviderTools(
 
 /** Returns no tools without an answer: the policy decides about each call anyway. */
 async function deniedOf(
-  { filterOwn }: Pick<Peers, "filterOwn">,
+  { filterOwn }: Pick<ServiceClients, "filterOwn">,
   { token, policed }: Pick<ListingRun, "token" | "policed">,
   options: { readonly signal: AbortSignal; readonly correlationId: string },
 ): Promise<readonly string[]> {

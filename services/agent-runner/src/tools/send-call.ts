@@ -27,7 +27,7 @@ export interface ServerCall {
 }
 
 /** The parts of its run that a call needs. */
-export type CallContext = Pick<RunContext, "peers" | "tokens" | "files" | "signal" | "now"> & {
+export type CallContext = Pick<RunContext, "clients" | "tokens" | "files" | "signal" | "now"> & {
   readonly bus: Pick<Bus, "status">;
   readonly run: Pick<ActiveRun, "state" | "hold">;
 };
@@ -53,8 +53,8 @@ export async function sendOnce(
     const request = { tool, args, token, callId, epoch };
     const reply =
       server === null
-        ? await context.peers.callBuiltin(request, limits)
-        : await context.peers.callTool(
+        ? await context.clients.callBuiltin(request, limits)
+        : await context.clients.callTool(
             { ...request, progress: runId },
             { ...limits, tokens: { server } },
           );
@@ -165,12 +165,12 @@ function endsTheCall({ aborted, reason }: AbortSignal): boolean {
 /** The reply is not awaited: the run ends either way, and a provider that is away has its own deadline. */
 function stopAtProvider(
   { callId, server, token }: { callId: string; server: string | null; token: string },
-  { peers, run }: CallContext,
+  { clients, run }: CallContext,
 ): void {
   const limits = { correlationId: run.hold.runId };
   const answer =
     server === null
-      ? peers.cancelBuiltin({ callId, token }, limits)
-      : peers.cancelCall({ callId, token }, { ...limits, tokens: { server } });
+      ? clients.cancelBuiltin({ callId, token }, limits)
+      : clients.cancelCall({ callId, token }, { ...limits, tokens: { server } });
   answer.catch(() => undefined);
 }

@@ -10,7 +10,7 @@ import { hasRoomFor, narrowingOf } from "../core/tool-narrowing.ts";
 /** Activates a skill: the importer renders it, and its text is the result of the call. */
 export async function callSkillTool(
   { callId, input: args }: ToolCallPart,
-  { run, peers, signal, now }: CallContext,
+  { run, clients, signal, now }: CallContext,
 ): Promise<CallOutcome> {
   const { started, narrowings } = run.state;
   const { catalogue, toolLayers, runId, session } = started;
@@ -29,7 +29,7 @@ export async function callSkillTool(
   }
   const startedAt = now();
   try {
-    const rendered = await peers.renderSkill(
+    const rendered = await clients.renderSkill(
       {
         name: pinned.name,
         digest: pinned.digest,

@@ -5,7 +5,7 @@ import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startOf } from "../core/replay.ts";
-import type { Peers } from "../peers/peers.ts";
+import type { ServiceClients } from "../clients/service-clients.ts";
 import { Suspended } from "../signals/interruption.ts";
 import type { CallContext, ServerCall } from "./send-call.ts";
 import { callServerTool } from "./tool-call.ts";
@@ -47,7 +47,7 @@ const call: ServerCall = {
 /** Returns a caller whose provider replies with these results one after the other. */
 function asking(...answers: readonly (ServiceError | typeof done)[]) {
   const asked: (string | undefined)[] = [];
-  const peers: Pick<Peers, "callTool"> = {
+  const services: Pick<ServiceClients, "callTool"> = {
     async callTool(request) {
       const answer = answers[Math.min(asked.length, answers.length - 1)];
       asked.push(request.callId);
@@ -59,7 +59,7 @@ function asking(...answers: readonly (ServiceError | typeof done)[]) {
   const caller: CallContext = {
     bus: { status: "connected" },
     files: noFiles,
-    peers: peers as Peers, // a call of a server uses no other service
+    clients: services as ServiceClients, // a call of a server uses no other service
     tokens: {
       get: async () => "token",
       refuse: () => undefined,

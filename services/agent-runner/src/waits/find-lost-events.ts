@@ -3,8 +3,8 @@ import { lastMessageId, newestEventTime } from "@switchyard/bus/last-event";
 import type { Log } from "@switchyard/service/log";
 import { lastSeqOf } from "../events/last-seq.ts";
 import { publishAgain } from "../journal/publish-noted.ts";
-import type { Unwritten, UnwrittenEvent, UnwrittenRun } from "../journal/unwritten.ts";
-import type { WakeRun } from "../peers/run-waker.ts";
+import type { UnsyncedEvents, UnsyncedEvent, UnsyncedRun } from "../journal/unsynced-events.ts";
+import type { WakeRun } from "../clients/run-waker.ts";
 
 /**
  * nats-server syncs its writes every two minutes, and stores nothing more once a write has failed (`werr` in its filestore.go).
@@ -26,7 +26,7 @@ export async function findLostEvents({
   now,
 }: {
   readonly bus: Bus;
-  readonly unwritten: Unwritten;
+  readonly unwritten: UnsyncedEvents;
   readonly wake: WakeRun;
   readonly log: Log;
   readonly now: () => number;
@@ -44,7 +44,7 @@ export async function findLostEvents({
     if (lost > 0)
       log.warn({ count: lost }, "nats-server lost events of runs, which are published again");
     const events = Map.groupBy(await unwritten.events(), ({ subject }) => subject);
-    for (const [subject, told] of events) await publishLost(subject, told, noted);
+    for (const [subject, missing] of events) await publishLost(subject, missing, noted);
     await unwritten.setCompared(server);
   }
   const storedMs = server === null ? nowMs : await newestStoredMs(bus);
@@ -59,13 +59,13 @@ async function newestStoredMs(bus: Bus): Promise<number> {
 /** A republished event may be lost again, so its time is counted from now. */
 interface Noted {
   readonly bus: Bus;
-  readonly unwritten: Pick<Unwritten, "addRun" | "addEvent">;
+  readonly unwritten: Pick<UnsyncedEvents, "addRun" | "addEvent">;
   readonly nowMs: number;
 }
 
 /** Rejects when the stream or the queue cannot be reached: the next sweep begins anew. */
 async function wakeIfLost(
-  run: UnwrittenRun,
+  run: UnsyncedRun,
   { bus, unwritten, nowMs }: Noted,
   wake: WakeRun,
 ): Promise<boolean> {
@@ -78,11 +78,11 @@ async function wakeIfLost(
 /** Publishes the events after the last one that the stream has; all of them, when it has none of these. */
 async function publishLost(
   subject: string,
-  told: readonly UnwrittenEvent[],
+  missing: readonly UnsyncedEvent[],
   { bus, unwritten, nowMs }: Noted,
 ): Promise<void> {
   const last = await lastMessageId(bus, subject);
-  const lost = told.slice(told.findIndex(({ messageId }) => messageId === last) + 1);
+  const lost = missing.slice(missing.findIndex(({ messageId }) => messageId === last) + 1);
   for (const event of lost) {
     await unwritten.addEvent(event, nowMs);
     await publishAgain(bus, event);

@@ -24,7 +24,7 @@ export function followApprovals(
     const at = new Date(now()).toISOString();
     const resolution = { type: "look" as const };
     controls
-      .tell({
+      .append({
         runId: principal.runId,
         entry: { kind: "wait-resolved", at, callId: parkedCall, resolution },
         by: null,

@@ -16,7 +16,7 @@ import { LIFT } from "../journal/run-store.ts";
 export type FindLifted = (stopped: readonly StoppedRun[]) => Promise<void>;
 
 interface LiftParts {
-  readonly controls: Pick<RunControls, "tell">;
+  readonly controls: Pick<RunControls, "append">;
   readonly now: () => number;
 }
 
@@ -69,5 +69,5 @@ async function stopsInForce(
 
 async function noteLifted(runId: string, { controls, now }: LiftParts): Promise<void> {
   const entry = { kind: "stop-lifted" as const, at: new Date(now()).toISOString() };
-  await controls.tell({ runId, entry, by: null, expected: LIFT, command: null });
+  await controls.append({ runId, entry, by: null, expected: LIFT, command: null });
 }

@@ -3,11 +3,11 @@ import { serve } from "@switchyard/bus/serve";
 import { approvalStates } from "@switchyard/contracts/approvals";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const policy = await connectBus({ servers: lab.nats.url, user: "policy" });
 after(() => policy.close());
 await lab.runner({ YARD_RUN_SWEEP_MS: "200" });
@@ -28,7 +28,7 @@ test("continues with a call whose approval was decided before any runner could r
     return { approvals: [{ id: approvalId, state: "approved" as const, expiresAt }] }; // no event ever reports it
   });
   let calls = 0;
-  peers.tools.set("guarded", (_args, { fail }) => {
+  services.tools.set("guarded", (_args, { fail }) => {
     calls += 1;
     if (asked > 0) return "done after a yes";
     throw fail.approval_required("a person must approve", {
@@ -41,7 +41,7 @@ test("continues with a call whose approval was decided before any runner could r
     steps: [{ calls: [{ tool: labTool("guarded"), with: {} }] }],
     answer: "{{/results/0/text}}",
   };
-  peers.agents.set("careful", agent("careful", { plan }));
+  services.agents.set("careful", agent("careful", { plan }));
   await lab.command("careful", { runId: "unheard", input: "x" });
   await lab.eventsUntil("unheard", "waiting");
   const events = await lab.eventsUntil("unheard", "finished");

@@ -31,7 +31,7 @@ export function createMissedDecisions(
         if (pending.has(approvalId)) continue;
         const parkedCall = firstCallId(callId);
         const at = new Date(now()).toISOString();
-        await controls.tell({
+        await controls.append({
           runId,
           entry: { kind: "wait-resolved", at, callId: parkedCall, resolution: { type: "look" } },
           by: null,

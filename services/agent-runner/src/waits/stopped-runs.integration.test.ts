@@ -7,11 +7,18 @@ import { callsResumed } from "@switchyard/contracts/policy-budgets";
 import { answerQuestion } from "@switchyard/contracts/run-waits";
 import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import { until } from "@switchyard/local-servers/until";
-import { agent, ALLOWED, answering, DENIED, DIGEST, labTool } from "../../test-fixtures/peers.ts";
+import {
+  agent,
+  ALLOWED,
+  answering,
+  DENIED,
+  DIGEST,
+  labTool,
+} from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 const policy = await testBus(lab.nats, "policy");
 // Two attempts: a stop that counted as one would soon end a run as dead.
 await lab.runner({ YARD_RUN_SWEEP_MS: "200", YARD_RUN_MAX_ATTEMPTS: "2" });
@@ -21,15 +28,15 @@ const STOP = { scope: { kind: "all" }, reason: "maintenance", by: "admin", at } 
 const SHOWN = { scope: STOP.scope, reason: STOP.reason };
 const asking = [{ calls: [{ tool: "ask_user", with: { question: "?" } }] }];
 const counting = [{ calls: [{ tool: labTool("count"), with: {} }] }];
-peers.tools.set("count", () => "counted");
-peers.agents.set(
+services.tools.set("count", () => "counted");
+services.agents.set(
   "asker",
   agent("asker", { plan: { steps: [...asking, ...counting], answer: "{{/results/1/text}}" } }),
 );
 
 /** Lifts the stop, with or without the event that runners follow. */
 async function lift({ isPublished }: { readonly isPublished: boolean }): Promise<void> {
-  peers.stops.length = 0;
+  services.stops.length = 0;
   if (!isPublished) return;
   const facts = { scope: STOP.scope, by: "admin", at };
   await publishEvent(policy, callsResumed, { scope: STOP.scope.kind }, facts);
@@ -39,7 +46,7 @@ async function lift({ isPublished }: { readonly isPublished: boolean }): Promise
 async function stopped(runId: string): Promise<void> {
   await lab.command("asker", { runId, input: "x" });
   await lab.eventsUntil(runId, "waiting");
-  peers.stops.push(STOP);
+  services.stops.push(STOP);
   await answer(runId);
   await until(async () => (await waitsOf(runId)).reasons.includes("stopped"));
 }
@@ -65,10 +72,10 @@ for (const isPublished of [true, false])
     });
     // No wake-up counts against it.
     for (const message of isPublished ? ["one", "two", "three", "four"] : []) {
-      const before = peers.grants.length;
+      const before = services.grants.length;
       await lab.publish(`yard.cmd.cli.run.steer.${runId}`, JSON.stringify({ message }));
       await until(async () => (await lab.pendingCommands()) === 0);
-      assert.equal(peers.grants.length, before, "it is not woken for another request");
+      assert.equal(services.grants.length, before, "it is not woken for another request");
     }
     await lift({ isPublished });
     const events = await lab.eventsUntil(runId, ({ name }) => ["finished", "dead"].includes(name));
@@ -90,8 +97,8 @@ test("a run that is stopped is cancelled as any other that waits", async () => {
 
 test("a call that was denied because of a stop is made when the stop is lifted, and the model does not see the denial", async () => {
   let denials = 0;
-  peers.tools.set("guarded", (_args, { fail }) => {
-    if (peers.stops.length === 0) return "done";
+  services.tools.set("guarded", (_args, { fail }) => {
+    if (services.stops.length === 0) return "done";
     denials += 1;
     const stop = { scope: STOP.scope, reason: STOP.reason };
     const decision = {
@@ -103,13 +110,16 @@ test("a call that was denied because of a stop is made when the stop is lifted, 
     } as const;
     throw fail.denied("stopped", decision);
   });
-  peers.tools.set("stopping", () => {
-    peers.stops.push(STOP);
+  services.tools.set("stopping", () => {
+    services.stops.push(STOP);
     return "stopped all";
   });
   const calls = [{ tool: labTool("guarded"), with: {} }];
   const steps = [{ calls: [{ tool: labTool("stopping"), with: {} }] }, { calls }];
-  peers.agents.set("guarded", agent("guarded", { plan: { steps, answer: "{{/results/1/text}}" } }));
+  services.agents.set(
+    "guarded",
+    agent("guarded", { plan: { steps, answer: "{{/results/1/text}}" } }),
+  );
   await lab.command("guarded", { runId: "guarded", input: "x" });
   await until(async () => (await waitsOf("guarded").catch(() => null))?.status === "waiting");
   await lift({ isPublished: true });
@@ -122,18 +132,18 @@ test("a call that was denied because of a stop is made when the stop is lifted, 
     events.filter(({ name }) => name === "tool-denied"),
     [],
   );
-  peers.tools.delete("stopping");
+  services.tools.delete("stopping");
 });
 
 test("a child run is begun when the stop is lifted, whether the stop came before or after the decision about its start", async () => {
   const helping = [{ tool: "agent", with: { agent: "helper", task: "help" } }];
   const plan = { steps: [{ calls: helping }], answer: "{{/results/0/text}}" };
-  peers.agents.set("boss", agent("boss", { plan }));
-  peers.agents.set("helper", answering("helper", "helped"));
+  services.agents.set("boss", agent("boss", { plan }));
+  services.agents.set("helper", answering("helper", "helped"));
   const decisions = [{ ...DENIED, stop: SHOWN }, ALLOWED] as const;
   let checks = 0;
-  peers.hooks.check = () => {
-    peers.stops.push(STOP);
+  services.hooks.check = () => {
+    services.stops.push(STOP);
     const decision = decisions[checks] ?? ALLOWED;
     checks += 1;
     return decision;
@@ -142,20 +152,20 @@ test("a child run is begun when the stop is lifted, whether the stop came before
   await until(async () => (await waitsOf("boss").catch(() => null))?.reasons[0] === "stopped");
   await lift({ isPublished: true });
   await until(async () => (await waitsOf("boss")).reasons[0] === "child");
-  await until(() => peers.grants.some(({ heldRun }) => heldRun !== undefined));
+  await until(() => services.grants.some(({ heldRun }) => heldRun !== undefined));
   await lift({ isPublished: true });
   const events = await lab.eventsUntil("boss", ({ name }) => ["finished", "dead"].includes(name));
   assert.equal(events.at(-1)?.payload["output"], "helped");
-  delete peers.hooks.check;
+  delete services.hooks.check;
 });
 
 test("a run whose requester may no longer start its agent fails with that reason, and is not dead", async () => {
   await lab.command("asker", { runId: "unwanted", input: "x" });
   await lab.eventsUntil("unwanted", "waiting");
-  peers.hooks.refuse = () => "user cli may not start agent asker";
+  services.hooks.refuse = () => "user cli may not start agent asker";
   await answer("unwanted");
   const events = await lab.eventsUntil("unwanted", ({ name }) => ["failed", "dead"].includes(name));
-  delete peers.hooks.refuse;
+  delete services.hooks.refuse;
   const failure = { code: "may_not_start", message: "user cli may not start agent asker" };
   assert.deepEqual([events.at(-1)?.name, events.at(-1)?.payload["failure"]], ["failed", failure]);
 });

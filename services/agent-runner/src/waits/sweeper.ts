@@ -1,4 +1,4 @@
-import { lookAt } from "../core/look-at.ts";
+import { actionFor } from "../core/due.ts";
 import type { FindLifted } from "./lifted-stops.ts";
 import type { FindMissedDecisions } from "./missed-decisions.ts";
 import {
@@ -8,7 +8,7 @@ import {
   type ParkedRuns,
   type StoppedRun,
 } from "../journal/parked-runs.ts";
-import type { WakeRun } from "../peers/run-waker.ts";
+import type { WakeRun } from "../clients/run-waker.ts";
 
 const AT_ONCE = 500;
 /** A wake-up that could not be sent is sent again after this time. */
@@ -35,7 +35,7 @@ export async function sweep(options: SweepOptions): Promise<{ readonly woken: nu
     const later: NextLook[] = [];
     const wanted: string[] = [];
     for (const { runId, facts, approvals, stop } of due) {
-      const look = lookAt(facts, dueMs);
+      const look = actionFor(facts, dueMs);
       if (look.next === "forget") {
         gone.push(runId);
         continue;

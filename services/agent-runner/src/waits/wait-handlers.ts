@@ -41,7 +41,7 @@ export function handleWaits(
     }
     const at = new Date(now()).toISOString();
     const resolution = { type: "answer" as const, answer, by: caller };
-    const outcome = await controls.tell({
+    const outcome = await controls.append({
       runId,
       entry: { kind: "wait-resolved", at, callId, resolution },
       by: caller,

@@ -5,17 +5,17 @@ import { getRun, requestCancel } from "@switchyard/contracts/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { agent, labTool } from "../../test-fixtures/peers.ts";
+import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
-const { peers } = lab;
+const { services } = lab;
 // One slot: a run that held it while it waits would block every other run.
 const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1", YARD_RUN_SWEEP_MS: "200" });
 
-peers.tools.set("count", ({ n }) => `counted ${String(n)}`);
-peers.agents.set("plain", agent("plain", { plan: { steps: [], answer: "plain" } }));
-peers.agents.set("asker", asking({ question: "May I?" }));
+services.tools.set("count", ({ n }) => `counted ${String(n)}`);
+services.agents.set("plain", agent("plain", { plan: { steps: [], answer: "plain" } }));
+services.agents.set("asker", asking({ question: "May I?" }));
 
 test("waits for an answer without a runner, and continues with it", async () => {
   await lab.command("asker", { runId: "asked", input: "x" });
@@ -46,7 +46,7 @@ test("waits for an answer without a runner, and continues with it", async () => 
     events.map((_, index) => index + 1),
   );
   assert.equal(
-    peers.requested.get("cli~asked:1:1"),
+    services.requested.get("cli~asked:1:1"),
     1,
     "the call beside the question is not repeated",
   );
@@ -113,9 +113,9 @@ test("accepts the first answer, recognises a repeated one, and refuses any other
 });
 
 test("checks an answer against the question's options and schema, and keeps the question open", async () => {
-  peers.agents.set("chooser", asking({ question: "Which?", options: ["a", "b"] }));
+  services.agents.set("chooser", asking({ question: "Which?", options: ["a", "b"] }));
   const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
-  peers.agents.set("former", asking({ question: "How many?", schema }));
+  services.agents.set("former", asking({ question: "How many?", schema }));
   for (const [name, wrong, right, said] of [
     ["chooser", "c", "b", "b"],
     ["former", { n: "many" }, { n: 3 }, '{"n":3}'],
@@ -133,7 +133,7 @@ test("checks an answer against the question's options and schema, and keeps the 
 });
 
 test("continues without an answer when the time for it is over", async () => {
-  peers.agents.set("hasty", asking({ question: "Now?", timeout_seconds: 1 }));
+  services.agents.set("hasty", asking({ question: "Now?", timeout_seconds: 1 }));
   await lab.command("hasty", { runId: "hasty", input: "x" });
   const events = await lab.eventsUntil("hasty", "finished");
   assert.match(String(events.at(-1)?.payload["output"]), /no_answer/);
@@ -141,7 +141,7 @@ test("continues without an answer when the time for it is over", async () => {
 });
 
 test("lets time pass without a runner", async () => {
-  peers.agents.set(
+  services.agents.set(
     "sleeper",
     agent("sleeper", {
       plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 1 } }] }], answer: "awake" },

@@ -1,5 +1,5 @@
 import type { Target } from "@switchyard/contracts/channel-address";
-import type { Account, AccountBook } from "./account-book.ts";
+import type { Account, Accounts } from "./accounts.ts";
 
 /** Users that may see all accounts and use them. */
 const ADMINS = new Set(["cli", "admin"]);
@@ -27,7 +27,7 @@ export function isForeignChat(
 
 /** Returns the account, or the error text; other users' accounts are not named. */
 export function findAccount(
-  book: Pick<AccountBook, "all">,
+  accounts: Pick<Accounts, "all">,
   asked: {
     readonly caller: string;
     readonly channel: string;
@@ -35,7 +35,7 @@ export function findAccount(
   },
 ): { readonly account: Account } | { readonly message: string; readonly known: string[] } {
   const { caller, channel, accountId } = asked;
-  const usable = book.all.filter((account) => mayUse(account, caller));
+  const usable = accounts.all.filter((account) => mayUse(account, caller));
   const known = usable.map(({ name }) => name);
   const listed = known.length === 0 ? "you may use none" : `you may use ${known.join(", ")}`;
   const fitting = usable.filter(

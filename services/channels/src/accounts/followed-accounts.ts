@@ -7,7 +7,7 @@ import { StartError } from "@switchyard/service/start-error";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
 import type { z } from "zod";
 import type { AdapterDefinition } from "../adapters/adapter.ts";
-import type { AccountBook } from "./account-book.ts";
+import type { Accounts } from "./accounts.ts";
 import {
   ChannelsFileError,
   readChannelsFile,
@@ -16,7 +16,7 @@ import {
 } from "./channels-file.ts";
 
 export interface FollowedAccountsOptions {
-  readonly book: AccountBook;
+  readonly accounts: Accounts;
   readonly log: Log;
   /** The values of `${VAR}`, unless the file of secrets has them. */
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -55,12 +55,12 @@ export class FollowedAccounts {
 
   /** Rejects with a StartError when the file cannot be used at all. */
   async start(): Promise<void> {
-    const { book, own, file, secretsFile } = this.#options;
-    if (file === undefined) return book.apply(own);
+    const { accounts, own, file, secretsFile } = this.#options;
+    if (file === undefined) return accounts.apply(own);
     const secrets = secretsFile === undefined ? "" : await textOf(secretsFile);
     this.#secrets = secretsIn(secrets);
     this.#text = await firstText(file);
-    await book.apply(this.#first(this.#text));
+    await accounts.apply(this.#first(this.#text));
     this.#watch(file, this.#text, (text) => this.#become(text));
     if (secretsFile !== undefined)
       this.#watch(secretsFile, secrets, (text) => {
@@ -85,7 +85,7 @@ export class FollowedAccounts {
     values,
     signal,
   }: LoginRequest & { readonly signal: AbortSignal }): Promise<Login | null> {
-    const { book, file = "", secretsFile } = this.#options;
+    const { accounts, file = "", secretsFile } = this.#options;
     if (this.#text === null) return null;
     const named = [...variablesOf(this.#text, basename(file))].filter(([name]) =>
       accountId === undefined ? name.startsWith(`${channel}/`) : name === `${channel}/${accountId}`,
@@ -103,13 +103,14 @@ export class FollowedAccounts {
     if (foreign !== undefined)
       return { ...nothing, problem: `the account's config does not name ${foreign}` };
     const secrets = { ...this.#secrets, ...values };
-    const { accounts, refused } = this.#read(this.#text, secrets);
-    const settings = accounts.find((one) => `${one.channel}/${one.accountId}` === name);
+    const read = this.#read(this.#text, secrets);
+    const settings = read.accounts.find((one) => `${one.channel}/${one.accountId}` === name);
     if (settings === undefined) {
-      const problem = refused.find((one) => one.name === name)?.problem ?? "it is switched off";
+      const problem =
+        read.refused.find((one) => one.name === name)?.problem ?? "it is switched off";
       return { ...nothing, problem };
     }
-    const probed = await book.probe(settings, signal);
+    const probed = await accounts.probe(settings, signal);
     if ("problem" in probed) return { ...nothing, problem: probed.problem };
     await writeSecrets(secretsFile, secrets);
     this.#secrets = secrets;
@@ -123,14 +124,14 @@ export class FollowedAccounts {
 
   /** Never rejects. */
   async #apply(text: string | null): Promise<void> {
-    const { book, log, file = "" } = this.#options;
+    const { accounts, log, file = "" } = this.#options;
     try {
       if (text === null) throw new ChannelsFileError(`${basename(file)} cannot be read`);
-      await book.apply(this.#read(text, this.#secrets));
+      await accounts.apply(this.#read(text, this.#secrets));
       this.#text = text;
-      log.info({ accounts: book.all.length }, "channels file in force");
+      log.info({ accounts: accounts.all.length }, "channels file in force");
     } catch (error) {
-      if (error instanceof ChannelsFileError) book.refuse(error.message);
+      if (error instanceof ChannelsFileError) accounts.refuse(error.message);
       else log.error({ err: error }, "channels file not followed");
     }
   }

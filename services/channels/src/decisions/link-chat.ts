@@ -5,7 +5,7 @@ import { claimChatLink } from "@switchyard/contracts/chat-links";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import type { IncomingMessage } from "../adapters/adapter.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";

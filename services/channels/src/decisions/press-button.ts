@@ -5,7 +5,7 @@ import { decideInChat } from "@switchyard/contracts/chat-links";
 import { cutForReader } from "@switchyard/contracts/cut-text";
 import { isError, isStandardCode, ServiceError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import type { ButtonPress, PressAnswer } from "../adapters/adapter.ts";
 import type { Prompt, PromptStore } from "./prompt-store.ts";
 import { endText } from "./prompt-text.ts";

@@ -8,7 +8,7 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Log } from "@switchyard/service/log";
 import type { z } from "zod";
-import type { Account, AccountBook } from "../accounts/account-book.ts";
+import type { Account, Accounts } from "../accounts/accounts.ts";
 import { ChannelError } from "../adapters/adapter.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
@@ -19,7 +19,7 @@ import { endText, promptText, titleOf } from "./prompt-text.ts";
 
 export interface PromptsOptions {
   readonly bus: Bus;
-  readonly book: AccountBook;
+  readonly accounts: Accounts;
   readonly outbox: Outbox;
   readonly sends: Pick<SendStore, "read">;
   readonly store: PromptStore;
@@ -90,7 +90,7 @@ export class Prompts {
   }
 
   #accounts(): Account[] {
-    return this.#options.book.all.filter(({ adapter }) => adapter.edit !== undefined);
+    return this.#options.accounts.all.filter(({ adapter }) => adapter.edit !== undefined);
   }
 
   async #round(): Promise<void> {
@@ -192,7 +192,7 @@ export class Prompts {
 
   /** Shows in a message what became of its call. `approval` is null for one that is gone. */
   async #follow(prompt: Prompt, approval: Approval | null): Promise<void> {
-    const { store, sends, book } = this.#options;
+    const { store, sends, accounts } = this.#options;
     const end = approval === null ? null : endText(approval);
     if (approval !== null && end === null)
       return store.rest(prompt.promptId, waitOf(approval, this.#options.now()));
@@ -201,7 +201,7 @@ export class Prompts {
     if (send?.record.state === "open") return store.rest(prompt.promptId, SOON_MS);
     const messageId = send?.record.messageIds.at(-1) ?? prompt.messageId;
     const { channel, accountId } = prompt.address;
-    const account = book.get(channel, accountId);
+    const account = accounts.get(channel, accountId);
     // A message that was not delivered, or whose id is unknown, stays as it is; its buttons are refused.
     if (messageId === null) return store.finish(prompt);
     if (account?.adapter.edit === undefined) return store.rest(prompt.promptId, WAIT_MS);

@@ -7,7 +7,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
 import type { Log } from "@switchyard/service/log";
-import type { AccountBook } from "../accounts/account-book.ts";
+import type { Accounts } from "../accounts/accounts.ts";
 import { messagePieces } from "../outbound/message-pieces.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
@@ -17,7 +17,7 @@ import { messageFor, originFor } from "./message-for-agent.ts";
 
 export interface AnswerParts {
   readonly bus: Bus;
-  readonly book: AccountBook;
+  readonly accounts: Accounts;
   readonly outbox: Outbox;
   readonly store: InboundStore;
   readonly said: (
@@ -37,7 +37,7 @@ const CLAIM_MS = 30_000;
 const AT_ONCE = 32;
 /** The delay before a conversation is processed again that waits for its run, or for a service. */
 const WAIT_MS = 2_000;
-const PATIENCE_MS = 600_000;
+const TIMEOUT_MS = 600_000;
 const SEND_WAIT_MS = 5_000;
 
 /**
@@ -114,7 +114,7 @@ export class AnswerMessages {
   async #step(conversation: string, given: InboundRecord): Promise<boolean> {
     const { store } = this.#parts;
     let record = given;
-    if (!record.isTold) record = await this.#tell(record);
+    if (!record.isTold) record = await this.#report(record);
     const { agent } = record;
     if (agent === null) {
       await store.finish(conversation, record);
@@ -142,7 +142,7 @@ export class AnswerMessages {
     return true;
   }
 
-  async #tell(record: InboundRecord): Promise<InboundRecord> {
+  async #report(record: InboundRecord): Promise<InboundRecord> {
     const { bus, store } = this.#parts;
     const { inboundId, caller: owner, at, address, messageId, sender, text } = record;
     const { attachments, replyToMessageId, mentionsAccount, writtenAt, sessionKey, runId } = record;
@@ -171,19 +171,19 @@ export class AnswerMessages {
       },
       { messageId: inboundId, correlationId: runId },
     );
-    const told = { ...record, isTold: true };
-    await store.write(told);
-    return told;
+    const announced = { ...record, isTold: true };
+    await store.write(announced);
+    return announced;
   }
 
   /** A message whose files cannot be stored now waits, like one whose session is away. */
   async #load(conversation: string, record: InboundRecord): Promise<InboundRecord> {
     if (record.attachments.every(({ source }) => source === undefined)) return record;
-    const { bus, book, store, log, now, maxFileBytes: maxBytes } = this.#parts;
+    const { bus, accounts, store, log, now, maxFileBytes: maxBytes } = this.#parts;
     const { channel, accountId } = record.address;
     // Each file may take nearly as long as the claim lasts.
     await store.rest(conversation, CLAIM_MS);
-    return loadFiles(record, book.get(channel, accountId), {
+    return loadFiles(record, accounts.get(channel, accountId), {
       bus,
       log,
       now,
@@ -242,9 +242,9 @@ export class AnswerMessages {
 
   /** Returns true when the answer needs no more work. The outbox identifies it by the message that it answers. */
   async #send({ answer, address, caller, ...record }: InboundRecord): Promise<boolean> {
-    const { book, outbox, now, holder } = this.#parts;
+    const { accounts, outbox, now, holder } = this.#parts;
     if (answer === null) return true;
-    const account = book.get(address.channel, address.accountId);
+    const account = accounts.get(address.channel, address.accountId);
     if (account === null) return false;
     const { actions, maxTextLength } = account.adapter.capabilities;
     const quoted = record.quotes && actions.includes("reply") ? record.messageId : undefined;
@@ -271,7 +271,7 @@ export class AnswerMessages {
         },
         ...BEGINNING,
         holder,
-        patientUntil: now() + PATIENCE_MS,
+        patientUntil: now() + TIMEOUT_MS,
       },
       now() + SEND_WAIT_MS,
     );

@@ -1,5 +1,5 @@
 import type { Log } from "@switchyard/service/log";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import type { AccountLease, AccountLeases } from "../accounts/account-leases.ts";
 import type {
   ButtonPress,
@@ -7,7 +7,7 @@ import type {
   IncomingMessage,
   PressAnswer,
 } from "../adapters/adapter.ts";
-import type { TakenIn } from "./take-in.ts";
+import type { ReceivedMessage } from "./receive-message.ts";
 
 export interface ConnectionsOptions {
   readonly leases: AccountLeases;
@@ -16,7 +16,7 @@ export interface ConnectionsOptions {
   readonly takeIn: (
     account: Account,
     from: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
-  ) => Promise<TakenIn>;
+  ) => Promise<ReceivedMessage>;
   readonly press: (account: Account, press: ButtonPress) => Promise<PressAnswer>;
 }
 

@@ -199,17 +199,17 @@ test("a message from an agent to another chat is noted in its session, and a not
     return (await call(bus, sendChannelMessage, request)).sendId;
   };
   const tool = "message_send";
-  const inDesk = { tool, sessionKey: "agent:demo:desk" };
-  const first = await send("pia", inDesk);
-  const again = await send("pia", { ...inDesk, idempotencyKey: "once" });
-  assert.equal(await send("pia", { ...inDesk, idempotencyKey: "once" }), again);
+  const inDirect = { tool, sessionKey: "agent:demo:desk" };
+  const first = await send("pia", inDirect);
+  const again = await send("pia", { ...inDirect, idempotencyKey: "once" });
+  assert.equal(await send("pia", { ...inDirect, idempotencyKey: "once" }), again);
   const byRun = await send("pia", { runId: "job-1" });
   const teamA = await world.bus("team-a");
   const others = [
     // In the chat of its own session, by hand, and by a user who does not own the sessions.
     await send("pia", { tool, sessionKey: "agent:demo:loopback:main:direct:pia" }),
     await send("pia", {}),
-    await send("pia", inDesk, teamA),
+    await send("pia", inDirect, teamA),
   ];
   const [note] = await until(() => noted.get(first));
   assert.partialDeepStrictEqual(note, {
@@ -223,7 +223,7 @@ test("a message from an agent to another chat is noted in its session, and a not
   await until(() => noted.has(byRun) && noted.has(again));
 
   isAway = true;
-  const late = await send("zoe", inDesk);
+  const late = await send("zoe", inDirect);
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
   await until(() => refused.has(late));
   isAway = false;

@@ -1,5 +1,5 @@
 import type { Address } from "@switchyard/contracts/channel-address";
-import type { Account, AccountBook } from "../accounts/account-book.ts";
+import type { Account, Accounts } from "../accounts/accounts.ts";
 import type { InboundStore } from "./inbound-store.ts";
 
 /** True for a message by which the account's own user can be found: an owner wrote it in private, or in webchat the user itself. */
@@ -14,12 +14,12 @@ export function isOwnChat(
 
 /** Returns the address from which a user's own people wrote last; null if they did not, or if the account is not the user's any more. */
 export async function lastAddress(
-  { store, book }: { readonly store: InboundStore; readonly book: AccountBook },
+  { store, accounts }: { readonly store: InboundStore; readonly accounts: Accounts },
   caller: string,
 ): Promise<Address | null> {
   const last = await store.last(caller);
   if (last === null) return null;
-  const account = book.get(last.address.channel, last.address.accountId);
+  const account = accounts.get(last.address.channel, last.address.accountId);
   if (account === null || account.settings.entry.caller !== caller) return null;
   return isOwnChat(account, last) ? last.address : null;
 }

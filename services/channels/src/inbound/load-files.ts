@@ -10,7 +10,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { deliverFile } from "@switchyard/contracts/files";
 import type { Log } from "@switchyard/service/log";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import { ChannelError } from "../adapters/adapter.ts";
 import { fileTooLarge } from "../adapters/fetch-file.ts";
 import type { InboundRecord } from "./inbound-store.ts";

@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { MAX_MESSAGE_TEXT } from "@switchyard/contracts/channels";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { noteInSession } from "@switchyard/contracts/session-delivery";
-import type { AccountBook } from "../accounts/account-book.ts";
+import type { Accounts } from "../accounts/accounts.ts";
 import type { SendRecord } from "../outbound/send-record.ts";
 import { conversationKey } from "./conversation-key.ts";
 
@@ -14,10 +14,10 @@ const TIMEOUT_MS = 5_000;
  * aware of it. Only messages of the sessions' own user are noted: other users of an account do not write into its conversations.
  */
 export async function noteSent(
-  { bus, book }: { readonly bus: Bus; readonly book: Pick<AccountBook, "get"> },
+  { bus, accounts }: { readonly bus: Bus; readonly accounts: Pick<Accounts, "get"> },
   { address, caller: owner, about, text, attachments, sendId, sentAt, at }: SendRecord,
 ): Promise<void> {
-  const account = book.get(address.channel, address.accountId);
+  const account = accounts.get(address.channel, address.accountId);
   if (account === null)
     throw new Error(`account ${address.channel}/${address.accountId} is not in force`);
   const { agent, caller } = account.settings.entry;

@@ -6,10 +6,10 @@ import type { APIMessage } from "discord-api-types/v10";
 import type { Update, UserFromGetMe } from "grammy/types";
 import { simpleParser } from "mailparser";
 import type { AccountEntry } from "../accounts/channels-file.ts";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import { admitMessage } from "./admit-message.ts";
 import type { InboundRecord } from "./inbound-store.ts";
-import { takeIn } from "./take-in.ts";
+import { receiveMessage } from "./receive-message.ts";
 import type { IncomingMessage } from "../adapters/adapter.ts";
 import { discordMessage } from "../adapters/discord/discord-message.ts";
 import { emailMessage } from "../adapters/email/email-message.ts";
@@ -31,7 +31,7 @@ interface Said {
 }
 
 /** The message that the adapter reports; null when no agent may see it. */
-interface Heard {
+interface Received {
   readonly from: string;
   readonly isDirect: boolean;
   readonly text: string;
@@ -253,7 +253,10 @@ const open: AccountEntry = {
   config: {},
 };
 
-async function heard(channel: string, message: IncomingMessage | null): Promise<Heard | null> {
+async function received(
+  channel: string,
+  message: IncomingMessage | null,
+): Promise<Received | null> {
   if (message === null) return null;
   const stored: InboundRecord[] = [];
   const store = {
@@ -264,7 +267,7 @@ async function heard(channel: string, message: IncomingMessage | null): Promise<
   };
   // Only an account's settings are read.
   const account = { settings: { channel, accountId: "main", entry: open } } as unknown as Account;
-  await takeIn({ store, now: () => AT.getTime() }, account, { message, lease: null });
+  await receiveMessage({ store, now: () => AT.getTime() }, account, { message, lease: null });
   const [record] = stored;
   if (record === undefined) return null;
   const { sender, address, text, mentionsAccount, replyToMessageId, attachments } = record;
@@ -279,7 +282,7 @@ async function heard(channel: string, message: IncomingMessage | null): Promise<
   };
 }
 
-const CASES: Readonly<Record<string, { said: Said; is: Partial<Heard> | null }>> = {
+const CASES: Readonly<Record<string, { said: Said; is: Partial<Received> | null }>> = {
   "a text": { said: { text: "hello" }, is: {} },
   "a text in a group": { said: { in: "group", text: "hello" }, is: { speaksToUs: false } },
   "a text that names us": { said: { in: "group", text: "hello", names: "us" }, is: {} },
@@ -302,7 +305,7 @@ for (const [name, { said, is }] of Object.entries(CASES))
     for (const [provider, { read, ada, earlier, naming, lacks }] of Object.entries(PROVIDERS)) {
       if (lacks.some((what) => what in said || what === said.by)) continue;
       const text = said.names === undefined ? said.text : `${naming} ${said.text}`;
-      const expected: Heard | null = is && {
+      const expected: Received | null = is && {
         from: ada,
         isDirect: said.in === undefined,
         text: text ?? "",
@@ -313,7 +316,7 @@ for (const [name, { said, is }] of Object.entries(CASES))
         ...is,
       };
       const message = await read({ ...said, ...(text !== undefined && { text }) });
-      assert.deepEqual(await heard(provider, message), expected, provider);
+      assert.deepEqual(await received(provider, message), expected, provider);
     }
   });
 

@@ -11,12 +11,12 @@ import type {
 } from "@switchyard/contracts/channels";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import { ChannelError, type AdapterCall, type MessageAt } from "../adapters/adapter.ts";
 import { accountFor, requireAction, requireOwnChat, type SendParts } from "./send-message.ts";
 
 type Failures = Fail<typeof channelErrors>;
-type ActParts = Pick<SendParts, "book"> & { readonly sendMs: number };
+type ActParts = Pick<SendParts, "accounts"> & { readonly sendMs: number };
 interface AskedBy {
   readonly caller: string;
   readonly fail: Failures;
@@ -37,7 +37,7 @@ export async function actOn(
   },
 ) {
   const { caller, fail, act } = asked;
-  const account = accountFor(parts.book, { caller, ...message.address }, fail);
+  const account = accountFor(parts.accounts, { caller, ...message.address }, fail);
   requireOwnChat(account, { caller, target: message.address.target }, fail);
   requireAction(account, action, fail);
   const { messageId, authorId } = message;
@@ -57,7 +57,7 @@ export async function readMessages(
   request: z.output<typeof readChannelMessages.request>,
   { caller, fail }: AskedBy,
 ) {
-  const account = accountFor(parts.book, { caller, ...request.address }, fail);
+  const account = accountFor(parts.accounts, { caller, ...request.address }, fail);
   requireOwnChat(account, { caller, target: request.address.target }, fail);
   requireAction(account, "read", fail);
   const address: Address = { ...request.address, accountId: account.settings.accountId };
@@ -81,7 +81,7 @@ export async function findTarget(
   { channel, accountId, query, kind: wanted }: z.output<typeof resolveTarget.request>,
   { caller, fail }: AskedBy,
 ) {
-  const account = accountFor(parts.book, { caller, channel, accountId }, fail);
+  const account = accountFor(parts.accounts, { caller, channel, accountId }, fail);
   const kind = wanted ?? null;
   const own = account.settings.accountId;
   const literal = parseTarget(query);

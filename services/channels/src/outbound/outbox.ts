@@ -1,15 +1,15 @@
 import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
-import type { Account, AccountBook } from "../accounts/account-book.ts";
-import { carryOut, claimMs, TakenOver, type CarryOutParts } from "./carry-out.ts";
+import type { Account, Accounts } from "../accounts/accounts.ts";
+import { deliverMessage, claimMs, TakenOver, type DeliverParts } from "./deliver-message.ts";
 import type { SaidTexts } from "./said-texts.ts";
 import type { SendRecord, StoredSend } from "./send-record.ts";
-import { tellOutcome } from "./tell-outcome.ts";
+import { publishOutcome } from "./publish-outcome.ts";
 import { Turns } from "./turns.ts";
 
-export interface OutboxOptions extends CarryOutParts {
+export interface OutboxOptions extends DeliverParts {
   readonly bus: Bus;
-  readonly book: AccountBook;
+  readonly accounts: Accounts;
   readonly log: Log;
   readonly said: SaidTexts;
   /** Adds a note about a message to the session of its chat. Rejects when it has to be retried. */
@@ -80,9 +80,9 @@ export class Outbox {
     const { record } = begun;
     const work = async (): Promise<Fate> => {
       try {
-        const done = await carryOut(this.#options, account, begun);
+        const done = await deliverMessage(this.#options, account, begun);
         if (done.record.state === "open") return { kind: "under-way", record: done.record };
-        await this.#tell(done);
+        await this.#report(done);
         return { kind: "ended", record: done.record, isReplay: false };
       } catch (error) {
         if (error instanceof TakenOver) return { kind: "under-way", record };
@@ -95,33 +95,33 @@ export class Outbox {
   }
 
   /** Best effort: an outcome that is not published stays open, and the sweep publishes it. */
-  async #tell(done: StoredSend): Promise<void> {
+  async #report(done: StoredSend): Promise<void> {
     const { bus, store, now, log, said } = this.#options;
     const { record } = done;
     if (record.isTold) return this.#noteSoon(done);
     try {
       await said.remember(record);
-      if (record.isAnnounced) await tellOutcome(bus, record, new Date(now()));
+      if (record.isAnnounced) await publishOutcome(bus, record, new Date(now()));
       const isNoted = record.isNoted || record.state !== "sent";
       const lookMs = isNoted ? null : NOTE_AGAIN_MS;
-      const told = await store.change(done, { ...record, isTold: true, isNoted }, lookMs);
-      if (told !== null) this.#noteSoon(told);
+      const published = await store.change(done, { ...record, isTold: true, isNoted }, lookMs);
+      if (published !== null) this.#noteSoon(published);
     } catch (err) {
       log.warn({ err, sendId: record.sendId }, "end of a send not published yet");
     }
   }
 
   /** The note runs in the background, and the message counts as sent whatever its outcome. */
-  #noteSoon(told: StoredSend): void {
-    const { sendId, isNoted } = told.record;
+  #noteSoon(published: StoredSend): void {
+    const { sendId, isNoted } = published.record;
     if (isNoted || this.#notes.has(sendId)) return;
-    const noting = this.#note(told).finally(() => this.#notes.delete(sendId));
+    const noting = this.#note(published).finally(() => this.#notes.delete(sendId));
     this.#notes.set(sendId, noting);
   }
 
-  async #note(told: StoredSend): Promise<void> {
+  async #note(published: StoredSend): Promise<void> {
     const { store, note, now, log } = this.#options;
-    const { record } = told;
+    const { record } = published;
     const { sendId } = record;
     try {
       const isNoted = await note(record).then(
@@ -135,7 +135,7 @@ export class Outbox {
           return isOver;
         },
       );
-      await store.change(told, { ...record, isNoted }, isNoted ? null : NOTE_AGAIN_MS);
+      await store.change(published, { ...record, isNoted }, isNoted ? null : NOTE_AGAIN_MS);
     } catch (err) {
       log.warn({ err, sendId }, "note about a message not written down");
     }
@@ -170,7 +170,7 @@ export class Outbox {
       const account = this.#accountOf(found.record);
       const { record } = found;
       if (record.state !== "open") {
-        await this.#tell(found);
+        await this.#report(found);
         continue;
       }
       const claimed = await store.change(found, { ...record, holder }, claimMs(this.#options));
@@ -185,7 +185,7 @@ export class Outbox {
 
   /** Null for an account that is not in force: its messages wait for it. */
   #accountOf({ address }: SendRecord): Account | null {
-    return this.#options.book.get(address.channel, address.accountId);
+    return this.#options.accounts.get(address.channel, address.accountId);
   }
 }
 

@@ -4,10 +4,10 @@ import type { Address, ChannelAction } from "@switchyard/contracts/channel-addre
 import type { sendChannelMessage } from "@switchyard/contracts/channels";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
-import type { Account } from "../accounts/account-book.ts";
+import type { Account } from "../accounts/accounts.ts";
 import { shownTypeOf } from "@switchyard/service/files/file-type";
 import { findAccount, isForeignChat } from "../accounts/find-account.ts";
-import type { AccountBook } from "../accounts/account-book.ts";
+import type { Accounts } from "../accounts/accounts.ts";
 import type { OutgoingAttachment } from "../adapters/adapter.ts";
 import { AttachmentError, loadAttachments, type AttachmentLimits } from "./attachments.ts";
 import { messagePieces } from "./message-pieces.ts";
@@ -19,7 +19,7 @@ type Reply = z.input<typeof sendChannelMessage.reply>;
 type Failures = Fail<typeof sendChannelMessage.errors>;
 
 export interface SendParts {
-  readonly book: AccountBook;
+  readonly accounts: Accounts;
   readonly outbox: Outbox;
   readonly limits: AttachmentLimits;
   readonly holder: string;
@@ -34,7 +34,7 @@ export interface Asked {
 }
 
 /** A message that was certainly not sent is retried for this time, but not longer than the caller waits. */
-const PATIENCE_MS = 20_000;
+const TIMEOUT_MS = 20_000;
 /** The rest of a caller's time, reserved for the reply itself. */
 const REPLY_MS = 500;
 
@@ -45,7 +45,7 @@ export async function sendMessage(
   asked: Asked,
 ): Promise<Reply> {
   const { fail, caller, deadline } = asked;
-  const account = accountFor(parts.book, { caller, ...request.to }, fail);
+  const account = accountFor(parts.accounts, { caller, ...request.to }, fail);
   requireOwnChat(account, { caller, target: request.to.target }, fail);
   const { capabilities } = account.adapter;
   const address: Address = { ...request.to, accountId: account.settings.accountId };
@@ -70,7 +70,7 @@ export async function sendMessage(
       })),
       ...where,
     };
-  const untilMs = Math.min(deadline - REPLY_MS, parts.now() + PATIENCE_MS);
+  const untilMs = Math.min(deadline - REPLY_MS, parts.now() + TIMEOUT_MS);
   const intent = intentOf(request, {
     caller,
     address,
@@ -109,7 +109,7 @@ export async function sendMessage(
 
 /** Returns the account that the caller names. Throws `unknown_account`. */
 export function accountFor(
-  book: AccountBook,
+  accounts: Accounts,
   asked: {
     readonly caller: string;
     readonly channel: string;
@@ -117,7 +117,7 @@ export function accountFor(
   },
   fail: Pick<Failures, "unknown_account">,
 ): Account {
-  const found = findAccount(book, asked);
+  const found = findAccount(accounts, asked);
   if ("account" in found) return found.account;
   const { channel, accountId = null } = asked;
   throw fail.unknown_account(found.message, { channel, accountId, known: found.known });

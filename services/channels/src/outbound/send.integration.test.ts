@@ -65,7 +65,7 @@ const send = (request: Parameters<typeof call<typeof sendChannelMessage>>[2], bu
 const read = async (id: string, accountId = "main", threadId?: string) =>
   (await call(world.cli, readChannelMessages, { address: to(id, accountId, threadId) })).messages;
 /** The event about the end of a send. */
-const toldOf = (sendId: string) =>
+const reportedBy = (sendId: string) =>
   until(async () => {
     const filters = [`yard.evt.message.cli.${sendId}.*`];
     const events = readEvents(world.cli, { filters, from: "beginning", stopAtEnd: true });
@@ -89,9 +89,9 @@ test("sends a message, returns its ids and time, and publishes an event [N2][N9]
   const [kept] = await read("ann");
   assert.equal(kept?.text, "hello");
   assert.equal(kept.isOwn, true);
-  const told = await toldOf(sent.sendId);
-  assert.equal(told.contract?.name, "message.sent");
-  assert.deepEqual((told.payload as { address: unknown }).address, to("ann"));
+  const reported = await reportedBy(sent.sendId);
+  assert.equal(reported.contract?.name, "message.sent");
+  assert.deepEqual((reported.payload as { address: unknown }).address, to("ann"));
 });
 
 test("the same key is the same message: the first result again, another text is a conflict [N3]", async () => {
@@ -190,8 +190,8 @@ test("each failure has its code, and an unknown end is never sent again [N6]", a
   assert.equal(lost.retryable, false);
   assert.equal((await refused(send(request))).code, "timeout_unknown");
   const { sendId } = lost.data as { sendId: string };
-  const told = await toldOf(sendId);
-  assert.equal(told.contract?.name, "message.unconfirmed");
+  const reported = await reportedBy(sendId);
+  assert.equal(reported.contract?.name, "message.unconfirmed");
 });
 
 test("a broadcast has a result for each target, and a failure stops no other [N7][F16]", async () => {

@@ -36,7 +36,7 @@ import { storeInput } from "../agent-runs/store-input.ts";
 import { checkRights, type Requester } from "../identity/requester.ts";
 import { clientMessage, historyOf } from "./task-history.ts";
 import { CONTEXT, isOver, isPlain, labelsFor, piecesOf, taskIdOf, taskOf, textOf } from "./task.ts";
-import { tellRun, type FollowedTask } from "./tell-run.ts";
+import { renderRun, type FollowedTask } from "./render-run.ts";
 
 const Decision = z.looseObject({
   approvalId: z.string(),
@@ -76,7 +76,7 @@ export class RunHandler implements A2ARequestHandler {
       if (first.value?.kind !== "end") return this.#now(followed);
     }
     let refused: Task["status"];
-    for await (const { payload } of tellRun(followed)) {
+    for await (const { payload } of renderRun(followed)) {
       const status = payload?.$case === "statusUpdate" ? payload.value.status : undefined;
       if (status?.state === TaskState.TASK_STATE_REJECTED) refused = status;
       // The request returns here: a decision may take days, and another person may have to make it.
@@ -90,7 +90,7 @@ export class RunHandler implements A2ARequestHandler {
   async *sendMessageStream(
     request: SendMessageRequest,
   ): AsyncGenerator<StreamResponse, void, undefined> {
-    yield* tellRun(await this.#begin(request));
+    yield* renderRun(await this.#begin(request));
   }
 
   async getTask({ id, historyLength }: GetTaskRequest): Promise<Task> {
@@ -122,7 +122,7 @@ export class RunHandler implements A2ARequestHandler {
       const task = taskOf(await this.#run(id));
       if (isOver(run)) throw new UnsupportedOperationError({ message: `task ${id} has ended` });
       const { contextId, history } = task;
-      yield* tellRun({ follow, contextId, history, isPlain: isPlain(run) }, task);
+      yield* renderRun({ follow, contextId, history, isPlain: isPlain(run) }, task);
     } finally {
       follow.stop();
     }
@@ -227,7 +227,7 @@ export class RunHandler implements A2ARequestHandler {
       throw malformed("message.contextId", `task ${message.taskId} has another one: leave it out`);
     const follow = followRun(this.#parts, this.#requester, { runId });
     try {
-      await this.#tell(run, message);
+      await this.#report(run, message);
     } catch (error) {
       follow.stop();
       throw error;
@@ -236,7 +236,7 @@ export class RunHandler implements A2ARequestHandler {
     return { follow, contextId, history, historyLength, isPlain: isPlain(run) };
   }
 
-  async #tell({ runId, waits = [] }: RunDetail, message: Message): Promise<void> {
+  async #report({ runId, waits = [] }: RunDetail, message: Message): Promise<void> {
     const decisions = message.parts.flatMap(({ content }) => {
       const decision =
         content?.$case === "data" ? Decision.safeParse(content.value).data : undefined;

@@ -78,7 +78,7 @@ export function createA2aEndpoint(parts: A2aParts): {
       const failed = (error: unknown): Rpc => ({
         jsonrpc: "2.0",
         id,
-        error: JsonRpcTransportHandler.mapToJSONRPCError(toldOf(error, parts.log)),
+        error: JsonRpcTransportHandler.mapToJSONRPCError(reportedErrorOf(error, parts.log)),
       });
       const release = slots.take(requester.caller);
       try {
@@ -94,7 +94,7 @@ export function createA2aEndpoint(parts: A2aParts): {
         validateVersion(context.requestedVersion, card, "JSONRPC");
         checkParams(String(method), params);
         const handler = new RunHandler(parts, requester, { agent: card.name, card });
-        const transport = new JsonRpcTransportHandler(withToldErrors(handler, parts.log));
+        const transport = new JsonRpcTransportHandler(withReportedErrors(handler, parts.log));
         const answer = await transport.handle(body as Rpc, context);
         if (!(Symbol.asyncIterator in answer)) {
           release();
@@ -146,8 +146,8 @@ function unreadable(error: unknown): Unreadable {
   const { status, code, message } = error;
   switch (code) {
     case "unsupported_media_type": {
-      const told = new ContentTypeNotSupportedError({ message });
-      return new Unreadable(status, JsonRpcTransportHandler.mapToJSONRPCError(told));
+      const reported = new ContentTypeNotSupportedError({ message });
+      return new Unreadable(status, JsonRpcTransportHandler.mapToJSONRPCError(reported));
     }
     case "malformed_json":
     case "json_too_complex":
@@ -176,7 +176,7 @@ function stream(
     onEnd();
     rest.return().catch(() => undefined); // The body is no longer needed.
   });
-  const tell = async (): Promise<void> => {
+  const send = async (): Promise<void> => {
     try {
       for (let next = first; next.done !== true; next = await rest.next())
         if (!events.send({ data: next.value })) return;
@@ -185,12 +185,12 @@ function stream(
     }
     events.end();
   };
-  void tell();
+  void send();
   return events.response;
 }
 
 /** The SDK passes on the message of any error: only errors that are meant for the client keep theirs. */
-function toldOf(error: unknown, log: Log): unknown {
+function reportedErrorOf(error: unknown, log: Log): unknown {
   if (error instanceof A2AError) return error;
   const problem = problemOf(error);
   if (problem?.status === 400) return new RequestMalformedError({ message: problem.message });
@@ -200,7 +200,7 @@ function toldOf(error: unknown, log: Log): unknown {
   return new A2AError({ message: "the gateway failed by a fault of its own" });
 }
 
-function withToldErrors(handler: RunHandler, log: Log): RunHandler {
+function withReportedErrors(handler: RunHandler, log: Log): RunHandler {
   return new Proxy(handler, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
@@ -209,7 +209,7 @@ function withToldErrors(handler: RunHandler, log: Log): RunHandler {
         const result: unknown = Reflect.apply(member, target, args);
         if (!(result instanceof Promise)) return result; // The reader of a stream reports its errors.
         return result.catch((error: unknown) => {
-          throw toldOf(error, log);
+          throw reportedErrorOf(error, log);
         });
       };
     },

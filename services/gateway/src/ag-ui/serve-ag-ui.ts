@@ -17,7 +17,7 @@ import { openSlots } from "../identity/slots.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
-import { AgUiTeller, interruptOf } from "./ag-ui-teller.ts";
+import { AgUiRenderer, interruptOf } from "./ag-ui-renderer.ts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
 const STREAMS = 200;
@@ -51,7 +51,7 @@ export function createAgUiEndpoint(
           ? await begin(parts, requester, { agent, input })
           : await resume(parts, requester, { agent, input });
       return streamRun(c.env.outgoing, follow, {
-        tellerOf: (stream) => new AgUiTeller(stream, follow.runId, input),
+        rendererOf: (stream) => new AgUiRenderer(stream, follow.runId, input),
         onEnd: release,
       });
     } catch (error) {

@@ -8,7 +8,7 @@ import type { RunWait } from "@switchyard/contracts/run-waits";
 import { getRun } from "@switchyard/contracts/runs";
 import type { EventHub } from "../events/event-hub.ts";
 import type { Requester } from "../identity/requester.ts";
-import type { UserDesk } from "../identity/user-desk.ts";
+import type { UserCache } from "../identity/user-cache.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 import { endOf, readRunEvent, type RunEnd, type RunEvent } from "./run-event.ts";
 import { StepText, type TextItem } from "./step-text.ts";
@@ -18,7 +18,7 @@ export type RunItem = TextItem | RunEvent | RunEnd;
 export interface FollowParts {
   readonly bus: Bus;
   readonly hub: EventHub;
-  readonly desk: UserDesk;
+  readonly users: UserCache;
   readonly accepted: AcceptedRuns;
 }
 
@@ -39,7 +39,7 @@ const MOST_WAITING = 20_000;
  * `too_slow`.
  */
 export function followRun(
-  { bus, hub, desk }: FollowParts,
+  { bus, hub, users }: FollowParts,
   requester: Requester,
   { runId, history = false }: { readonly runId: string; readonly history?: boolean },
 ): RunFollow {
@@ -67,7 +67,7 @@ export function followRun(
       if (delta.success) push(delta.data);
     }),
     hub.onStop(() => end(new ServiceError("gateway_stopping", STOPPING))),
-    desk.onEnded(requester.signedIn, () =>
+    users.onEnded(requester.signedIn, () =>
       end(new ServiceError("credential_ended", CREDENTIAL_ENDED)),
     ),
   ];

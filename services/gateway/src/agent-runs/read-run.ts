@@ -5,7 +5,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { getRun } from "@switchyard/contracts/runs";
 import type { z } from "zod";
-import type { User } from "../identity/user-desk.ts";
+import type { User } from "../identity/user-cache.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 
 /**

@@ -4,7 +4,7 @@ import type { Usage } from "@switchyard/contracts/runs";
 import type { z } from "zod";
 
 /** The events of a run that have a counterpart in the protocols. */
-const told = {
+const relayedEvents = {
   queued: events.runQueued,
   merged: events.runMerged,
   started: events.runStarted,
@@ -31,12 +31,12 @@ const told = {
 
 /** An event by its name, with the payload that its contract declares. */
 export type RunEvent = {
-  readonly [N in keyof typeof told]: {
+  readonly [N in keyof typeof relayedEvents]: {
     readonly kind: "event";
     readonly name: N;
-    readonly facts: z.output<(typeof told)[N]["payload"]>;
+    readonly facts: z.output<(typeof relayedEvents)[N]["payload"]>;
   };
-}[keyof typeof told];
+}[keyof typeof relayedEvents];
 
 /** The end of a run. */
 export interface RunEnd {
@@ -59,9 +59,9 @@ export function readRunEvent({
   payload,
 }: Pick<StoredEvent, "subject" | "payload">): RunEvent | null {
   const name = subject.slice(subject.lastIndexOf(".") + 1);
-  if (!Object.hasOwn(told, name)) return null;
-  const known = name as keyof typeof told; // `hasOwn` has checked that the name is a key of the table.
-  const parsed = told[known].payload.safeParse(payload);
+  if (!Object.hasOwn(relayedEvents, name)) return null;
+  const known = name as keyof typeof relayedEvents; // `hasOwn` has checked that the name is a key of the table.
+  const parsed = relayedEvents[known].payload.safeParse(payload);
   // Name and payload match by the table; the union loses the type.
   return parsed.success ? ({ kind: "event", name: known, facts: parsed.data } as RunEvent) : null;
 }

@@ -3,7 +3,7 @@ import { openEventStream, type EventStream } from "../events/event-stream.ts";
 import type { RunFollow, RunItem } from "./follow-run.ts";
 
 /** Renders a run in the events of a protocol. */
-export interface RunTeller {
+export interface RunRenderer {
   /** True ends the stream, even though the run may continue. */
   item(item: RunItem): boolean | Promise<boolean>;
   /** The following was interrupted: the client must be able to distinguish this from the end of the run. */
@@ -16,25 +16,25 @@ export interface RunTeller {
 export function streamRun(
   outgoing: ServerResponse,
   follow: RunFollow,
-  { tellerOf, onEnd }: { tellerOf: (stream: EventStream) => RunTeller; onEnd: () => void },
+  { rendererOf, onEnd }: { rendererOf: (stream: EventStream) => RunRenderer; onEnd: () => void },
 ): Response {
   const stream = openEventStream(outgoing);
-  const teller = tellerOf(stream);
+  const renderer = rendererOf(stream);
   let isOver = false;
   stream.onClose(() => {
-    if (!isOver) teller.left?.();
+    if (!isOver) renderer.left?.();
     follow.stop();
     onEnd();
   });
-  const tell = async (): Promise<void> => {
+  const send = async (): Promise<void> => {
     try {
-      for await (const item of follow.items) if (await teller.item(item)) break;
+      for await (const item of follow.items) if (await renderer.item(item)) break;
     } catch (error) {
-      teller.failed(error);
+      renderer.failed(error);
     }
     isOver = true;
     stream.end();
   };
-  void tell();
+  void send();
   return stream.response;
 }

@@ -1,5 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { UserDesk } from "../identity/user-desk.ts";
+import type { UserCache } from "../identity/user-cache.ts";
 
 /** Rechecks regularly whether the readers' credentials are valid, once for all readers of one credential. */
 export interface CredentialWatch {
@@ -9,12 +9,12 @@ export interface CredentialWatch {
 
 const CHECK_MS = 15_000;
 
-export function createCredentialWatch(desk: Pick<UserDesk, "identify">): CredentialWatch {
+export function createCredentialWatch(users: Pick<UserCache, "identify">): CredentialWatch {
   const watched = new Map<string, Set<() => void>>();
   let timer: NodeJS.Timeout | undefined;
   const check = (): void => {
     for (const [credential, listeners] of watched)
-      desk.identify(credential).catch((error: unknown) => {
+      users.identify(credential).catch((error: unknown) => {
         // While the policy service cannot answer, readers continue.
         if (!(error instanceof ServiceError) || error.code !== "bad_credential") return;
         for (const listener of listeners) listener();

@@ -36,16 +36,16 @@ test("no event is delivered while the gateway has no request for events", async 
 test("what is stored from the request on is received, also by a listener that stays longer than the request", async () => {
   for (const round of ["first", "second"]) {
     const leave = await hub.attend();
-    const heard: string[] = [];
-    const remove = hub.onEvent(({ subject }) => heard.push(subject));
+    const received: string[] = [];
+    const remove = hub.onEvent(({ subject }) => received.push(subject));
     await nc.request(`yard.evt.run.cli.${round}.started`, "{}");
     leave();
     // The second answer comes after the time for which the consumer stays open without a request.
     for (let look = 0; look < 2; look += 1) assert.equal(await consumers(), 1);
     await nc.request(`yard.evt.run.cli.${round}.finished`, "{}");
-    await until(() => heard.length === 2);
+    await until(() => received.length === 2);
     assert.deepEqual(
-      heard.map((subject) => subject.split(".")[4]),
+      received.map((subject) => subject.split(".")[4]),
       [round, round],
     );
     remove();

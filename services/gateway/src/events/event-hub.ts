@@ -39,7 +39,7 @@ export interface EventHub {
 }
 
 const AGAIN_MS = 1_000;
-const PATIENCE_MS = 2_000;
+const TIMEOUT_MS = 2_000;
 const LINGER_MS = 60_000;
 
 /** One consumer of the stream, with its start. */
@@ -65,7 +65,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
   let lingering: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  const tellAll = (event: StoredEvent): void => {
+  const notifyAll = (event: StoredEvent): void => {
     for (const listener of listeners) {
       // An error of one reader must not affect the others.
       try {
@@ -77,7 +77,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
   };
   const current = (): Reading => {
     if (reading === null && isStopped) return OVER;
-    return (reading ??= openReading(bus, log, tellAll));
+    return (reading ??= openReading(bus, log, notifyAll));
   };
   const rest = (): void => {
     if (requests > 0 || listeners.size > 0 || isStopped) return;
@@ -98,7 +98,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
       requests += 1;
       const now = current();
       if (!now.isOpen())
-        await Promise.race([now.opened, delay(PATIENCE_MS, undefined, { ref: false })]);
+        await Promise.race([now.opened, delay(TIMEOUT_MS, undefined, { ref: false })]);
       return () => {
         requests -= 1;
         rest();
@@ -113,11 +113,11 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
     },
     onLive({ owner, name }, listener) {
       const key = `${owner} ${name}`;
-      const heard = live.get(key) ?? new Set();
-      live.set(key, heard.add(listener));
+      const followers = live.get(key) ?? new Set();
+      live.set(key, followers.add(listener));
       return () => {
-        heard.delete(listener);
-        if (heard.size === 0 && live.get(key) === heard) live.delete(key);
+        followers.delete(listener);
+        if (followers.size === 0 && live.get(key) === followers) live.delete(key);
       };
     },
     onStop: (listener) => added(stops, listener),
@@ -137,7 +137,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
 }
 
 /** Reads all events from now on, until it is ended. */
-function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
+function openReading(bus: Bus, log: Log, notify: EventListener): Reading {
   const opened = Promise.withResolvers<void>();
   const ending = new AbortController();
   const { signal } = ending;
@@ -158,7 +158,7 @@ function openReading(bus: Bus, log: Log, tell: EventListener): Reading {
           onOpen,
         })) {
           last = placeOf(event);
-          tell(event);
+          notify(event);
         }
       } catch (err) {
         isOpen = false;

@@ -33,7 +33,7 @@ const at = () => new Date().toISOString();
 const USAGE = { inputTokens: 0, outputTokens: 0 };
 
 /** Publishes one event of a run; the last one ends it. */
-async function tell(
+async function report(
   owner: string,
   name: string,
   seq: number,
@@ -116,14 +116,14 @@ const upTo = (last: number) => Array.from({ length: last }, (_, index) => index 
 test("a run is followed by its own numbers from its beginning, with live text between, and ends when the run does", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("alice", ["viewer"]);
-  await tell("alice", "r1", 1);
-  await tell("alice", "r1", 2);
+  await report("alice", "r1", 1);
+  await report("alice", "r1", 2);
   const reading = await read(url, "/runs/r1/events", { key });
   await until(() => Promise.resolve(reading.messages.length === 2));
   const run = { owner: "alice", runId: "r1" };
   publishLive(runner, runLive, run, { runId: "alice~r1", step: 1, delta: "hel" });
   await until(() => Promise.resolve(reading.messages.length === 3));
-  await tell("alice", "r1", 3, { isLast: true });
+  await report("alice", "r1", 3, { isLast: true });
   assert.equal(await reading.ended, true);
   assert.deepEqual(
     reading.messages.map(({ event, id }) => [event, id]),
@@ -142,7 +142,7 @@ test("a run is followed by its own numbers from its beginning, with live text be
 test("another caller's run and events are not shown, whether or not they exist", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("mallory", ["operator"]);
-  await tell("alice", "secret", 1);
+  await report("alice", "secret", 1);
   for (const path of ["/runs/alice~secret/events", "/runs/alice~nothing/events"])
     assert.equal(
       (await fetch(`${url}/api/v1${path}`, { headers: { authorization: `Bearer ${key}` } })).status,
@@ -156,11 +156,11 @@ test("another caller's run and events are not shown, whether or not they exist",
   );
   const all = await read(url, "/events", { key });
   const foreign = await read(url, "/events?noun=run&id=secret", { key });
-  await tell("alice", "secret", 2);
-  await tell("mallory", "own", 1);
+  await report("alice", "secret", 2);
+  await report("mallory", "own", 1);
   await until(() => Promise.resolve(all.messages.length === 1));
   assert.equal(runOf(all), "mallory~own");
-  await tell("mallory", "own", 2);
+  await report("mallory", "own", 2);
   const after = idOf(all, 0);
   assert.match(after, /^\d+-\d{13}$/);
   const later = await read(url, "/events", { key, after });
@@ -192,7 +192,7 @@ test("an approver receives everybody's approvals and nothing else that is not th
   const tool = { name: "mcp__files__write_file", server: "files", tool: "write_file" };
   const digest = `sha256:${"0".repeat(64)}` as const;
   const approvalId = `apr-${"5".repeat(32)}`;
-  await tell("bob", "private", 1);
+  await report("bob", "private", 1);
   await publishEvent(
     policy,
     approvalExpired,
@@ -314,23 +314,23 @@ test("200 readers of a gateway that is killed continue at another one, or there 
     }
     return assert.fail(`${path} came to ${seqs.at(-1)} of ${last}`);
   };
-  const tellAll = async (isLast = false): Promise<void> => {
+  const notifyAll = async (isLast = false): Promise<void> => {
     seq += 1;
-    await Promise.all(names.map((name) => tell("carol", name, seq, { isLast })));
+    await Promise.all(names.map((name) => report("carol", name, seq, { isLast })));
   };
   const following = paths.map(follow);
   // Readers without a `Last-Event-ID` receive events from now on; the test publishes until every reader has received one.
   await until(async () => {
-    await tellAll();
+    await notifyAll();
     return paths.every((path) => (latest.get(path)?.messages.length ?? 0) > 0);
   });
   killed.child.kill("SIGKILL");
-  await tellAll();
+  await notifyAll();
   const back = world.startGateway({ YARD_HTTP_PORT: new URL(killed.url).port });
-  for (let more = 0; more < 5; more += 1) await tellAll();
+  for (let more = 0; more < 5; more += 1) await notifyAll();
   await back;
   last = seq + 1;
-  await tellAll(true);
+  await notifyAll(true);
   const endless = paths.filter((path) => path.startsWith("/events"));
   const lastOf = (path: string) => latest.get(path)?.messages.at(-1)?.data as { seq?: number };
   await until(() => Promise.resolve(endless.every((path) => lastOf(path)?.seq === last)));
@@ -354,7 +354,7 @@ test("a run without any event is not waited for without end, and a caller has so
     never.messages.map(({ event, data }) => [event, (data as { runId: string }).runId]),
     [["unknown", "dan~never-started"]],
   );
-  await tell("dan", "known", 1);
+  await report("dan", "known", 1);
   const [first, second] = [
     await read(url, "/runs/known/events", { key }),
     await read(url, "/events", { key }),
@@ -382,7 +382,7 @@ test("a reader that pauses gets a history of any length on one connection, and w
   const preview = "x".repeat(200_000);
   for (let from = 1; from <= LONG; from += 20)
     await Promise.all(
-      upTo(20).map((offset) => tell("frank", "long", from + offset - 1, { preview })),
+      upTo(20).map((offset) => report("frank", "long", from + offset - 1, { preview })),
     );
   const asking = get(`${url}/api/v1/runs/long/events`, {
     headers: { authorization: `Bearer ${key}` },
@@ -398,7 +398,7 @@ test("a reader that pauses gets a history of any length on one connection, and w
     if (hasPaused || ids.length === 0) continue;
     hasPaused = true;
     for (const seq of upTo(LAST).slice(LONG))
-      await tell("frank", "long", seq, { isLast: seq === LAST });
+      await report("frank", "long", seq, { isLast: seq === LAST });
     // The server removes a consumer that is not polled for ten seconds; the gateway's reader continues all the same.
     await new Promise((resolve) => setTimeout(resolve, 11_000));
   }
@@ -408,7 +408,7 @@ test("a reader that pauses gets a history of any length on one connection, and w
 test("a run that continues after an end is followed to its last one, also by a reader that has the first", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("gina", ["viewer"]);
-  for (const seq of upTo(6)) await tell("gina", "retried", seq, { isLast: seq % 3 === 0 });
+  for (const seq of upTo(6)) await report("gina", "retried", seq, { isLast: seq % 3 === 0 });
   for (const [after, expected] of [
     [undefined, upTo(6)],
     ["3", [4, 5, 6]],
@@ -427,22 +427,22 @@ test("readers receive what gets the numbers of events that nats-server has lost,
   const there = await read(url, "/events?noun=run", { key });
   const follows = await read(url, "/runs/lossy/events", { key });
   const readers = [there, follows];
-  await tell("hal", "lossy", 1);
+  await report("hal", "lossy", 1);
   await until(() => Promise.resolve(readers.every(({ messages }) => messages.length === 1)));
   await world.nats.remember();
   await until(isUp);
-  for (const seq of [2, 3, 4]) await tell("hal", "lossy", seq);
+  for (const seq of [2, 3, 4]) await report("hal", "lossy", seq);
   await until(() => Promise.resolve(readers.every(({ messages }) => messages.length === 4)));
   const lost = idOf(there, -1);
   await world.nats.goBack();
   await until(isUp);
   // The last of them has the number of the event that is named.
-  for (const seq of [5, 6, 7]) await tell("hal", "lossy", seq);
+  for (const seq of [5, 6, 7]) await report("hal", "lossy", seq);
   const late = [
     await read(url, "/events?noun=run", { key, after: lost }),
     await read(url, "/events", { key, after: lost }),
   ];
-  await tell("hal", "lossy", 8);
+  await report("hal", "lossy", 8);
   for (const reading of [...readers, ...late]) {
     await until(() => Promise.resolve(seqsOf(reading).at(-1) === 8));
     reading.stop();

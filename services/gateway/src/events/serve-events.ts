@@ -14,7 +14,7 @@ import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
 import { EVENT_FEED } from "../routes/event-feed.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
-import type { User, UserDesk } from "../identity/user-desk.ts";
+import type { User, UserCache } from "../identity/user-cache.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import { openEventStream, type EventStream } from "./event-stream.ts";
@@ -23,7 +23,7 @@ import type { StreamSlots } from "./stream-slots.ts";
 export interface EventParts {
   readonly bus: Bus;
   readonly hub: EventHub;
-  readonly desk: UserDesk;
+  readonly users: UserCache;
   readonly credentials: CredentialWatch;
   readonly streamSlots: StreamSlots;
   /** The time for which a reader waits for a run of its own of which no event is stored yet. */
@@ -66,11 +66,11 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
     if (stream.hasRoom()) stream.send({ event: "delta", data: delta });
   });
   const credential = c.get("credential");
-  const unheard = setTimeout(() => {
-    if (!reader.hasHeard && after === 0) void endUnknown(parts, { credential, stream, runId });
+  const silenceTimer = setTimeout(() => {
+    if (!reader.hasEvents && after === 0) void endUnknown(parts, { credential, stream, runId });
   }, parts.unknownRunMs);
   stream.onClose(() => {
-    clearTimeout(unheard);
+    clearTimeout(silenceTimer);
     stopLive();
   });
   return stream.response;
@@ -78,11 +78,11 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
 
 /** A run that waits in the queue is as unknown as one that was never started, so the reader gets an error and may reconnect. */
 async function endUnknown(
-  { bus, desk }: EventParts,
+  { bus, users }: EventParts,
   { credential, stream, runId }: { credential: string; stream: EventStream; runId: string },
 ): Promise<void> {
   try {
-    const { token: userToken } = await desk.identify(credential);
+    const { token: userToken } = await users.identify(credential);
     await call(bus, getRun, { runId }, { userToken });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "unknown_run") return;
@@ -152,7 +152,7 @@ function isOfOthersApprovals(filter: string): boolean {
  */
 async function approvalFilter(
   c: Context<GatewayEnv>,
-  { bus, desk }: EventParts,
+  { bus, users }: EventParts,
   filters: readonly string[],
 ): Promise<((event: StoredEvent) => Promise<boolean>) | null> {
   const user = c.get("user");
@@ -164,7 +164,7 @@ async function approvalFilter(
   return async ({ subject }) => {
     const [, , noun, owner, approvalId = ""] = subject.split(".");
     if (noun !== "approval" || owner === user.caller) return true;
-    const { token: userToken } = await desk.identify(credential);
+    const { token: userToken } = await users.identify(credential);
     const { approvals } = await call(bus, approvalStates, { ids: [approvalId] }, { userToken });
     return approvals.length > 0;
   };
@@ -186,23 +186,23 @@ interface Feed {
  */
 function attach(
   c: Context<GatewayEnv>,
-  { bus, hub, desk, credentials }: EventParts,
+  { bus, hub, users, credentials }: EventParts,
   stream: EventStream,
   feed: Feed,
 ): void {
   let isCaughtUp = false;
-  let heard: EventPlace | null = null;
+  let missed: EventPlace | null = null;
   const stopEvents = hub.onEvent((event) => {
     if (!feed.isMine(event)) return;
     if (isCaughtUp) {
       void feed.take(event);
       feed.settle?.();
-    } else heard = placeOf(event);
+    } else missed = placeOf(event);
   });
   const stops = [
     stopEvents,
     hub.onStop(() => setTimeout(() => stream.end(), CUT_WITHIN_MS * Math.random())),
-    desk.onEnded(c.get("user"), () => stream.end()),
+    users.onEnded(c.get("user"), () => stream.end()),
     credentials.watch(c.get("credential"), () => stream.end()),
   ];
   stream.onClose(() => {
@@ -216,7 +216,7 @@ function attach(
     const options = { filters, stopAtEnd: true, signal: closing.signal };
     let { from } = feed;
     while (from !== null) {
-      const before: EventPlace | null = heard;
+      const before: EventPlace | null = missed;
       let last: EventPlace | null = null;
       for await (const event of readEvents(bus, { ...options, from })) {
         last = placeOf(event);
@@ -224,7 +224,7 @@ function attach(
         await stream.room();
       }
       const hasAll =
-        heard === before || (last !== null && heard !== null && hasPassed(last, heard));
+        missed === before || (last !== null && missed !== null && hasPassed(last, missed));
       if (hasAll || stream.isClosed) break;
       if (last !== null) from = { after: last };
     }
@@ -242,7 +242,7 @@ function attach(
 class RunReader {
   readonly #stream: EventStream;
   #last: number;
-  #hasHeard = false;
+  #hasEvents = false;
   /** True when the latest event ends the run; a run that was retried has ends in its past. */
   hasEnded = false;
 
@@ -251,12 +251,12 @@ class RunReader {
     this.#last = after;
   }
 
-  get hasHeard(): boolean {
-    return this.#hasHeard;
+  get hasEvents(): boolean {
+    return this.#hasEvents;
   }
 
   take(event: StoredEvent): void {
-    this.#hasHeard = true;
+    this.#hasEvents = true;
     const name = nameOf(event);
     const seq = seqOf(event);
     if (seq === null) {
@@ -314,11 +314,11 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
     throw badRequest("noun and id are 1-100 characters of A-Z a-z 0-9 _ - ~");
   if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
   // The installation's own command line receives the events of all callers, as over NATS.
-  const hearsAll = isCommandLine(user);
-  if (hearsAll && noun === undefined) return [...eventSubjects];
+  const readsAll = isCommandLine(user);
+  if (readsAll && noun === undefined) return [...eventSubjects];
   const wanted = noun === undefined ? [...nounsWithOwner] : [noun];
-  const heard = wanted.filter((one) => hearsAll || nounsWithOwner.has(one));
-  if (heard.length === 0)
+  const missed = wanted.filter((one) => readsAll || nounsWithOwner.has(one));
+  if (missed.length === 0)
     throw new Problem({
       status: 404,
       code: "unknown_noun",
@@ -326,9 +326,9 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
     });
   // An approver lists approvals of others, too; `approvalFilter` leaves out those that the approver may not decide.
   const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
-  const hearsAllOf = (one: string): boolean => hearsAll || (decides && one === "approval");
+  const hearsAllOf = (one: string): boolean => readsAll || (decides && one === "approval");
   const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;
-  return heard.map((one) => {
+  return missed.map((one) => {
     const owner = nounsWithOwner.has(one) ? `${hearsAllOf(one) ? "*" : caller}.` : "";
     return `yard.evt.${one}.${owner}${rest}`;
   });

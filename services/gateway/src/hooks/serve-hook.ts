@@ -121,7 +121,7 @@ async function start(
   const { hook, input, event, delivery } = about;
   const { name, agent, key } = hook;
   try {
-    const user = await parts.desk.identify(key);
+    const user = await parts.users.identify(key);
     await countRequest(c, parts, user);
     c.set("user", user);
     c.set("credential", key);

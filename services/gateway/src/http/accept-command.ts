@@ -9,7 +9,7 @@ import { forkRun } from "@switchyard/contracts/run-commands";
 import { getRun, startRun } from "@switchyard/contracts/runs";
 import { ADMIN_USER, CLI_USER } from "@switchyard/contracts/user-names";
 import type { AcceptedRuns } from "../agent-runs/accepted-runs.ts";
-import type { User } from "../identity/user-desk.ts";
+import type { User } from "../identity/user-cache.ts";
 import { Problem } from "../problems/problem.ts";
 import type { ContractRequest } from "../routes/read-request.ts";
 

@@ -79,7 +79,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
     checkRole(c, exportContract, parts);
     const { since, until } = c.req.query();
     const filter = { ...(since && { since }), ...(until && { until }) };
-    const token = async () => (await parts.desk.identify(c.get("credential"))).token;
+    const token = async () => (await parts.users.identify(c.get("credential"))).token;
     const name = "switchyard-audit.jsonl";
     const user = c.get("user");
     const body = await parts.access.administered(

@@ -248,10 +248,10 @@ test("a gateway that stops announces it on every stream, and ends", async () => 
     headers: { ...as(key), ...session, accept: "text/event-stream" },
   });
   assert.equal(listening.status, 200);
-  const heard = listening.text();
+  const received = listening.text();
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   for (const { path, text } of streams) assert.match(await text, /this gateway stops/, path);
-  await heard;
+  await received;
   assert.deepEqual(await exited, [0, null]);
 });

@@ -38,7 +38,7 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
     app.on(
       ["GET", "POST", "DELETE"],
       path,
-      (c, next) => authenticate(c, next, parts).catch(toldWhereToSignIn(c, parts)),
+      (c, next) => authenticate(c, next, parts).catch(withSignInHint(c, parts)),
       mcp,
     );
   const a2a = createA2aEndpoint(parts);
@@ -65,7 +65,7 @@ export function protocolAnswer(c: Context<GatewayEnv>, problem: Problem): Respon
 }
 
 /** A refused MCP client receives the address of the metadata that names the issuers of tokens (RFC 9728 §5.1). */
-function toldWhereToSignIn(
+function withSignInHint(
   c: Context<GatewayEnv>,
   { publicUrl }: ProtocolParts,
 ): (error: unknown) => never {

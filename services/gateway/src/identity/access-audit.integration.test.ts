@@ -53,12 +53,12 @@ test("sign-ins, refusals and what admins do are recorded with the address, and w
       ({ change, operation }) => change === "answered" && operation === "policy.user-keys.revoke",
     );
   });
-  const told = new Set(
+  const reported = new Set(
     records.map(({ change, caller, operation, status }) =>
       JSON.stringify([change, caller, operation, status]),
     ),
   );
-  for (const one of expected) assert.ok(told.has(JSON.stringify(one)), JSON.stringify(one));
+  for (const one of expected) assert.ok(reported.has(JSON.stringify(one)), JSON.stringify(one));
   assert.ok(records.every(({ address }) => address === "203.0.113.9"));
   const operationsOf = async (query: string): Promise<Set<string>> => {
     const found = await (await send("GET", `/api/v1/audit?kind=access&${query}`, admin)).json();

@@ -8,10 +8,10 @@ import { limitedAddress } from "./client-address.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { headerOf, type GatewayEnv } from "./request-context.ts";
 import { checkCsrf, type GatewayCookie } from "./session-cookie.ts";
-import type { User, UserDesk } from "./user-desk.ts";
+import type { User, UserCache } from "./user-cache.ts";
 
 export interface AuthenticationParts {
-  readonly desk: UserDesk;
+  readonly users: UserCache;
   readonly rateLimit: RateLimit;
   readonly sessionCookie: GatewayCookie;
   /** The gateway's address from outside; null where that is the address it listens on. */
@@ -29,14 +29,14 @@ export async function authenticate(
   next: () => Promise<void>,
   parts: AuthenticationParts,
 ): Promise<void> {
-  const { desk, sessionCookie, publicUrl } = parts;
+  const { users, sessionCookie, publicUrl } = parts;
   const shown = bearerOf(c);
   const credential = shown ?? sessionCookie.get(c);
   if (credential === undefined)
     throw unauthenticated("this needs a credential in the header Authorization, or a session");
   if (shown === undefined) checkCsrf(c, credential, publicUrl);
   const isBearer = shown !== undefined;
-  const user = await countingGuesses(c, parts, () => identify(desk, credential, isBearer));
+  const user = await countingGuesses(c, parts, () => identify(users, credential, isBearer));
   await countRequest(c, parts, user);
   c.set("user", user);
   c.set("credential", credential);
@@ -48,13 +48,13 @@ export async function authenticate(
  * the check of their origin.
  */
 export async function identify(
-  desk: Pick<UserDesk, "identify">,
+  users: Pick<UserCache, "identify">,
   credential: string,
   isBearer: boolean,
 ): Promise<User> {
   if (isBearer && credential.startsWith(USER_SESSION_PREFIX))
     throw new ServiceError("bad_credential", "a session counts as a cookie, not in Authorization");
-  return desk.identify(credential);
+  return users.identify(credential);
 }
 
 /** Counts a request of a credential. Throws a Problem when it has sent too many in a minute. */

@@ -1,7 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import type { HeldBytes } from "./bytes-in-work.ts";
-import type { User } from "./user-desk.ts";
+import type { User } from "./user-cache.ts";
 
 /** Facts about a request that the steps before its handler have determined. */
 export interface GatewayEnv {

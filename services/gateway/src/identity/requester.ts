@@ -7,7 +7,7 @@ import { refusalOf } from "@switchyard/contracts/user-roles";
 import type { Context } from "hono";
 import type { z } from "zod";
 import type { GatewayEnv } from "./request-context.ts";
-import type { User, UserDesk } from "./user-desk.ts";
+import type { User, UserCache } from "./user-cache.ts";
 
 /** The sender of a request, for work that may outlast a user token: each call uses a fresh one. */
 export interface Requester {
@@ -30,12 +30,12 @@ export interface Requester {
 
 export function requesterOf(
   c: Context<GatewayEnv>,
-  { bus, desk }: { readonly bus: Bus; readonly desk: UserDesk },
+  { bus, users }: { readonly bus: Bus; readonly users: UserCache },
 ): Requester {
   const first = c.get("user");
   const shown = c.get("credential");
   const requestId = c.get("requestId");
-  const user = (): Promise<User> => desk.identify(shown);
+  const user = (): Promise<User> => users.identify(shown);
   return {
     caller: first.caller,
     signedIn: first,

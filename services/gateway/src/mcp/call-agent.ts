@@ -70,7 +70,7 @@ async function followToAnswer(follow: RunFollow, request: ToolCall): Promise<Ans
   const { context, requester, parts } = request;
   const { runId } = follow;
   const { signal } = context.mcpReq;
-  const tell = progressOf(context);
+  const reportProgress = progressOf(context);
   const stop = (): void => follow.stop();
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
@@ -78,7 +78,7 @@ async function followToAnswer(follow: RunFollow, request: ToolCall): Promise<Ans
     for await (const item of follow.items) {
       if (item.kind === "end") return resultOfRun(runId, item);
       const note = noteOf(item);
-      if (note !== null) tell(note);
+      if (note !== null) reportProgress(note);
       if (item.kind !== "event" || item.name !== "waiting") continue;
       const { run } = await requester.ask(getRun, { runId });
       const open = (run.waits ?? []).filter(needsPerson);

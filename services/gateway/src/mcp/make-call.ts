@@ -135,9 +135,9 @@ function followProgress(
   owner: string,
   progressId: string,
 ): { stop(): void } {
-  const tell = progressOf(context);
-  return subscribeLive(bus, callProgress, { owner, progressId }, (told) =>
-    tell(told.message, told),
+  const reportProgress = progressOf(context);
+  return subscribeLive(bus, callProgress, { owner, progressId }, (progress) =>
+    reportProgress(progress.message, progress),
   );
 }
 

@@ -18,7 +18,7 @@ export async function withErrors<T>(
     return await handle();
   } catch (error) {
     if (error instanceof ProtocolError) throw error;
-    const { code, message, data } = toldOf(error, onFault);
+    const { code, message, data } = reportedErrorOf(error, onFault);
     const isRequest = statusOf(code) === 400 || statusOf(code) === 404;
     const number = isRequest ? ProtocolErrorCode.InvalidParams : ProtocolErrorCode.InternalError;
     throw new ProtocolError(number, message, { code, data });
@@ -27,7 +27,7 @@ export async function withErrors<T>(
 
 /** Returns the result of a call that was refused or failed, for the model to read. */
 export function failedCall(error: unknown, onFault: (error: unknown) => void): CallToolResult {
-  const { code, message, data } = toldOf(error, onFault);
+  const { code, message, data } = reportedErrorOf(error, onFault);
   const failed = errorResult(code, message);
   const returned = code === "invalid_result" ? ReturnedContent.safeParse(data).data : undefined;
   // The tool has run: its result must not be lost.
@@ -47,7 +47,7 @@ export function unknownTool(name: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, text);
 }
 
-function toldOf(
+function reportedErrorOf(
   error: unknown,
   onFault: (error: unknown) => void,
 ): { code: string; message: string; data: unknown } {

@@ -28,8 +28,11 @@ export async function soonAsJson(response: Response, outgoing: ServerResponse): 
   const [, json] = ended?.done === true ? (ALONE.exec(text) ?? []) : [];
   if (json !== undefined) {
     const session = headers.get("mcp-session-id");
-    const told = session === null ? {} : { "mcp-session-id": session };
-    return new Response(json, { status, headers: { "content-type": "application/json", ...told } });
+    const sessionHeader = session === null ? {} : { "mcp-session-id": session };
+    return new Response(json, {
+      status,
+      headers: { "content-type": "application/json", ...sessionHeader },
+    });
   }
   const read = second === null ? [first] : [first, second];
   return new Response(restOf(reader, read), { status, headers });

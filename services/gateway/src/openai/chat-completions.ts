@@ -4,7 +4,7 @@ import type { RunEnd } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import { cancelRun, startAgentRun } from "../agent-runs/start-run.ts";
 import { storeInput } from "../agent-runs/store-input.ts";
-import { streamRun, type RunTeller } from "../agent-runs/stream-run.ts";
+import { streamRun, type RunRenderer } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
@@ -35,8 +35,8 @@ export async function serveChat(c: Context<GatewayEnv>, served: Served): Promise
   const chat = { id: `chatcmpl-${nameOf(follow.runId)}`, model: agent, created: now() };
   if (request.isStream)
     return streamRun(c.env.outgoing, follow, {
-      tellerOf: (stream) =>
-        new ChatTeller(stream, follow.runId, { requester, chat, withUsage: request.withUsage }),
+      rendererOf: (stream) =>
+        new ChatRenderer(stream, follow.runId, { requester, chat, withUsage: request.withUsage }),
       onEnd: served.release,
     });
   const { signal } = c.req.raw;
@@ -92,7 +92,7 @@ interface ChatFacts {
   readonly withUsage: boolean;
 }
 
-class ChatTeller implements RunTeller {
+class ChatRenderer implements RunRenderer {
   readonly #stream: EventStream;
   readonly #runId: string;
   readonly #with: ChatFacts;
@@ -162,9 +162,9 @@ function waitOf(runId: string, item: RunItem): { text: string; endsTurn: boolean
   const waits = item.facts.waits.filter(needsPerson);
   if (waits.length === 0) return null;
   const isQuestion = waits.some(({ reason }) => reason === "question");
-  const told = waits.map((wait) => describeWait(runId, wait)).join("; ");
+  const described = waits.map((wait) => describeWait(runId, wait)).join("; ");
   const how = isQuestion ? ` (answer: POST /api/v1/runs/${runId}/answers)` : "";
-  return { text: `Run ${runId} ${told}${how}`, endsTurn: isQuestion };
+  return { text: `Run ${runId} ${described}${how}`, endsTurn: isQuestion };
 }
 
 interface ChatUsage {

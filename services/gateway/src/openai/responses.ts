@@ -21,7 +21,7 @@ import { invalid } from "./openai-errors.ts";
 import { isUnstored, labelsOf, metadataIn, UNSTORED } from "./options.ts";
 import { outputSchemaOf } from "./output-format.ts";
 import { queuedResponse, responseOf, type ResponseFacts } from "./response-shape.ts";
-import { ResponseTeller } from "./response-teller.ts";
+import { ResponseRenderer } from "./response-renderer.ts";
 import {
   ApprovalAnswer,
   readResponses,
@@ -55,14 +55,14 @@ export async function serveResponses(c: Context<GatewayEnv>, served: Served): Pr
   };
   if (request.stream === true)
     return streamRun(c.env.outgoing, follow, {
-      tellerOf: (stream) => new ResponseTeller(facts, stream),
+      rendererOf: (stream) => new ResponseRenderer(facts, stream),
       onEnd: release,
     });
-  const teller = new ResponseTeller(facts, null);
+  const renderer = new ResponseRenderer(facts, null);
   try {
-    if (facts.isBackground) return c.json(teller.response());
-    for await (const item of follow.items) if (teller.item(item)) break;
-    return c.json(teller.response());
+    if (facts.isBackground) return c.json(renderer.response());
+    for await (const item of follow.items) if (renderer.item(item)) break;
+    return c.json(renderer.response());
   } finally {
     follow.stop();
     release();
@@ -88,7 +88,7 @@ export async function getResponse(
   const release = slots.take(requester.caller);
   const follow = followRun(parts, requester, { runId: named.runId, history: true });
   return streamRun(c.env.outgoing, follow, {
-    tellerOf: (stream) => new ResponseTeller(facts, stream, after),
+    rendererOf: (stream) => new ResponseRenderer(facts, stream, after),
     onEnd: release,
   });
 }

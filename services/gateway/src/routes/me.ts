@@ -1,7 +1,7 @@
 import { exportAudit } from "@switchyard/contracts/audit-queries";
 import { refusalOf, UserRole } from "@switchyard/contracts/user-roles";
 import { z } from "zod";
-import type { User } from "../identity/user-desk.ts";
+import type { User } from "../identity/user-cache.ts";
 import { EVENT_FEED } from "./event-feed.ts";
 import { routes } from "./route-table.ts";
 

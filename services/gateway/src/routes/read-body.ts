@@ -119,17 +119,17 @@ function ownerOf(c: Context<GatewayEnv>): BytesOwner {
 function bytesOf(request: IncomingMessage, take: (chunk: Uint8Array) => void): Promise<Uint8Array> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>();
   const chunks: Buffer[] = [];
-  const hear = (chunk: Buffer): void => {
+  const onChunk = (chunk: Buffer): void => {
     try {
       take(chunk);
       chunks.push(chunk);
     } catch (error) {
-      request.off("data", hear).pause();
+      request.off("data", onChunk).pause();
       chunks.length = 0;
       reject(error);
     }
   };
-  request.on("data", hear);
+  request.on("data", onChunk);
   request.once("end", () =>
     resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
   );

@@ -11,7 +11,7 @@ import {
 } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { addressOf, checkCsrf, csrfTokenOf, GatewayCookie } from "../identity/session-cookie.ts";
-import type { User } from "../identity/user-desk.ts";
+import type { User } from "../identity/user-cache.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
 import { LOGIN_MS, type LoginStore } from "./login-store.ts";
 import type { Oidc } from "./oidc.ts";
@@ -35,7 +35,7 @@ export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
     await limitAddress(c, parts, { what: "sign-in", limit: SIGN_INS });
     await next();
   });
-  app.get("/auth/session", (c) => tellSession(c, parts));
+  app.get("/auth/session", (c) => replySession(c, parts));
   app.post("/auth/session", (c) => openSession(c, parts));
   app.post("/auth/logout", (c) => logOut(c, parts));
   app.get("/auth/login", (c) => beginLogin(c, parts, loginCookie));
@@ -54,14 +54,14 @@ export function addSignIn(app: Hono<GatewayEnv>, parts: SignInParts): void {
   });
 }
 
-async function tellSession(c: Context<GatewayEnv>, parts: SignInParts): Promise<Response> {
-  const { desk, sessionCookie } = parts;
+async function replySession(c: Context<GatewayEnv>, parts: SignInParts): Promise<Response> {
+  const { users, sessionCookie } = parts;
   const shown = bearerOf(c);
   const credential = shown ?? sessionCookie.get(c);
   if (credential === undefined) return c.json(sessionOf(null, null, parts));
   try {
     const isBearer = shown !== undefined;
-    const user = await countingGuesses(c, parts, () => identify(desk, credential, isBearer));
+    const user = await countingGuesses(c, parts, () => identify(users, credential, isBearer));
     return c.json(sessionOf(user, shown === undefined ? credential : null, parts));
   } catch (error) {
     if (!(error instanceof Problem) || error.status !== 401) throw error;
@@ -79,12 +79,12 @@ async function openSession(c: Context<GatewayEnv>, parts: SignInParts): Promise<
 }
 
 async function logOut(c: Context<GatewayEnv>, parts: SignInParts): Promise<Response> {
-  const { desk, oidc, sessionCookie, publicUrl } = parts;
+  const { users, oidc, sessionCookie, publicUrl } = parts;
   const session = sessionCookie.get(c);
   if (session === undefined) return c.json({ next: null });
   checkCsrf(c, session, publicUrl);
-  const user = await desk.identify(session).catch(() => null);
-  await desk.closeSession(session);
+  const user = await users.identify(session).catch(() => null);
+  await users.closeSession(session);
   sessionCookie.remove(c);
   if (user !== null) await parts.access.signedOut(c, user);
   const isOfProvider = user?.credential.startsWith("oidc:") === true;
@@ -142,17 +142,17 @@ async function signInWith(
   parts: SignInParts,
   shown: { readonly credential: string; readonly nonce?: string },
 ): Promise<{ key: string; user: SessionUser }> {
-  const { desk, sessionCookie, access } = parts;
-  const { key, info } = await countingGuesses(c, parts, () => desk.openSession(shown));
+  const { users, sessionCookie, access } = parts;
+  const { key, info } = await countingGuesses(c, parts, () => users.openSession(shown));
   try {
     await access.signedIn(c, info, `${c.req.method} ${c.req.path}`);
   } catch (error) {
-    await desk.closeSession(key);
+    await users.closeSession(key);
     throw error;
   }
   const before = sessionCookie.get(c);
   if (before !== undefined)
-    await desk.closeSession(before).catch((error: unknown) => {
+    await users.closeSession(before).catch((error: unknown) => {
       if (!(error instanceof ServiceError)) throw error;
     });
   sessionCookie.set(c, key, new Date(info.expiresAt));

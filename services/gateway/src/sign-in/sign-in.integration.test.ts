@@ -134,9 +134,9 @@ test("a sign-in counts once, in the browser that began it, with the state and co
 });
 
 test("a person without a role here, and one who refuses at the provider, is not signed in and gets the reason", async () => {
-  const nobody = new Browser();
-  const back = await signInAtProvider(nobody, `${url}/auth/login`, { name: "nobody", callback });
-  const response = await nobody.send(back);
+  const stranger = new Browser();
+  const back = await signInAtProvider(stranger, `${url}/auth/login`, { name: "nobody", callback });
+  const response = await stranger.send(back);
   assert.equal(response.status, 401);
   assert.match(await response.text(), /gives no role here/);
   const refusing = new Browser();

@@ -38,7 +38,7 @@ const { key } = await world.keyOf("team-a", ["operator"]);
 const { key: keyB } = await world.keyOf("team-b", ["operator"]);
 const runner = await world.connectAs("runner");
 
-interface Heard {
+interface Received {
   readonly path: string;
   readonly id: string;
   readonly timestamp: string;
@@ -47,7 +47,7 @@ interface Heard {
   readonly body: { type: string; timestamp: string; data: { runId: string; seq: number } };
 }
 /** All requests that the receiver got, and the status that each path answers; 0 is no answer. */
-const heard: Heard[] = [];
+const received: Received[] = [];
 const answers = new Map<string, number>();
 const receiver = createServer((request, response) => {
   let text = "";
@@ -55,13 +55,13 @@ const receiver = createServer((request, response) => {
   request.on("end", () => {
     const path = request.url ?? "";
     const header = (name: string) => String(request.headers[name]);
-    heard.push({
+    received.push({
       path,
       id: header("webhook-id"),
       timestamp: header("webhook-timestamp"),
       signature: header("webhook-signature"),
       text,
-      body: JSON.parse(text) as Heard["body"],
+      body: JSON.parse(text) as Received["body"],
     });
     const status = answers.get(path) ?? 204;
     if (status === 0) return;
@@ -131,7 +131,7 @@ async function create(
   return { id: made.webhook?.id ?? assert.fail(), secret: made.secret ?? assert.fail() };
 }
 const show = async (id: string) => (await ask("GET", `/${id}`)).body;
-const heardAt = (path: string) => heard.filter((one) => one.path === path);
+const heardAt = (path: string) => received.filter((one) => one.path === path);
 
 let runs = 0;
 /** Stores the last event of a run, which is found by its id; `again` is the id of one whose event is stored again. */
@@ -170,7 +170,7 @@ async function finish({
   });
   return runId;
 }
-function signatureOf({ id, timestamp, text }: Heard, secret: string): string {
+function signatureOf({ id, timestamp, text }: Received, secret: string): string {
   const hmac = createHmac("sha256", Buffer.from(secret.slice(6), "base64"));
   return `v1,${hmac.update(`${id}.${timestamp}.${text}`).digest("base64")}`;
 }
@@ -186,7 +186,7 @@ test("an event of the caller is sent at once, signed as a Standard Webhook, and 
   assert.match(sent.id, new RegExp(`^msg_[0-9a-f]{24}_${id.slice(4)}$`));
   assert.equal(sent.signature, signatureOf(sent, secret));
   assert.ok(Math.abs(Date.now() / 1_000 - Number(sent.timestamp)) < 60);
-  assert.ok(!heard.some(({ body }) => body.data.runId === foreign));
+  assert.ok(!received.some(({ body }) => body.data.runId === foreign));
   await until(async () => (await show(id)).pending === 0);
   await ask("DELETE", `/${id}`);
 });

@@ -239,9 +239,9 @@ test("a cancellation that reaches another broker is passed on to the one that ha
 });
 
 test("the progress of a real server is published on the live subject of the caller", async () => {
-  const heard: CallProgress[] = [];
+  const received: CallProgress[] = [];
   const to = { owner: "cli", progressId: "p1" };
-  const live = subscribeLive(world.cli, callProgress, to, (progress) => heard.push(progress));
+  const live = subscribeLive(world.cli, callProgress, to, (progress) => received.push(progress));
   await world.cli.flush();
   const request = {
     tool: "trigger-long-running-operation",
@@ -251,11 +251,11 @@ test("the progress of a real server is published on the live subject of the call
   const reply = await main.call("everything", request);
   assert.equal(reply.isError, false);
   await until(
-    () => heard.at(-1)?.progress,
+    () => received.at(-1)?.progress,
     (progress) => progress === 4,
   );
   live.stop();
-  assert.ok(heard.every(({ total, server }) => total === 4 && server === "everything"));
+  assert.ok(received.every(({ total, server }) => total === 4 && server === "everything"));
 });
 
 test("a runner that has lost its run makes no more calls: a lower epoch is refused", async () => {

@@ -64,7 +64,7 @@ export function createCallPath(options: CallPathOptions): CallPath {
     gate: createPolicyGate(bus, { cache, rolesOf, factsOf, onChecked }),
     holder,
     passOn: createCancelPasser(bus),
-    tellProgress: (to, progress) => publishLive(bus, callProgress, to, progress),
+    publishProgress: (to, progress) => publishLive(bus, callProgress, to, progress),
     stop: () => {
       following?.stop();
       calls.stop();

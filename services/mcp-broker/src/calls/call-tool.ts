@@ -30,7 +30,7 @@ import { coerceArguments } from "../validation/coerce-arguments.ts";
 import { admitCall, checkResult } from "./call-checks.ts";
 import { outcomeReply } from "./call-reply.ts";
 import { denied, findTool } from "./find-tool.ts";
-import { createProgressTeller } from "./progress-teller.ts";
+import { createProgressReporter } from "./progress-reporter.ts";
 import { resultText } from "./result-text.ts";
 import { RequestFailedError, sendRequest, serverDown, type SendDeps } from "./send-request.ts";
 
@@ -47,7 +47,7 @@ export interface CallDeps {
   readonly claims: { readonly once: CallOnce; readonly store: CallStore };
   readonly sender: SendDeps;
   /** Publishes the progress of a call to its caller. */
-  readonly tellProgress: (
+  readonly publishProgress: (
     to: { readonly owner: string; readonly progressId: string },
     progress: CallProgress,
   ) => void;
@@ -167,13 +167,13 @@ async function sendTool(
   const { args, progress: progressId } = request;
   // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
   const meta = ownCallMeta(request._meta);
-  const hear = (redact: (text: string) => string) =>
+  const progressListener = (redact: (text: string) => string) =>
     progressId === undefined
       ? undefined
-      : createProgressTeller({
+      : createProgressReporter({
           call: { server: connection.entry.id, tool: ref.tool, callId: request.callId ?? null },
-          tell: (progress) =>
-            deps.tellProgress({ owner: decided.principal.user, progressId }, progress),
+          publish: (progress) =>
+            deps.publishProgress({ owner: decided.principal.user, progressId }, progress),
           redact,
           now: Date.now,
         });
@@ -186,7 +186,7 @@ async function sendTool(
         const asked = { ref, pin, args, isChecked: isChecked(member) };
         const { tool, args: sent } = admitCall(connection.catalogue, asked);
         const startedAt = performance.now();
-        const onProgress = hear((text) => session.redact(text));
+        const onProgress = progressListener((text) => session.redact(text));
         const { definition } = tool.inspected;
         const own = { tool: ref.tool, args: sent, meta, onProgress, definition };
         const result = await session.callTool({ ...own, ...limits });

@@ -76,7 +76,7 @@ export class ConnectionAttempt {
     let earlier: unknown;
     for (;;) {
       if (this.#isOver) throw new Error("the attempt was given up");
-      const refresh = createToolRefresh((problem) => this.#tell(problem));
+      const refresh = createToolRefresh((problem) => this.#report(problem));
       const client = this.#client(approach, refresh);
       try {
         const opened = await this.#try(approach, { client, refresh, login });
@@ -122,7 +122,7 @@ export class ConnectionAttempt {
     await this.#current?.link.close();
   }
 
-  #tell(problem: string): void {
+  #report(problem: string): void {
     this.#own.events.onTrouble(this.#own.show(problem));
   }
 
@@ -149,7 +149,7 @@ export class ConnectionAttempt {
     const program = await this.#program();
     if (this.#isOver) throw new Error("the attempt was given up");
     const { client, refresh, login } = parts;
-    const onTrouble = (problem: string): void => this.#tell(problem);
+    const onTrouble = (problem: string): void => this.#report(problem);
     const over = new AbortController();
     const transportLink = createTransport({
       server: config.id,

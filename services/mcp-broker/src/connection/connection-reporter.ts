@@ -20,7 +20,7 @@ export function createConnectionReporter(options: {
   now: () => number;
 }): ServerConnectionOptions["onChange"] {
   const { bus, log, onRestart, now } = options;
-  const tell = (publishing: Promise<unknown>): void =>
+  const logFailure = (publishing: Promise<unknown>): void =>
     void publishing.catch((err: unknown) => log.warn({ err }, "mcp event not published"));
   return (change, { info, catalogue }) => {
     const server = info.id;
@@ -37,7 +37,7 @@ export function createConnectionReporter(options: {
         const { toolCount: tools, serverVersion } = info;
         log.info({ server, tools, serverVersion }, "mcp server connected");
         logProblems();
-        return tell(publishEvent(bus, serverConnected, { server }, event));
+        return logFailure(publishEvent(bus, serverConnected, { server }, event));
       }
       case "tools_changed":
         log.info({ server, tools: info.toolCount }, "mcp tools changed");
@@ -47,13 +47,13 @@ export function createConnectionReporter(options: {
         const { kind, reason } = change;
         if (kind === "lost") log.warn({ server, reason }, "mcp server disconnected");
         else log.info({ server, reason }, "mcp server closed");
-        return tell(publishEvent(bus, serverDisconnected, { server }, { ...event, reason }));
+        return logFailure(publishEvent(bus, serverDisconnected, { server }, { ...event, reason }));
       }
       case "failed": {
         const { reason: error, isNew } = change;
         if (!isNew) return log.debug({ server, reason: error }, "mcp server still not reachable");
         log.error({ server, reason: error }, "mcp server failed, probing slowly from now on");
-        return tell(publishEvent(bus, serverFailed, { server }, { ...event, error }));
+        return logFailure(publishEvent(bus, serverFailed, { server }, { ...event, error }));
       }
       case "trouble":
         return log.warn({ server, reason: change.reason }, "mcp server trouble");

@@ -20,15 +20,15 @@ async function connected(): Promise<TestSession> {
 }
 
 function callOf(session: TestSession, tool: string, signal = new AbortController().signal) {
-  const heard: number[] = [];
+  const received: number[] = [];
   const result = session.callTool({
     tool,
     args: {},
     timeoutMs: FOR_EVER_MS,
     signal,
-    onProgress: ({ progress }) => heard.push(progress),
+    onProgress: ({ progress }) => received.push(progress),
   });
-  return { result, heard };
+  return { result, heard: received };
 }
 
 /** The text of an answer. */
@@ -45,9 +45,9 @@ const isLost = (error: unknown): boolean =>
 for (const tool of ["cut", "end"])
   test(`an answer whose stream breaks off without an event id (${tool}) is lost at once, and the connection stays`, async () => {
     const session = await connected();
-    const { result, heard } = callOf(session, tool);
+    const { result, heard: received } = callOf(session, tool);
     await assert.rejects(result, isLost);
-    assert.deepEqual(heard, [1]);
+    assert.deepEqual(received, [1]);
     assert.equal(await wordsOf(session, "echo"), "echoed");
     assert.deepEqual(server.resumedFrom, []);
     await session.close();

@@ -14,7 +14,7 @@ import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { MessageReader } from "../normalise/message-reader.ts";
 import { normalBody, normalEvent } from "./answer-body.ts";
-import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
+import { createMessageRateLimit, type MessageRateLimit } from "./message-rate-limit.ts";
 import { createPollPace, type PollPace } from "./poll-pace.ts";
 import { posting, type PostedRequest } from "./posted-request.ts";
 import { StreamableTransport } from "./streamable-transport.ts";
@@ -56,7 +56,7 @@ export function createHttpTransport(options: HttpTransportOptions): HttpTranspor
   const messages = new MessageReader(options.onFinding);
   const pace = createPollPace(() => performance.now());
   const maxBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
-  const bounds: Bounds = { maxBytes, brake: createMessageBrake(), messages, pace };
+  const bounds: Bounds = { maxBytes, rateLimit: createMessageRateLimit(), messages, pace };
   const shared = {
     redirectPolicy: "same-origin" as const,
     fetch: readingFetch(guarded.fetch, bounds, options),
@@ -130,7 +130,7 @@ function sseLink(
 interface Bounds {
   readonly maxBytes: number;
   /** Shared by the whole connection: many streams are not faster than one. */
-  readonly brake: MessageBrake;
+  readonly rateLimit: MessageRateLimit;
   readonly messages: MessageReader;
   readonly pace: PollPace;
 }
@@ -141,12 +141,12 @@ function readingFetch(
   bounds: Bounds,
   { kind, url: own }: Pick<HttpTransportOptions, "kind" | "url">,
 ): FetchLike {
-  const { brake, messages, pace } = bounds;
+  const { rateLimit, messages, pace } = bounds;
   return async (url, init) => {
     const isPost = init?.method === "POST";
     // The parts of a login come here, too, while a request waits for it.
     const isOwn = new URL(url).href === own.href;
-    if (isPost) for (let n = 0; n < EVENTS_OF_POST; n += 1) brake.expect();
+    if (isPost) for (let n = 0; n < EVENTS_OF_POST; n += 1) rateLimit.expect();
     const response = await fetch(url, init);
     if (isEventStream(response)) {
       if (!isPost) pace.opened();
@@ -184,7 +184,7 @@ function isEventStream({ ok, headers }: Response): boolean {
 function eventsOf(
   options: Bounds & { readonly posted: PostedRequest | undefined; readonly onEvent: () => void },
 ): TransformStream<Uint8Array, Uint8Array> {
-  const { maxBytes, brake, messages, posted, onEvent } = options;
+  const { maxBytes, rateLimit, messages, posted, onEvent } = options;
   let parts: Uint8Array[] = [];
   let eventBytes = 0;
   let isLineEmpty = true;
@@ -194,7 +194,7 @@ function eventsOf(
   };
   const take = (): Uint8Array => {
     const event = Buffer.concat(parts, eventBytes);
-    brake.answer(eventBytes);
+    rateLimit.answer(eventBytes);
     parts = [];
     eventBytes = 0;
     const text = event.toString("utf8");
@@ -223,7 +223,7 @@ function eventsOf(
         parts = [];
         controller.error(tooLong(maxBytes));
       }
-      const pauseMs = brake.pauseMs();
+      const pauseMs = rateLimit.pauseMs();
       if (pauseMs > 0) await wait(pauseMs);
     },
     flush(controller) {

@@ -110,15 +110,15 @@ for (const mode of ["stdio", "http", "sse"] as const)
     assert.equal(session.serverVersion, "v1 1.32.2");
     assert.equal(session.protocolVersion, "2025-11-25");
     assert.equal(await textOf(session, "echo", { message: "v1" }), "v1");
-    const heard: number[] = [];
+    const received: number[] = [];
     await session.callTool({
       tool: "count_to",
       args: { steps: 3 },
       timeoutMs: 10_000,
       signal: new AbortController().signal,
-      onProgress: ({ progress }) => heard.push(progress),
+      onProgress: ({ progress }) => received.push(progress),
     });
-    assert.deepEqual(heard, [1, 2, 3]);
+    assert.deepEqual(received, [1, 2, 3]);
   });
 
 test("a 2026-07-28 server built on SDK v2 over HTTP [A2, A5]", async () => {

@@ -19,16 +19,16 @@ function modernStdio(id: string) {
 }
 
 async function call(session: TestSession, tool: string, args: Record<string, unknown> = {}) {
-  const heard: number[] = [];
+  const received: number[] = [];
   const result = await session.callTool({
     tool,
     args,
     timeoutMs: 20_000,
     signal: new AbortController().signal,
-    onProgress: ({ progress }) => heard.push(progress),
+    onProgress: ({ progress }) => received.push(progress),
   });
   const [first] = result.content;
-  return { heard, text: first?.type === "text" ? first.text : "" };
+  return { heard: received, text: first?.type === "text" ? first.text : "" };
 }
 
 test("a stdio server that refuses initialize is probed for 2026-07-28 in a second process, once [A5]", async () => {

@@ -7,7 +7,7 @@ import {
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
 import { ConnectionAttempt, type AttemptParts } from "./connection-attempt.ts";
-import { firstWords } from "./last-words.ts";
+import { startExcerpt } from "./exit-excerpt.ts";
 import {
   ConnectError,
   keepSession,
@@ -21,7 +21,8 @@ const MAX_SHOWN = 2_000;
 export function createSessionOpener(options: AttemptParts): OpenSession {
   return async (config, events, signal) => {
     const resolved = resolve(config, options.children.env);
-    const show = (text: string): string => firstWords(redactText(resolved.redact(text)), MAX_SHOWN);
+    const show = (text: string): string =>
+      startExcerpt(redactText(resolved.redact(text)), MAX_SHOWN);
     const attempt = new ConnectionAttempt({ config, resolved, show, events, options });
     try {
       // One budget for every handshake and every page of the list: a slow server cannot stretch it.

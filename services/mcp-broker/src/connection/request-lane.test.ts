@@ -25,42 +25,46 @@ function lab(send: () => Promise<void> = () => Promise.resolve()) {
       signal: caller.signal,
       ...more,
     });
-  const hear = (message: object) => lane.take({ jsonrpc: "2.0", ...message } as JSONRPCMessage, 70);
-  return { lane, sent, caller, begin, hear };
+  const receive = (message: object) =>
+    lane.take({ jsonrpc: "2.0", ...message } as JSONRPCMessage, 70);
+  return { lane, sent, caller, begin, hear: receive };
 }
 
 test("each request gets its own answer, also under an id that is written as a text", async () => {
-  const { sent, begin, hear } = lab();
+  const { sent, begin, hear: receive } = lab();
   const [first, second] = [begin(), begin()];
   const [a, b] = sent.map(({ id }) => id);
   assert.notEqual(a, b);
-  assert.ok(hear({ id: String(b), result: { of: "second" } }));
-  assert.ok(hear({ id: a, result: { of: "first" } }));
+  assert.ok(receive({ id: String(b), result: { of: "second" } }));
+  assert.ok(receive({ id: a, result: { of: "first" } }));
   const answers = await Promise.all([first, second]);
   assert.deepEqual(answers, [{ of: "first" }, { of: "second" }]);
   assert.equal(lineLength(Object(answers[0])), 70);
 });
 
 test("messages of the protocol layer are left to it, and a late answer is dropped", async () => {
-  const { sent, begin, hear } = lab();
+  const { sent, begin, hear: receive } = lab();
   const asked = begin();
-  assert.equal(hear({ id: 3, result: {} }), false);
-  assert.equal(hear({ method: "notifications/progress", params: { progressToken: 3 } }), false);
-  assert.equal(hear({ method: "notifications/message", params: {} }), false);
+  assert.equal(receive({ id: 3, result: {} }), false);
+  assert.equal(receive({ method: "notifications/progress", params: { progressToken: 3 } }), false);
+  assert.equal(receive({ method: "notifications/message", params: {} }), false);
   const answer = { id: sent[0]?.["id"], result: {} };
-  assert.ok(hear(answer));
+  assert.ok(receive(answer));
   await asked;
-  assert.ok(hear(answer));
+  assert.ok(receive(answer));
 });
 
 test("an error is the protocol's, and addresses to open are found in it", async () => {
-  const { sent, begin, hear } = lab();
+  const { sent, begin, hear: receive } = lab();
   const asked = [begin(), begin()];
-  hear({ id: sent[0]?.["id"], error: { code: -32_602, message: "no such tool" } });
+  receive({ id: sent[0]?.["id"], error: { code: -32_602, message: "no such tool" } });
   const elicitations = [
     { mode: "url", url: "https://x.example", elicitationId: "1", message: "m" },
   ];
-  hear({ id: sent[1]?.["id"], error: { code: -32_042, message: "open", data: { elicitations } } });
+  receive({
+    id: sent[1]?.["id"],
+    error: { code: -32_042, message: "open", data: { elicitations } },
+  });
   const [refused, wants] = await Promise.allSettled(asked);
   assert.ok(refused?.status === "rejected" && refused.reason instanceof ProtocolError);
   assert.match(refused.reason.message, /no such tool/);
@@ -69,19 +73,22 @@ test("an error is the protocol's, and addresses to open are found in it", async 
 });
 
 test("progress is delivered until the answer, beside the request's other metadata", async () => {
-  const { sent, begin, hear } = lab();
-  const heard: Progress[] = [];
-  const asked = begin({ onProgress: (progress) => heard.push(progress) });
+  const { sent, begin, hear: receive } = lab();
+  const received: Progress[] = [];
+  const asked = begin({ onProgress: (progress) => received.push(progress) });
   const { id, params } = sent[0] ?? {};
   assert.deepEqual(params, { name: "t", _meta: { traceparent: "p", progressToken: id } });
-  const tell = (progress: unknown) =>
-    hear({ method: "notifications/progress", params: { progressToken: id, progress, total: 4 } });
-  assert.ok(tell(1));
-  assert.ok(tell("nonsense"));
-  hear({ id, result: {} });
+  const report = (progress: unknown) =>
+    receive({
+      method: "notifications/progress",
+      params: { progressToken: id, progress, total: 4 },
+    });
+  assert.ok(report(1));
+  assert.ok(report("nonsense"));
+  receive({ id, result: {} });
   await asked;
-  assert.ok(tell(2));
-  assert.deepEqual(heard, [{ progress: 1, total: 4 }]);
+  assert.ok(report(2));
+  assert.deepEqual(received, [{ progress: 1, total: 4 }]);
 });
 
 test("an aborted or expired request is cancelled at the server", async () => {

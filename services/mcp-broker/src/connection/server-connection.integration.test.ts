@@ -142,12 +142,12 @@ test("a resolved secret is in no log, status, error, event or Redis key [A31]", 
     ],
     env: { LEAKY_TOKEN: canary },
   });
-  const told: string[] = [];
+  const reported: string[] = [];
   const failedCall = async (server: string, tool: string): Promise<void> => {
     const failing = broker.call(server, { tool, args: {}, callId: `leaky:${tool}` });
     await assert.rejects(failing, (error) => {
       assert.ok(error instanceof ServiceError);
-      told.push(error.message, JSON.stringify(error.data));
+      reported.push(error.message, JSON.stringify(error.data));
       return true;
     });
   };
@@ -155,21 +155,21 @@ test("a resolved secret is in no log, status, error, event or Redis key [A31]", 
   await failedCall("refuses", "alpha");
   const { lastError } = await broker.until("leaky", ({ status }) => status === "disconnected");
   assert.match(lastError ?? "", /secret was \$\{LEAKY_TOKEN\}/);
-  assert.match(told.join(), /token \$\{LEAKY_TOKEN\}/);
-  told.push(lastError ?? "", broker.logText());
+  assert.match(reported.join(), /token \$\{LEAKY_TOKEN\}/);
+  reported.push(lastError ?? "", broker.logText());
   for await (const event of readEvents(world.cli, {
     filters: ["yard.evt.mcp.leaky.*"],
     from: "beginning",
     stopAtEnd: true,
   })) {
-    told.push(JSON.stringify(event.payload));
+    reported.push(JSON.stringify(event.payload));
   }
   for (const key of await world.redis.keys("*")) {
     const isHash = (await world.redis.type(key)) === "hash";
     const value = isHash ? await world.redis.hgetall(key) : await world.redis.get(key);
-    told.push(key, JSON.stringify(value));
+    reported.push(key, JSON.stringify(value));
   }
-  assert.ok(!told.join("\n").includes(canary));
+  assert.ok(!reported.join("\n").includes(canary));
 });
 
 test("a child killed by SIGKILL takes its tools away at once and is started again within seconds [A21, A13, A43, A57, AR1, CR11, ER7]", async () => {

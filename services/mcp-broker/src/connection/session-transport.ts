@@ -6,7 +6,7 @@ import type { Program } from "../process/child-program.ts";
 import type { ResolvedServer } from "../declaration/env-references.ts";
 import type { HttpAuth } from "../auth/connection-auth.ts";
 import { createHttpTransport } from "./http-transport.ts";
-import { lastWords } from "./last-words.ts";
+import { exitExcerpt } from "./exit-excerpt.ts";
 import type { RequestLane } from "./request-lane.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
@@ -99,7 +99,7 @@ function explained(
     ["stdout", transport.ignoredTail],
   ] as const;
   const words = said.flatMap(([stream, tail]) => {
-    const text = lastWords(resolved.redactTail(tail), SAID_SHOWN);
+    const text = exitExcerpt(resolved.redactTail(tail), SAID_SHOWN);
     return text === "" ? [] : [`; ${stream}: ${text}`];
   });
   return `${reason}${words.join("")}`;

@@ -283,16 +283,16 @@ test("a message that the protocol layer cannot process harms no other message, a
     script(`process.stdout.write(\`${[note, deep, note].join("\\n")}\\n\`);
       setInterval(() => {}, 1000)`),
   );
-  const heard: string[] = [];
+  const received: string[] = [];
   const client = new Client({ name: "test", version: "0" });
   client.fallbackNotificationHandler = ({ method }) => {
-    heard.push(method);
+    received.push(method);
     return Promise.resolve();
   };
   // It never answers the handshake; its messages are received from the start.
   const connecting = client.connect(transport, { timeout: 60_000 }).catch(() => "closed");
   await until(
-    () => heard.length,
+    () => received.length,
     (count) => count === 2,
   );
   await client.close();

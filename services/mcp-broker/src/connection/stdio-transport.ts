@@ -10,7 +10,7 @@ import {
 } from "@modelcontextprotocol/client";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { carried } from "./carried-result.ts";
-import { createMessageBrake, type MessageBrake } from "./message-brake.ts";
+import { createMessageRateLimit, type MessageRateLimit } from "./message-rate-limit.ts";
 import { MessageLines } from "./message-lines.ts";
 import { RequestLane } from "./request-lane.ts";
 import type { StreamTail } from "../declaration/env-references.ts";
@@ -66,8 +66,8 @@ export class StdioTransport implements Transport {
   readonly #lines: MessageLines;
   readonly #stderr = new TailBuffer(STDERR_BYTES);
   readonly #ignored = new TailBuffer(IGNORED_BYTES);
-  readonly #brake = createMessageBrake();
-  readonly #stderrBrake = createMessageBrake();
+  readonly #rateLimit = createMessageRateLimit();
+  readonly #stderrLimit = createMessageRateLimit();
   readonly #messages: MessageReader;
   #child: ChildProcessWithoutNullStreams | null = null;
   #isOpen = false;
@@ -136,7 +136,7 @@ export class StdioTransport implements Transport {
       this.#breakOff(reason);
       return Promise.reject(new SdkError(SdkErrorCode.NotConnected, reason));
     }
-    if ("method" in message && "id" in message) this.#brake.expect();
+    if ("method" in message && "id" in message) this.#rateLimit.expect();
     this.#messages.sent(message);
     this.#gather(stdin);
     return new Promise((resolve, reject) => {
@@ -187,8 +187,8 @@ export class StdioTransport implements Transport {
     child.stderr.on("error", (error) => this.onerror?.(error));
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr.push(chunk);
-      this.#stderrBrake.add(chunk.length);
-      slowDown(child.stderr, this.#stderrBrake);
+      this.#stderrLimit.add(chunk.length);
+      slowDown(child.stderr, this.#stderrLimit);
     });
     child.stdout.on("data", (chunk: Buffer) => this.#receive(chunk));
     child.once("exit", (code, signal) => {
@@ -236,7 +236,7 @@ export class StdioTransport implements Transport {
   #read(line: string): ReceivedInLine[] {
     const received = this.#messages.read(line);
     if (received === null) {
-      this.#brake.add(line.length);
+      this.#rateLimit.add(line.length);
       if (line.trim() === "") return [];
       this.#ignoredLines += 1;
       this.#ignored.push(Buffer.from(`${cutText(line, IGNORED_BYTES)}\n`));
@@ -260,14 +260,14 @@ export class StdioTransport implements Transport {
         return;
       }
     }
-    if (this.#child !== null) slowDown(this.#child.stdout, this.#brake);
+    if (this.#child !== null) slowDown(this.#child.stdout, this.#rateLimit);
   }
 
   /** The protocol layer throws at a message that is nested deeper than it can serialise, which does not end the connection. */
   #deliver(received: ReceivedInLine): void {
     const { message, share, lineLength } = received;
-    if ("method" in message) this.#brake.add(share);
-    else this.#brake.answer(share);
+    if ("method" in message) this.#rateLimit.add(share);
+    else this.#rateLimit.answer(share);
     try {
       if (!this.lane.take(message, lineLength)) this.onmessage?.(carried(received));
     } catch (error) {
@@ -300,8 +300,8 @@ interface ReceivedInLine extends Received {
 }
 
 /** The pipe fills, and the server waits. */
-function slowDown(stream: Readable, brake: MessageBrake): void {
-  const pauseMs = brake.pauseMs();
+function slowDown(stream: Readable, rateLimit: MessageRateLimit): void {
+  const pauseMs = rateLimit.pauseMs();
   if (pauseMs === 0 || stream.isPaused()) return;
   stream.pause();
   setTimeout(() => stream.resume(), pauseMs).unref();

@@ -63,7 +63,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     this.#onWantedScope = onWantedScope;
     // The protocol layer keeps these two and calls them before its own.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- the SDK's transport is not an EventTarget
-    this.onmessage = (message) => this.#hear(message);
+    this.onmessage = (message) => this.#receive(message);
     // oxlint-disable-next-line unicorn/prefer-add-event-listener -- a transport is not an EventTarget
     this.onerror = (error) => this.#keep(error);
   }
@@ -131,7 +131,7 @@ export class StreamableTransport extends StreamableHTTPClientTransport {
     }
   }
 
-  #hear(message: JSONRPCMessage): void {
+  #receive(message: JSONRPCMessage): void {
     if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
     if (message.id !== undefined) this.#open.get(message.id)?.settle();
   }

@@ -261,9 +261,9 @@ test("a question is lost when its call ends, and when the broker that waits is g
   // No client lists the questions: a subscriber to the events receives the end all the same.
   const filters = ["yard.evt.mcp-question.*.*.ended"];
   for await (const { payload } of readEvents(world.cli, { filters, from: "beginning" })) {
-    const told = questionEnded.payload.parse(payload).question;
-    if (told.id === orphan.id) {
-      assert.equal(told.state, "lost");
+    const reported = questionEnded.payload.parse(payload).question;
+    if (reported.id === orphan.id) {
+      assert.equal(reported.state, "lost");
       break;
     }
   }

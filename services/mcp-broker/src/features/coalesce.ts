@@ -22,7 +22,7 @@ export function createCoalescer(options: {
     timers.set(key, timer);
   };
   return {
-    tell(key: string): void {
+    notify(key: string): void {
       if (timers.has(key)) {
         again.add(key);
         return;

@@ -68,7 +68,7 @@ export function featureHooks(
       const { elicitationId } = params;
       if (method === "notifications/elicitation/complete" && typeof elicitationId === "string")
         deps.questions.complete(server, elicitationId);
-      else deps.notifications.hear({ server, messages: memory.messages }, method, params);
+      else deps.notifications.subscribe({ server, messages: memory.messages }, method, params);
     },
   };
 }

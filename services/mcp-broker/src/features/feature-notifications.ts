@@ -55,16 +55,16 @@ export function createFeatureNotifications(options: {
     },
   });
   return {
-    hear(
+    subscribe(
       { server, messages }: { readonly server: string; readonly messages: ServerMessages },
       method: string,
       params: Readonly<Record<string, unknown>>,
     ): void {
       const { uri } = params;
       const list = LISTS[method];
-      if (list !== undefined) lists.tell(`${server} ${list}`);
+      if (list !== undefined) lists.notify(`${server} ${list}`);
       else if (method === "notifications/resources/updated" && typeof uri === "string") {
-        if (subscriptions.isWatched(server, uri)) updates.tell(`${server} ${uri}`);
+        if (subscriptions.isWatched(server, uri)) updates.notify(`${server} ${uri}`);
       } else if (method === "notifications/message") {
         const message = messages.add(params);
         if (message !== null) publishLive(bus, serverMessage, { server }, message);

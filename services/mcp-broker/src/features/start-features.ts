@@ -130,7 +130,10 @@ export function startFeatures(options: FeatureOptions) {
 }
 
 function createQuestionReporter(bus: Bus, onTrouble: (server: string, error: unknown) => void) {
-  const tell = (contract: typeof questionRequested | typeof questionEnded, question: Question) => {
+  const publish = (
+    contract: typeof questionRequested | typeof questionEnded,
+    question: Question,
+  ) => {
     const { server, id, state, askedFor } = question;
     for (const owner of new Set(askedFor.map(({ user }) => user))) {
       const messageId = `${id}:${owner}:${state}`;
@@ -140,8 +143,8 @@ function createQuestionReporter(bus: Bus, onTrouble: (server: string, error: unk
     }
   };
   return {
-    requested: (question: Question) => tell(questionRequested, question),
-    ended: (question: Question) => tell(questionEnded, question),
+    requested: (question: Question) => publish(questionRequested, question),
+    ended: (question: Question) => publish(questionEnded, question),
   };
 }
 

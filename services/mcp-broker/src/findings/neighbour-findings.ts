@@ -173,7 +173,7 @@ function escapedName(name: string): string {
 }
 
 /** Positions of the texts that people and models read, in the schema too. */
-const TELLING = /\/(?:description|title)$/;
+const TEXT_FIELDS = /\/(?:description|title)$/;
 
 /** A description that names another server's tools may want to change how they are used. Only the first one is reported. */
 function referenceFindings(
@@ -182,7 +182,7 @@ function referenceFindings(
   neighbours: Neighbourhood,
 ): ToolFinding[] {
   for (const { text, where, isKey } of textsOf(definition)) {
-    if (isKey || !TELLING.test(where)) continue;
+    if (isKey || !TEXT_FIELDS.test(where)) continue;
     const named = foreignToolIn(text, of, neighbours);
     if (named !== null)
       return [

@@ -6,7 +6,7 @@ import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { isRecord } from "@switchyard/contracts/json-record";
 import { findRecord, type Refusal } from "../pins/decide-pins.ts";
-import { approving, blocking, type PinBook, type PinChange } from "../pins/pin-book.ts";
+import { approving, blocking, type ServerPins, type PinChange } from "../pins/server-pins.ts";
 import { checkAdmin } from "./check-admin.ts";
 import { pinDifferences } from "../pins/pin-diff.ts";
 import { shownPin } from "../pins/pin-record.ts";
@@ -17,7 +17,7 @@ const fail = failuresOf({ ...approvePins.errors, ...blockPins.errors, ...diffPin
 /** Answers the contracts of pins, on any broker: the truth is in Redis. Reading is for every client, changes are for admins. */
 export function handlePins(
   service: Service,
-  { pins, admins }: { pins: PinBook; admins: readonly string[] },
+  { pins, admins }: { pins: ServerPins; admins: readonly string[] },
 ): void {
   const adminOf = (verified: VerifiedCaller): string =>
     checkAdmin(admins, verified, "approve or block tools");

@@ -13,7 +13,7 @@ import {
   updateServer,
 } from "@switchyard/contracts/mcp-servers";
 import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
-import { carryOut, type OwnerReply } from "../ownership/carry-out.ts";
+import { handleOwnerRequest, type OwnerReply } from "../ownership/handle-owner-request.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import { checkAdmin } from "./check-admin.ts";
@@ -51,7 +51,7 @@ export function handleRegistry(service: Service, deps: RegistryDeps): void {
 
   service.handle(getServer, async ({ server }, context) => {
     if (pool.find(server) === null) return declared(atOwner(server, { do: "get" }, context));
-    const found = await declared(carryOut(deps, server, { do: "get" }));
+    const found = await declared(handleOwnerRequest(deps, server, { do: "get" }));
     const view = owner.views().find(({ entry: { id } }) => id === server);
     return { ...found, server: view?.info ?? found.server };
   });

@@ -9,7 +9,7 @@ import {
   notBegun,
 } from "./call-queue.ts";
 
-const patient = { timeoutMs: 60_000, signal: new AbortController().signal };
+const unhurried = { timeoutMs: 60_000, signal: new AbortController().signal };
 
 /** A queue that runs tasks in its slots. */
 function createCallQueue(limits: Parameters<typeof createQueue>[0]) {
@@ -34,10 +34,10 @@ function gate() {
 test("runs as many at a time as it may, queues a few and refuses the rest at once", async () => {
   const queue = createCallQueue({ maxConcurrency: 2, queueLimit: 1 });
   const { opened, open } = gate();
-  const admitted = [1, 2, 3].map((n) => queue.run(() => opened.then(() => n), patient));
+  const admitted = [1, 2, 3].map((n) => queue.run(() => opened.then(() => n), unhurried));
   assert.deepEqual([queue.inFlight, queue.queued], [2, 1]);
   await assert.rejects(
-    queue.run(() => Promise.resolve(4), patient),
+    queue.run(() => Promise.resolve(4), unhurried),
     QueueFullError,
   );
   open();
@@ -48,10 +48,10 @@ test("runs as many at a time as it may, queues a few and refuses the rest at onc
 test("a place is free again after a task that failed", async () => {
   const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 0 });
   await assert.rejects(
-    queue.run(() => Promise.reject(new Error("no")), patient),
+    queue.run(() => Promise.reject(new Error("no")), unhurried),
     /no/,
   );
-  assert.equal(await queue.run(() => Promise.resolve("yes"), patient), "yes");
+  assert.equal(await queue.run(() => Promise.resolve("yes"), unhurried), "yes");
 });
 
 test("with a higher limit the waiting calls begin, in their order; a lower one ends no call", async () => {
@@ -63,7 +63,7 @@ test("with a higher limit the waiting calls begin, in their order; a lower one e
     queue.run(async () => {
       begun.push(n);
       await opened;
-    }, patient);
+    }, unhurried);
   const all = [1, 2, 3, 4].map(run);
   limits.maxConcurrency = 3;
   queue.limitsChanged();
@@ -80,7 +80,7 @@ test("with a higher limit the waiting calls begin, in their order; a lower one e
 test("a caller that gives up leaves the queue and its task never runs", async () => {
   const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 8 });
   const { opened, open } = gate();
-  const first = queue.run(() => opened, patient);
+  const first = queue.run(() => opened, unhurried);
   const controller = new AbortController();
   let ran = false;
   const task = (): Promise<void> => {
@@ -88,7 +88,7 @@ test("a caller that gives up leaves the queue and its task never runs", async ()
     return Promise.resolve();
   };
   const aborted = queue.run(task, { timeoutMs: 60_000, signal: controller.signal });
-  const tooSlow = queue.run(task, { timeoutMs: 1, signal: patient.signal });
+  const tooSlow = queue.run(task, { timeoutMs: 1, signal: unhurried.signal });
   controller.abort();
   await assert.rejects(aborted, QueueWaitError);
   await assert.rejects(tooSlow, QueueWaitError);
@@ -101,7 +101,7 @@ test("a caller that gives up leaves the queue and its task never runs", async ()
 test("a call without any time left is refused before it takes a place", async () => {
   const queue = createCallQueue({ maxConcurrency: 1, queueLimit: 8 });
   await assert.rejects(
-    queue.run(() => Promise.resolve(), { timeoutMs: 0, signal: patient.signal }),
+    queue.run(() => Promise.resolve(), { timeoutMs: 0, signal: unhurried.signal }),
     QueueWaitError,
   );
 });
@@ -120,7 +120,7 @@ test("keeps the order of arrival and never exceeds its limits", async () => {
             started.push(n);
             assert.ok(queue.inFlight <= maxConcurrency);
             await scheduler.schedule(Promise.resolve());
-          }, patient),
+          }, unhurried),
         );
         await scheduler.waitFor(Promise.all(calls));
         assert.deepEqual(

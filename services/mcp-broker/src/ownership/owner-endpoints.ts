@@ -3,7 +3,7 @@ import type { Service } from "@switchyard/bus/serve";
 import { askOwner, ensureServer } from "@switchyard/contracts/mcp-ownership";
 import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
-import { carryOut } from "./carry-out.ts";
+import { handleOwnerRequest } from "./handle-owner-request.ts";
 import type { KnownLeases } from "./known-leases.ts";
 import type { OwnerRequests } from "./owner-requests.ts";
 import { createServerEndpoints, type ServerEndpoints } from "./server-endpoints.ts";
@@ -18,7 +18,7 @@ export function createOwnerEndpoints(
     service.handle(
       askOwner,
       (request, { fail }) => {
-        if (deps.leases.keeps(server)) return carryOut(deps, server, request);
+        if (deps.leases.keeps(server)) return handleOwnerRequest(deps, server, request);
         throw fail.not_owner(`This broker does not own MCP server ${server}.`, { server });
       },
       // Only the brokers' own user may publish here.

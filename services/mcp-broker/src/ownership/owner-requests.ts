@@ -7,7 +7,7 @@ import { askOwner, ensureServer, type OwnerRequest } from "@switchyard/contracts
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
-import { carryOut, type OwnerReply } from "./carry-out.ts";
+import { handleOwnerRequest, type OwnerReply } from "./handle-owner-request.ts";
 import type { KnownLeases } from "./known-leases.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 
@@ -32,7 +32,7 @@ const fail = failuresOf({ ...ensureServer.errors, ...serverLogs.errors });
 const REPLY_MARGIN_MS = 250;
 const LOOK_AGAIN_MS = 100;
 /** The time for which a broker that is full waits for another one to claim the server. */
-const PATIENCE_MS = 1_500;
+const TIMEOUT_MS = 1_500;
 
 export function createOwnerRequests(deps: OwnerRequestDeps) {
   const { leases, keeper } = deps;
@@ -42,16 +42,16 @@ export function createOwnerRequests(deps: OwnerRequestDeps) {
      * the declared errors of the request, and `owner_unavailable`.
      */
     async atOwner(server: string, request: OwnerRequest, limits: Limits): Promise<OwnerReply> {
-      if (leases.owns(server)) return carryOut(deps, server, request);
+      if (leases.owns(server)) return handleOwnerRequest(deps, server, request);
       await orUnavailable(server)(() => lookAndClaim(deps, server));
       return leases.ownerOf(server) === null
-        ? carryOut(deps, server, request)
+        ? handleOwnerRequest(deps, server, request)
         : askElsewhere(deps, { server, request, limits });
     },
     /** Resolves when a broker owns the server and takes its calls. Rejects with the errors of `mcp.ensure`. */
     async ensure(server: string, limits: Limits): Promise<void> {
       const end = limits.deadline - REPLY_MARGIN_MS;
-      const full = Date.now() + PATIENCE_MS;
+      const full = Date.now() + TIMEOUT_MS;
       for (;;) {
         if (await isEnsured(deps, server, limits)) return;
         const isFull = keeper.owned >= keeper.limit;
@@ -68,7 +68,7 @@ async function isEnsured(deps: OwnerRequestDeps, server: string, limits: Limits)
   const { leases, bus } = deps;
   await orNoLease(() => lookAndClaim(deps, server));
   if (leases.keeps(server)) {
-    await carryOut(deps, server, { do: "start" });
+    await handleOwnerRequest(deps, server, { do: "start" });
     // The subscription has to be there before the caller calls again.
     await bus.flush();
     return true;

@@ -177,8 +177,8 @@ test("a broker that was stopped for longer than its lease sends nothing when it 
   zombie.process.kill("SIGCONT");
   const ends = await Promise.all(late);
   // Callers that reach the stale owner get `not_owner`; the subject has two owners in it until that one has left.
-  const told = ends.filter((end) => isError(end, callTool, "not_owner"));
-  assert.ok(told.length > 0, "no call met the zombie");
+  const reported = ends.filter((end) => isError(end, callTool, "not_owner"));
+  assert.ok(reported.length > 0, "no call met the zombie");
   const byZombie = (await cluster.notes()).filter(({ broker }) => broker === zombie.pid);
   assert.deepEqual(
     byZombie.map(({ note: text }) => text),

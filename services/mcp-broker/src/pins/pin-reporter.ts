@@ -10,7 +10,7 @@ import {
 } from "@switchyard/contracts/mcp-pins";
 import type { Log } from "@switchyard/service/log";
 import type { z } from "zod";
-import type { PinsWritten } from "./pin-book.ts";
+import type { PinsWritten } from "./server-pins.ts";
 import { stateOf } from "./pin-record.ts";
 
 /** Reports changed pins: a log line and an event for each new state of tools. */
@@ -29,14 +29,14 @@ export function createPinReporter(options: {
       const change = { server, tools, count: group.length, at };
       const facts = { server, by, count: group.length };
       const names = tools.slice(0, 10).map(({ name }) => name);
-      tell(state, { change, facts, names }).catch((err: unknown) =>
+      publishChange(state, { change, facts, names }).catch((err: unknown) =>
         log.warn({ err }, "mcp event not published"),
       );
     }
   };
 
-  function tell(state: PinState, told: Told): Promise<unknown> {
-    const { change, facts, names: tools } = told;
+  function publishChange(state: PinState, news: PinNotice): Promise<unknown> {
+    const { change, facts, names: tools } = news;
     const { server, by } = facts;
     switch (state) {
       case "pending":
@@ -57,7 +57,7 @@ export function createPinReporter(options: {
   }
 }
 
-interface Told {
+interface PinNotice {
   readonly change: z.input<typeof pinsHeld.payload>;
   readonly facts: { readonly server: string; readonly by: string | null; readonly count: number };
   readonly names: readonly string[];

@@ -8,12 +8,12 @@ import { PINS_CHANNEL } from "./pin-store.ts";
  */
 export function watchPins(
   redis: Redis,
-  hear: { onWritten(server: string): void; onGap(): void; onTrouble(error: unknown): void },
+  listener: { onWritten(server: string): void; onGap(): void; onTrouble(error: unknown): void },
 ) {
   const own = listenerOf(redis);
-  const onGap = (): void => hear.onGap();
-  const onTrouble = (error: unknown): void => hear.onTrouble(error);
-  own.on("message", (_channel, server: string) => hear.onWritten(server));
+  const onGap = (): void => listener.onGap();
+  const onTrouble = (error: unknown): void => listener.onTrouble(error);
+  own.on("message", (_channel, server: string) => listener.onWritten(server));
   // The connection tries again by itself, and the log has the outage from the connection for commands.
   own.on("error", () => undefined);
   own.on("ready", () => {

@@ -50,7 +50,7 @@ async function refusedAs(broker: TestBroker, server: string, state: string): Pro
 }
 
 /** Any broker of this file may have answered; the one with the connection is notified a moment later. */
-async function hears(broker: TestBroker, server: string, toolCount: number): Promise<void> {
+async function untilListed(broker: TestBroker, server: string, toolCount: number): Promise<void> {
   await broker.until(server, (info) => info.toolCount === toolCount);
 }
 
@@ -89,7 +89,7 @@ test("neither lists nor calls a tool whose description changed after its approva
   );
   const tools = [{ tool: "read", digest: pin.digest }];
   assert.deepEqual(await api.approvePins({ server: "pulled", tools }), { approved: 1 });
-  await hears(broker, "pulled", 1);
+  await untilListed(broker, "pulled", 1);
   assert.equal((await broker.call("pulled", { tool: "read", args: {} })).text, "fine");
   assert.equal((await broker.tools({ server: "pulled" })).tools[0]?.pin, pin.digest);
   assert.equal((await readFile(`${fileOf("pulled")}.calls`, "utf8")).split("\n").length, 3);
@@ -156,7 +156,7 @@ test("continues with a server that shuffles its descriptions where trust is pin-
   await held.stop();
   // A held definition is accepted with the setting, and so are later ones.
   const trusting = await start("shuffled", { trust: "pin-schema" });
-  await hears(trusting, "shuffled", 1);
+  await untilListed(trusting, "shuffled", 1);
   await lists("shuffled", words("No table."));
   assert.deepEqual(await refresh("shuffled"), { toolCount: 1 });
   assert.equal((await trusting.call("shuffled", { tool: "read", args: {} })).text, "fine");
@@ -198,7 +198,7 @@ test("blocks hidden characters until an admin names the finding", async () => {
     tools: [{ tool: "read" }],
     override: ["hidden_characters"],
   });
-  await hears(broker, "hidden", 1);
+  await untilListed(broker, "hidden", 1);
   assert.equal((await broker.call("hidden", { tool: "read", args: {} })).text, "fine");
 });
 
@@ -206,7 +206,7 @@ test("blocks at once what an admin blocks", async () => {
   await lists("blocked", tool("Reads."));
   const broker = await start("blocked");
   assert.deepEqual(await api.blockPins({ server: "blocked", tools: ["read"] }), { blocked: 1 });
-  await hears(broker, "blocked", 0);
+  await untilListed(broker, "blocked", 0);
   await refusedAs(broker, "blocked", "blocked");
   await assert.rejects(api.blockPins({ server: "blocked", tools: ["other"] }), (error) =>
     isError(error, blockPins, "unknown_pin"),

@@ -7,7 +7,7 @@ import { serverIdentity } from "../catalogue/server-identity.ts";
 import type { PinView } from "../catalogue/tool-catalogue.ts";
 import type { InspectListing } from "../catalogue/tool-reader.ts";
 import { neighbourhoodOf, type Neighbour } from "../findings/neighbour-findings.ts";
-import { PinBook } from "./pin-book.ts";
+import { ServerPins } from "./server-pins.ts";
 import { createPinReporter } from "./pin-reporter.ts";
 import { createPinStore } from "./pin-store.ts";
 import { watchPins } from "./pin-watch.ts";
@@ -24,7 +24,7 @@ export function startPinning(options: {
   onView: (server: string) => void;
 }) {
   const { bus, redis, log, now, servers, onView } = options;
-  const pins = new PinBook({
+  const pins = new ServerPins({
     store: createPinStore(redis),
     now,
     onWritten: createPinReporter({ bus, log, now }),

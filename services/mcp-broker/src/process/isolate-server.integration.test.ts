@@ -178,9 +178,9 @@ test("where nothing isolates a server it is started only when it is trusted, whi
     );
     return [outcome, reasons.length] as const;
   };
-  const [refusal, told] = await started({}, "require");
+  const [refusal, reported] = await started({}, "require");
   assert.match(refusal, /^it is not marked as trusted, .*no bwrap .*"trusted": true/);
-  assert.equal(told, 0);
+  assert.equal(reported, 0);
   assert.deepEqual(await started({ trusted: true }, "require"), ["node", 1]);
   assert.deepEqual(await started({}, "prefer"), ["node", 1]);
   assert.deepEqual(await started({}, "off"), ["node", 0]);

@@ -4,7 +4,7 @@ import type { RegistryReporter } from "./registry-reporter.ts";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import { parseServerFile, ServerFileError } from "@switchyard/project/mcp-servers/server-file";
 import type { ServerRegistry } from "./server-registry.ts";
-import { tellServerFile } from "./tell-server-file.ts";
+import { logServerFile } from "./log-server-file.ts";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
 
 /** Lets the registry follow the edits of the server file. A bad edit changes nothing and is reported. */
@@ -36,7 +36,7 @@ export function followFile(options: {
     try {
       if (text === null) throw new ServerFileError(`${fileName}: cannot be read`);
       const file = parseServerFile(text, fileName);
-      tellServerFile(file, log);
+      logServerFile(file, log);
       return file.entries;
     } catch (error) {
       if (!(error instanceof ServerFileError)) throw error;

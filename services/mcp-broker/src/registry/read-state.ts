@@ -5,7 +5,7 @@ import { watchChildren } from "../process/child-memory.ts";
 import { openChildRecords } from "../process/child-records.ts";
 import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
 import { readServerFile } from "@switchyard/project/mcp-servers/server-file";
-import { tellServerFile } from "./tell-server-file.ts";
+import { logServerFile } from "./log-server-file.ts";
 import { mergedEntries } from "./server-entries.ts";
 
 /** Reads the state with which the broker begins: the declared servers, and the leftovers of a crashed broker. */
@@ -17,7 +17,7 @@ export async function readState(
   const registryStore = createRegistryStore(redis);
   const changes = await loadChanges(registryStore);
   const entries = mergedEntries(file.entries, changes);
-  tellServerFile({ entries, warnings: file.warnings }, log);
+  logServerFile({ entries, warnings: file.warnings }, log);
   const children = watchChildren(await openChildRecords(stateDir));
   for (const child of await children.records.reap())
     log.warn(child, "leftover mcp server process ended");

@@ -351,10 +351,10 @@ test("values of references are in nothing that is stored, shown or logged [A31]"
     await api.disconnectServer({ server: "secretive" });
     assert.deepEqual((await api.serverLogs({ server: "secretive" })).lines, lines);
     const stored = await world.redis.hgetall(REGISTRY);
-    const told = [stored, lines, shown, await api.listServers({}), broker.logText()];
+    const reported = [stored, lines, shown, await api.listServers({}), broker.logText()];
     assert.match(JSON.stringify(stored), /\$\{CANARY\}/);
-    assert.ok(!JSON.stringify(told).includes(canary));
-    assert.ok(!JSON.stringify(told.slice(1)).includes("literal-5150"));
+    assert.ok(!JSON.stringify(reported).includes(canary));
+    assert.ok(!JSON.stringify(reported.slice(1)).includes("literal-5150"));
   });
 });
 

@@ -239,7 +239,7 @@ export class ServerRegistry {
       makeSameConnection(before.entry, entry)
     ) {
       pool.amend(entry);
-      this.#tell({ kind: "updated", server: before.info, by, isEcho });
+      this.#report({ kind: "updated", server: before.info, by, isEcho });
       return before.info;
     }
     const wasUp = before !== undefined && isUp(before.info);
@@ -248,14 +248,14 @@ export class ServerRegistry {
     const { connection } = pool.put(entry, { reason, heldBecause });
     if (wasUp || entry.config?.autoConnect) connection.start().catch(onTrouble);
     const kind = before === undefined ? "added" : "updated";
-    this.#tell({ kind, server: connection.info, by, isEcho });
+    this.#report({ kind, server: connection.info, by, isEcho });
     return connection.info;
   }
 
   #drop(id: string, { by, isEcho = false }: ChangeBy): Promise<void> {
     const { pool } = this.#options;
     const gone = pool.take(id, by === null ? "its entry left the file" : `removed by ${by}`);
-    this.#tell({ kind: "removed", serverId: id, by, isEcho });
+    this.#report({ kind: "removed", serverId: id, by, isEcho });
     return gone;
   }
 
@@ -294,7 +294,7 @@ export class ServerRegistry {
     return new Date(Math.max(this.#options.now(), after)).toISOString();
   }
 
-  #tell(change: RegistryChange): void {
+  #report(change: RegistryChange): void {
     for (const listener of this.#listeners) listener(change);
   }
 

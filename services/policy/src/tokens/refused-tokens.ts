@@ -4,12 +4,12 @@ import { tokensRefused } from "@switchyard/contracts/refused-tokens";
 import type { Log } from "@switchyard/service/log";
 import type { RefusedToken } from "./identify.ts";
 
-const TELL_EVERY_MS = 1_000;
+const REPORT_EVERY_MS = 1_000;
 /** The number of combinations of provider, caller and reason that are counted in one second. */
 const MAX_KINDS = 1_000;
 
 /** Counts refused tokens and publishes the counts once a second, so that a flood of forged tokens does not become a flood of events. */
-export function tellRefusedTokens(parts: {
+export function reportRefusedTokens(parts: {
   readonly bus: Bus;
   readonly log: Log;
   readonly now: () => number;
@@ -17,7 +17,7 @@ export function tellRefusedTokens(parts: {
   const { bus, log, now } = parts;
   const counts = new Map<string, RefusedToken & { count: number }>();
 
-  const tell = async (): Promise<void> => {
+  const publish = async (): Promise<void> => {
     const due = [...counts.values()];
     counts.clear();
     const at = new Date(now()).toISOString();
@@ -31,7 +31,7 @@ export function tellRefusedTokens(parts: {
       }),
     );
   };
-  const timer = setInterval(() => void tell(), TELL_EVERY_MS);
+  const timer = setInterval(() => void publish(), REPORT_EVERY_MS);
   return {
     onRefused(refused) {
       const { provider, caller, reason } = refused;
@@ -42,7 +42,7 @@ export function tellRefusedTokens(parts: {
     },
     async stop() {
       clearInterval(timer);
-      await tell();
+      await publish();
     },
   };
 }

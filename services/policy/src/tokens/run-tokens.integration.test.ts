@@ -65,14 +65,14 @@ const broker = client(await world.connectAs("broker"), { checkPolicy, filterPoli
 
 async function tokenOf(runId: string, more: object = {}): Promise<string> {
   const asked = { runId, agent: "reporter", requester: "team-a", tools: [], ttlSeconds: 600 };
-  return (await runner.grantRun({ ...asked, ...more }, PATIENT)).token;
+  return (await runner.grantRun({ ...asked, ...more }, LONG_TIMEOUT)).token;
 }
 
 /** A busy machine may be slow; the timeouts of the service are not under test. */
-const PATIENT = { timeoutMs: 30_000 };
+const LONG_TIMEOUT = { timeoutMs: 30_000 };
 
 async function check(token: string, { tool = READ, onBehalfOf = "runner" } = {}) {
-  return broker.checkPolicy({ onBehalfOf, token, tool, args: {} }, PATIENT);
+  return broker.checkPolicy({ onBehalfOf, token, tool, args: {} }, LONG_TIMEOUT);
 }
 
 /** Sends the request that a provider sends right before it would send a call. */
@@ -239,8 +239,8 @@ test("the model's provider and the channel narrow, and are trusted from the toke
     assert.deepEqual(error.data, { requester: "team-a", parts: ["channel", "owner"] });
     return true;
   });
-  const told = await tokenOf("run-g", { origin, requester: "channels" });
-  assert.match((await check(told)).decision.reason, /layer public/);
+  const reported = await tokenOf("run-g", { origin, requester: "channels" });
+  assert.match((await check(reported)).decision.reason, /layer public/);
 });
 
 test("only owners may use tools reserved for owners, and the token states who acts for one [X42]", async () => {
@@ -437,7 +437,7 @@ test("while Redis cannot return the stops no call passes, and no token is minted
   assert.ok(isError(refusal, checkPolicy, "stops_unknown") && refusal.retryable);
   assert.match(refusal.message, /cannot be seen what is stopped, because Redis does not answer/);
   const asked = { onBehalfOf: "runner", token, tools: [READ] };
-  await assert.rejects(broker.filterPolicy(asked, PATIENT), (error) =>
+  await assert.rejects(broker.filterPolicy(asked, LONG_TIMEOUT), (error) =>
     isError(error, filterPolicy, "stops_unknown"),
   );
   await assert.rejects(tokenOf("run-r"), (error) => isError(error, grantRun, "policy_unavailable"));

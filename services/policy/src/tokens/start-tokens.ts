@@ -3,7 +3,7 @@ import type { Log } from "@switchyard/service/log";
 import type { StopList } from "../stops/stop-list.ts";
 import { createIdentify, type Identify, type RefusedToken } from "./identify.ts";
 import { openKeyRing, type KeyRing } from "./key-ring.ts";
-import { tellRefusedTokens } from "./refused-tokens.ts";
+import { reportRefusedTokens } from "./refused-tokens.ts";
 
 /** Opens the keys of run tokens, identifies the principals of calls, and reports invalid tokens. */
 export async function startTokens(
@@ -33,7 +33,7 @@ export async function startTokens(
     now,
   });
   kit.onStop("run token keys", async () => keyRing.stop());
-  const refused = tellRefusedTokens({ bus, log, now });
+  const refused = reportRefusedTokens({ bus, log, now });
   kit.onStop("refused tokens", () => refused.stop());
   const identify = createIdentify({
     verify: keyRing.verify,

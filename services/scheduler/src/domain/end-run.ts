@@ -23,7 +23,7 @@ const SILENT_ANSWER = "ANNOUNCE_SKIP";
 
 /** Ends a run: its result is delivered first when the job requests that, then the run is recorded in the log. */
 export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfter: number): Change {
-  if (isToBeTold(record.job, end)) {
+  if (needsDelivery(record.job, end)) {
     const delivering = {
       ...run,
       phase: "delivering" as const,
@@ -40,7 +40,7 @@ export function endRun(record: JobRecord, run: ActiveRun, end: RunEnd, alertAfte
   );
 }
 
-function isToBeTold(
+function needsDelivery(
   { delivery, state }: JobRecord["job"],
   { status, output = "" }: RunEnd,
 ): boolean {
@@ -62,7 +62,7 @@ export function closeRun(
   const { status, error } = outcomeOf(run.end, delivered, job.delivery?.bestEffort === true);
   const active = record.active.filter(({ runId }) => runId !== run.runId);
   const consecutiveErrors = status === "ok" ? 0 : job.state.consecutiveErrors + 1;
-  const { runningAtMs: _, lastError: _error, lastDeliveryError: _told, ...state } = job.state;
+  const { runningAtMs: _, lastError: _error, lastDeliveryError: _delivery, ...state } = job.state;
   const [oldest] = active;
   const closed: JobRecord = {
     ...record,

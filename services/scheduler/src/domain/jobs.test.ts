@@ -161,17 +161,17 @@ test("three errors of the schedule disable the job, with an entry and an event",
 
 test("a series of failures causes an alert", () => {
   let record = job({});
-  const told: string[] = [];
+  const reported: string[] = [];
   for (let round = 1; round <= 4; round += 1) {
     const change = ended(
       takeDue(record, NOW + round * MINUTE, settings),
       "error",
       NOW + round * MINUTE + 1,
     );
-    told.push(change.events.map(({ kind }) => kind).join(" "));
+    reported.push(change.events.map(({ kind }) => kind).join(" "));
     record = recordOf(change);
   }
-  assert.deepEqual(told, ["finished", "finished", "finished failing", "finished"]);
+  assert.deepEqual(reported, ["finished", "finished", "finished failing", "finished"]);
   assert.equal(record.job.state.consecutiveErrors, 4);
 });
 

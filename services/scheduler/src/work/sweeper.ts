@@ -6,7 +6,7 @@ import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Log } from "@switchyard/service/log";
 import { isHeartbeat } from "../domain/heartbeat.ts";
 import { jobOfRun } from "../domain/take-message.ts";
-import { careForJob, runHasEnded, type CareParts } from "./care-for-job.ts";
+import { advanceJob, runHasEnded, type AdvanceParts } from "./advance-job.ts";
 import { publishKeptEvents } from "./publish-events.ts";
 
 /** The longest time before a due job, or a waiting event, is noticed. */
@@ -25,7 +25,7 @@ export interface Sweeper {
  * Finds due jobs in Redis and processes them. Every replica does so; the one that takes a job holds it for some seconds, and each
  * step is written only if no other write came in between.
  */
-export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper {
+export function startSweeper(parts: AdvanceParts & { readonly log: Log }): Sweeper {
   const { store, bus, now, log } = parts;
   const inWork = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -46,7 +46,7 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
   const round = async (): Promise<number> => {
     const free = JOBS_AT_ONCE - inWork.size;
     const ids = free > 0 ? await store.take(now(), free) : [];
-    for (const id of ids) begin(careForJob(id, parts));
+    for (const id of ids) begin(advanceJob(id, parts));
     await publishKeptEvents(bus, store);
     if (isAway) log.info("due jobs are cared for again");
     isAway = false;
@@ -66,7 +66,7 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
     }
   };
 
-  const heard = (owner: string, name: string, refusal?: string): void => {
+  const note = (owner: string, name: string, refusal?: string): void => {
     const jobId = jobOfRun(name);
     if ((jobId === null && !isHeartbeat(name)) || stopping.signal.aborted) return;
     const runId = fullRunId(owner, name);
@@ -81,11 +81,11 @@ export function startSweeper(parts: CareParts & { readonly log: Log }): Sweeper 
   };
   const followed = [
     ...runEnds.map((contract) =>
-      follow(bus, contract, (_, { owner, runId }) => heard(owner, runId)),
+      follow(bus, contract, (_, { owner, runId }) => note(owner, runId)),
     ),
     follow(bus, runRejected, ({ subject, code, message }, { owner, runId }) => {
       // Rejections of the owner's own commands carry the run's name, too, and do not end the run.
-      if (subject.startsWith(OWN_COMMANDS)) heard(owner, runId, `${code}: ${message}`);
+      if (subject.startsWith(OWN_COMMANDS)) note(owner, runId, `${code}: ${message}`);
     }),
   ];
   const looping = loop();

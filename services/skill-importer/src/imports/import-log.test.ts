@@ -26,18 +26,18 @@ const REPORT: ImportReport = {
 };
 
 test("logs every definition that is missing, and everything that was not read", () => {
-  const told: string[] = [];
+  const lines: string[] = [];
   const destination = {
-    write: (line: string) => void told.push(`${JSON.parse(line).msg} ${JSON.parse(line).code}`),
+    write: (line: string) => void lines.push(`${JSON.parse(line).msg} ${JSON.parse(line).code}`),
   };
-  const tell = importLog(createLog({ service: "test", level: "info", destination }));
+  const log = importLog(createLog({ service: "test", level: "info", destination }));
   const [first] = REPORT.diagnostics;
   assert(first !== undefined);
   const codes = ["duplicate_name", "scan_limit", "dangling_link", "skill_file_name", "long_body"];
   const remark = (code: string): Diagnostic => ({ ...first, severity: "warning", code });
   const diagnostics = codes.map((code) => remark(code));
-  tell({ ...REPORT, diagnostics });
-  assert.deepEqual(told, [
+  log({ ...REPORT, diagnostics });
+  assert.deepEqual(lines, [
     "file skipped duplicate_name",
     "file remark scan_limit",
     "file remark dangling_link",
@@ -49,17 +49,17 @@ test("logs every definition that is missing, and everything that was not read", 
 test("logs an import once, and again when its report changes", () => {
   const lines: string[] = [];
   const destination = { write: (line: string) => void lines.push(String(JSON.parse(line).msg)) };
-  const tell = importLog(createLog({ service: "test", level: "info", destination }));
+  const log = importLog(createLog({ service: "test", level: "info", destination }));
   const same = { ...REPORT, hasChanged: false };
   const both = ["file skipped", "catalogue imported"];
-  tell(REPORT);
+  log(REPORT);
   assert.deepEqual(lines, both);
-  tell(same);
-  tell(same);
+  log(same);
+  log(same);
   assert.deepEqual(lines, both);
-  tell({ ...same, diagnostics: [] });
+  log({ ...same, diagnostics: [] });
   assert.deepEqual(lines, [...both, "catalogue imported"]);
-  tell(same);
-  tell(REPORT);
+  log(same);
+  log(REPORT);
   assert.deepEqual(lines, [...both, "catalogue imported", ...both, ...both]);
 });

@@ -30,7 +30,7 @@ import {
   type StoredOf,
   type StoredSkill,
 } from "@switchyard/skills/catalogue/definition";
-import { KeepPromises } from "./keep-promises.ts";
+import { CacheLeases } from "./cache-leases.ts";
 import { jsonOf, StoredValues } from "./stored-values.ts";
 import { textKey } from "./version-store.ts";
 
@@ -52,13 +52,13 @@ const EMPTY: KindEntries = { listed: [], imported: [], size: 0 };
  */
 export class CatalogueStore {
   readonly #redis: Redis;
-  readonly #promises: KeepPromises;
+  readonly #promises: CacheLeases;
   readonly #stored: StoredValues;
 
   /** `onCorrupt` is called for every stored value that cannot be read; it counts as absent. */
   constructor(redis: Redis, onCorrupt: (key: string) => void) {
     this.#redis = redis;
-    this.#promises = new KeepPromises(redis);
+    this.#promises = new CacheLeases(redis);
     this.#stored = new StoredValues(onCorrupt);
   }
 
@@ -117,7 +117,7 @@ export class CatalogueStore {
 
   /** Returns how many milliseconds a later read may be cached, counted from before its request; null when it may not be. */
   promise(): Promise<number | null> {
-    return this.#promises.promise();
+    return this.#promises.grant();
   }
 
   async list<K extends Kind>(kind: K): Promise<EntryOf<K>[]> {

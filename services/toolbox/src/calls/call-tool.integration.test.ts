@@ -324,8 +324,8 @@ test("memory belongs to the agent of the token", async () => {
     token: runToken("m2"),
   });
   assert.equal(later.text, "kept");
-  const nobody = await world.call({ tool: "memory_read", args: {} });
-  assert.equal(nobody.isError, true);
+  const stranger = await world.call({ tool: "memory_read", args: {} });
+  assert.equal(stranger.isError, true);
 });
 
 test("runs of one session share a workspace where the setting allows it, and no other run's", async () => {

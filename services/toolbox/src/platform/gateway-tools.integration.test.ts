@@ -143,11 +143,11 @@ test("a patch changes only its values, keeps secrets and comments, and reports w
     [true, false, 7],
   );
   assert.doesNotMatch(JSON.stringify(patched), /Line one|Write well/);
-  const told = (patched["services"] as Data[]).map(({ service, needsRestart }) => [
+  const reported = (patched["services"] as Data[]).map(({ service, needsRestart }) => [
     service,
     needsRestart,
   ]);
-  assert.deepEqual(told, [
+  assert.deepEqual(reported, [
     ["runner", true],
     ["channels", false],
     ["scheduler", true],

@@ -10,7 +10,7 @@ import { configFiles, type ConfigFiles } from "./config-files.ts";
 import { checkChanges, writableSchema } from "./config-rules.ts";
 import type { Json } from "./config-value.ts";
 import { jsonResult } from "./json-result.ts";
-import { resultText, type RestartDesk, type RestartWish } from "./restart-desk.ts";
+import { resultText, type Restarts, type RestartRequest } from "./restarts.ts";
 import { CallerSession, SessionText } from "./session-tools.ts";
 import type { ToolSettings } from "./tool-settings.ts";
 
@@ -48,14 +48,14 @@ const writeShape = {
  */
 export function createGatewayTools({
   directory,
-  desk,
+  restarts,
   isRestartPermitted,
   settings,
 }: {
   readonly directory: string | undefined;
   /** The settings name what may be changed. */
   readonly settings: CurrentSettings<ToolSettings>;
-  readonly desk: RestartDesk;
+  readonly restarts: Restarts;
   /** `YARD_RESTARTS` of the toolbox. */
   readonly isRestartPermitted: boolean;
 }): readonly Tool[] {
@@ -68,7 +68,7 @@ export function createGatewayTools({
   const tools = [getTool(files), schemaTool(settings), ...writeTools(parts)];
   return [
     ...tools.map((tool) => Object.assign(tool, { unavailable })),
-    Object.assign(restartTool(desk, isRestartPermitted), {
+    Object.assign(restartTool(restarts, isRestartPermitted), {
       unavailable: isRestartPermitted ? undefined : unavailable,
     }),
   ];
@@ -208,7 +208,7 @@ function inForce(part: Part) {
   return { service, file, reads, needsRestart, ...(needsRestart && { how }) };
 }
 
-function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
+function restartTool(restarts: Restarts, isPermitted: boolean): Tool {
   return defineTool({
     name: "gateway_restart",
     description:
@@ -260,23 +260,23 @@ function restartTool(desk: RestartDesk, isPermitted: boolean): Tool {
       if (service !== undefined)
         return jsonResult({
           ok: true,
-          ...(await restartOne(desk, { ...wish, service }, context)),
+          ...(await restartOne(restarts, { ...wish, service }, context)),
           requested,
         });
-      return jsonResult({ ...(await restartAll(desk, wish, context)), requested });
+      return jsonResult({ ...(await restartAll(restarts, wish, context)), requested });
     },
   }) as Tool; // as above
 }
 
 /** Restarts every service that can be restarted. Throws a ToolError when none of them was. */
 async function restartAll(
-  desk: RestartDesk,
-  wish: Omit<RestartWish, "service">,
+  restarts: Restarts,
+  wish: Omit<RestartRequest, "service">,
   context: ToolContext,
 ) {
   const services = Object.keys(RESTARTS).filter((name) => isRestartable(name));
   const results = await Promise.allSettled(
-    services.map((service) => restartOne(desk, { ...wish, service }, context)),
+    services.map((service) => restartOne(restarts, { ...wish, service }, context)),
   );
   const faults = results.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   const fault: unknown = faults.find((error) => !(error instanceof ToolError));
@@ -290,9 +290,9 @@ async function restartAll(
   return { ok: faults.length === 0, services: rows };
 }
 
-async function restartOne(desk: RestartDesk, wish: RestartWish, context: ToolContext) {
+async function restartOne(restarts: Restarts, wish: RestartRequest, context: ToolContext) {
   const { service, delayMs, session } = wish;
-  const restarted = await desk.restart(wish, context);
+  const restarted = await restarts.restart(wish, context);
   if (restarted !== null)
     return { restarted: true, service, ...restarted, text: resultText(service, restarted) };
   const what =

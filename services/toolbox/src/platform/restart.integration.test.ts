@@ -22,7 +22,7 @@ after(() => Promise.all([runner, scheduler, policy].map((bus) => bus.close())));
 
 const about = { version: "0.0.1", description: "", onFault };
 /** The messages sent to sessions. */
-const told: { session: string | undefined; message: string }[] = [];
+const reported: { session: string | undefined; message: string }[] = [];
 const verifyUser = () =>
   Promise.resolve({
     caller: "cli",
@@ -32,7 +32,7 @@ const verifyUser = () =>
   });
 const sessions = serve(runner, { ...about, name: "runner", verifyUser });
 sessions.handle(sendToSession, ({ session, message }) => {
-  told.push({ session, message });
+  reported.push({ session, message });
   const sessionId = `ses-${"0".repeat(26)}-1`;
   const sessionKey = session ?? "";
   return {
@@ -94,7 +94,7 @@ test("processes are restarted one after the other, and the reply comes when they
   assert.deepEqual([restarted, processes], [true, 3]);
   assert.equal(mostAtOnce, 1);
   assert.equal(running.length, 3);
-  assert.deepEqual(told, []);
+  assert.deepEqual(reported, []);
 });
 
 test("the result of a restart that outlasts the call is sent to the session afterwards, with the continuation [F30]", async () => {
@@ -113,12 +113,12 @@ test("the result of a restart that outlasts the call is sent to the session afte
     [false, true],
   );
   await until(
-    () => told,
+    () => reported,
     (all) => all.length === 1,
   );
-  assert.equal(told[0]?.session, "agent:helper:main");
+  assert.equal(reported[0]?.session, "agent:helper:main");
   assert.match(
-    told[0]?.message ?? "",
+    reported[0]?.message ?? "",
     /^\[gateway_restart\] scheduler was restarted and is ready \(1 process, .*\)\.\nReason: new trigger\nNote: soon\nNow try the new trigger\.$/,
   );
 });
@@ -133,9 +133,9 @@ test("a restart that is wanted later begins then, has the same result, and waits
   const later = await restart({ delayMs: 1_500, sessionKey: "agent:helper:main" }, 2_500);
   assert.match(later.text, /is restarted 1500 ms after the call; the result comes as a message in/);
   assert.deepEqual(gone, 0, "nothing is restarted before");
-  const before = told.length;
-  await until(() => told.length > before);
-  assert.match(told.at(-1)?.message ?? "", /scheduler was restarted and is ready/);
+  const before = reported.length;
+  await until(() => reported.length > before);
+  assert.match(reported.at(-1)?.message ?? "", /scheduler was restarted and is ready/);
   for (const delayMs of [-1, 60_001])
     await assert.rejects(restart({ delayMs }), /delayMs: must be at (?:least|most)/);
 });

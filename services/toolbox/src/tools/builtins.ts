@@ -4,7 +4,7 @@ import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";
 import { createCronTools } from "../platform/cron-tools.ts";
 import { createGatewayTools } from "../platform/gateway-tools.ts";
-import type { RestartDesk } from "../platform/restart-desk.ts";
+import type { Restarts } from "../platform/restarts.ts";
 import { createMessageTools } from "../platform/message-tools.ts";
 import { createSessionTools } from "../platform/session-tools.ts";
 import { createSendTool } from "../platform/send-tool.ts";
@@ -27,7 +27,7 @@ export interface BuiltinOptions {
   readonly command: CommandOptions;
   /** The directory of the project's configuration files; undefined: none that the toolbox sees. */
   readonly configDirectory: string | undefined;
-  readonly restarts: { readonly desk: RestartDesk; readonly isPermitted: boolean };
+  readonly restarts: { readonly restarts: Restarts; readonly isPermitted: boolean };
 }
 
 /** All built-in tools by name, in the order in which they are listed. */
@@ -62,7 +62,7 @@ export function createBuiltins({
     ...createGatewayTools({
       directory: configDirectory,
       settings: access.settings,
-      desk: restarts.desk,
+      restarts: restarts.restarts,
       isRestartPermitted: restarts.isPermitted,
     }),
   ];

@@ -85,7 +85,7 @@ test("an error reveals nothing about a target outside: existing, missing and unr
   await symlink("nothing", join(outside, "dangling"));
   const places = ["secret.txt", "missing", "secret.txt/x", "missing/x", "closed/in", "closed/no"];
   places.push("circle", "circle/x", "dangling", "x".repeat(300), `missing/${"x".repeat(300)}`);
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const [index, target] of places.entries()) {
     await symlink(join(outside, target).slice(0, 4_000), join(root, `oracle-${index}`));
     await symlink(`oracle-${index}`, join(root, `oracle-chain-${index}`));
@@ -95,7 +95,7 @@ test("an error reveals nothing about a target outside: existing, missing and unr
       for (const attempt of [() => read(path), () => write(path, "x")])
         await assert.rejects(attempt, (error) => {
           assert.ok(error instanceof ToolError);
-          told.add(error.message.replaceAll(path, "PATH"));
+          reported.add(error.message.replaceAll(path, "PATH"));
           return true;
         });
   }
@@ -103,7 +103,7 @@ test("an error reveals nothing about a target outside: existing, missing and unr
   for (const name of ["closed", "circle", "dangling"])
     await rm(join(outside, name), { recursive: true });
   assert.deepEqual(
-    [...told],
+    [...reported],
     [`Path 'PATH' is outside the allowed workspace '${root}'; use a path inside it.`],
   );
 });

@@ -52,7 +52,7 @@ export async function openGateway(options: GatewayOptions): Promise<{ ended: Pro
   };
   const finish = () => {
     clearInterval(beat);
-    clearTimeout(patience);
+    clearTimeout(timer);
     signal.removeEventListener("abort", leave);
     // 4000 keeps the session; 1000 would end it.
     if (socket.readyState <= WebSocket.OPEN) socket.close(4000);
@@ -89,7 +89,7 @@ export async function openGateway(options: GatewayOptions): Promise<{ ended: Pro
     }
   }
 
-  const patience = setTimeout(() => accepted.reject(new GatewayClosed(1006)), HELLO_MS);
+  const timer = setTimeout(() => accepted.reject(new GatewayClosed(1006)), HELLO_MS);
   signal.addEventListener("abort", leave, { once: true });
   socket.addEventListener("message", ({ data }) => {
     try {
@@ -113,7 +113,7 @@ export async function openGateway(options: GatewayOptions): Promise<{ ended: Pro
     finish();
     throw error;
   }
-  clearTimeout(patience);
+  clearTimeout(timer);
   return { ended: ended.promise };
 }
 

@@ -1,0 +1,22 @@
+import type { Bus } from "@switchyard/bus/bus";
+import { publishCommand } from "@switchyard/bus/publish";
+import { resumeRun } from "@switchyard/contracts/run-commands";
+import type { Log } from "@switchyard/service/log";
+import { isOutage } from "./service-clients.ts";
+
+/** Publishes to the queue that a run may have work; a superfluous wake-up changes nothing. False when it could not be published. */
+export type WakeRun = (runId: string) => Promise<boolean>;
+
+/** A wake-up that cannot be published is not a failure: the sweeper sends it again. */
+export function createRunWaker(bus: Bus, log: Log): WakeRun {
+  return async (runId) => {
+    try {
+      await publishCommand(bus, resumeRun, { runId }, {}, { correlationId: runId });
+      return true;
+    } catch (err) {
+      if (!isOutage(err)) throw err;
+      log.warn({ runId, err }, "wake-up not sent");
+      return false;
+    }
+  };
+}

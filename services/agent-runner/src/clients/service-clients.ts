@@ -1,0 +1,97 @@
+import { client, type Client } from "@switchyard/bus/call";
+import type { Bus } from "@switchyard/bus/bus";
+import { around, type ClientInterceptor } from "@switchyard/bus/interceptor";
+import { recallMemory } from "@switchyard/contracts/agent-memory";
+import { getAgent } from "@switchyard/contracts/agents";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { ensureServer } from "@switchyard/contracts/mcp-ownership";
+import type { FileFacts } from "@switchyard/contracts/file-access";
+import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
+import { grantRun } from "@switchyard/contracts/policy-grants";
+import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import { getSkill, renderSkill } from "@switchyard/contracts/skills";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import { ensuringOwner } from "@switchyard/service/call-mcp-tool";
+
+/** Idempotent calls: a repetition changes nothing more at the services. */
+const idempotentCalls = {
+  getAgent,
+  skillCatalogue,
+  renderSkill,
+  getSkill,
+  grantRun,
+  listTools,
+  listBuiltins,
+  recallMemory,
+};
+/** Calls of tools and calls about them; the run handles their failures itself. */
+const toolCalls = { ensureServer, callTool, cancelCall, callBuiltin, cancelBuiltin };
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly correlationId: string;
+}
+
+/** The services that a runner calls. */
+export interface ServiceClients extends Client<typeof idempotentCalls>, Client<typeof toolCalls> {
+  /** Returns those of the runner's own tools that the policy lets this token call with at least some arguments. */
+  filterOwn(
+    question: { token: string; names: readonly string[] },
+    options: CallOptions,
+  ): Promise<string[]>;
+  /** Returns the policy's decision about a file that the run of the token is given with its input. */
+  decideInputFile(
+    question: { readonly token: string; readonly file: FileFacts },
+    options: CallOptions,
+  ): Promise<Decision>;
+}
+
+/** `instance` is the secret of this process, which only the policy receives. The interceptors apply to the idempotent calls. */
+export function createServiceClients(
+  bus: Bus,
+  instance: string,
+  interceptors: readonly ClientInterceptor[] = [],
+): ServiceClients {
+  const policy = client(bus, { checkPolicy, filterPolicy });
+  const withInstance = around(grantRun, (call, next) =>
+    next({ ...call, request: { ...call.request, instance } }),
+  );
+  return {
+    ...client(bus, idempotentCalls, [...interceptors, withInstance]),
+    ...client(bus, toolCalls, [ensuringOwner]),
+    async filterOwn({ token, names }, options) {
+      const tools = names.map(builtinToolRef);
+      const question = { onBehalfOf: bus.user, token, tools };
+      return (await policy.filterPolicy(question, options)).allowed;
+    },
+    async decideInputFile({ token, file: { name, mediaType, sizeBytes } }, options) {
+      const tool = builtinToolRef("input_file");
+      const args = { name, mediaType, sizeBytes };
+      const question = { onBehalfOf: bus.user, token, tool, args };
+      return (await policy.checkPolicy(question, options)).decision;
+    },
+  };
+}
+
+/** True when a service could not handle a request now, but may do so later: it is down, full or out of reach. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof ServiceError && OUTAGES.has(error.code);
+}
+
+const OUTAGES: ReadonlySet<string> = new Set([
+  "timeout",
+  "no_responders",
+  "disconnected",
+  "overloaded",
+  "deadline_exceeded",
+  "internal",
+  "policy_unavailable",
+  // The claim is over or has just changed hands: the next attempt finds which runner holds the run.
+  "not_held",
+  // Every key was revoked, and the next one is not stored yet.
+  "no_key",
+  "store_unavailable",
+]);

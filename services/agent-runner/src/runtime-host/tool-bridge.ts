@@ -1,0 +1,143 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Server } from "@modelcontextprotocol/server";
+import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { PendingCalls, resultOf } from "./pending-calls.ts";
+import type { HostEvent, HostResults, HostTool, KnownResult } from "./host-protocol.ts";
+
+/** The name of our server in every CLI's configuration. */
+export const SERVER_NAME = "switchyard";
+
+/** The command with which a CLI starts our MCP server. */
+export interface BridgeEntry {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface ToolBridge {
+  readonly entry: BridgeEntry;
+  /** The directory of the socket, which the CLI has to see. */
+  readonly directory: string;
+  take(results: HostResults["results"], tools: readonly HostTool[]): void;
+  close(): Promise<void>;
+}
+
+/** Models take names of 64 characters, and CLIs put our server's name before them. */
+const MAX_NAME = 46;
+const BRIDGE = fileURLToPath(new URL("mcp-bridge.ts", import.meta.url));
+
+/**
+ * The only way from a CLI to tools: an MCP server on a socket in its own directory. It executes nothing; each call is sent to the
+ * runner, which makes it like every other call of a run.
+ */
+export async function openToolBridge(options: {
+  readonly tools: readonly HostTool[];
+  readonly known: readonly KnownResult[];
+  readonly report: (event: HostEvent) => void;
+}): Promise<ToolBridge> {
+  const directory = await mkdtemp(join(tmpdir(), "yard-run-"));
+  await chmod(directory, 0o700);
+  const path = join(directory, "mcp");
+  const key = randomBytes(32).toString("base64url");
+  const book = new PendingCalls(options.known, options.report);
+  let names = namesOf(options.tools);
+  const servers = new Set<Server>();
+  const createDoorServer = (): Server => {
+    const server = new Server(
+      { name: SERVER_NAME, title: "Switchyard", version: "0.1.0" },
+      { capabilities: { tools: { listChanged: true } } },
+    );
+    server.setRequestHandler("tools/list", () => ({
+      tools: [...names].map(([name, { description, inputSchema }]) => ({
+        name,
+        description,
+        inputSchema: { ...inputSchema, type: "object" as const },
+      })),
+    }));
+    server.setRequestHandler("tools/call", async ({ params }, { mcpReq }) => {
+      const tool = names.get(params.name);
+      if (tool === undefined)
+        return resultOf({ text: `there is no tool ${params.name}`, isError: true });
+      return book.make(tool.name, params.arguments ?? {}, mcpReq.signal);
+    });
+    servers.add(server);
+    return server;
+  };
+
+  const sockets = new Set<Socket>();
+  const listener = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+    socket.on("error", () => socket.destroy());
+    void serveTo(socket, key, createDoorServer);
+  });
+  await new Promise<void>((resolve, reject) => {
+    listener.once("error", reject);
+    listener.listen(path, resolve);
+  });
+  return {
+    directory,
+    entry: {
+      command: process.execPath,
+      args: [BRIDGE, path],
+      env: { SWITCHYARD_RUN_KEY: key, NODE_NO_WARNINGS: "1" },
+    },
+    take(results, tools) {
+      const isChanged = JSON.stringify([...names.values()]) !== JSON.stringify(tools);
+      names = namesOf(tools);
+      if (isChanged) for (const server of servers) server.sendToolListChanged().catch(() => {}); // a CLI that has left
+      for (const { id, ...result } of results) book.answer(id, result);
+    },
+    async close() {
+      listener.close();
+      for (const socket of sockets) socket.destroy();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serveTo(socket: Socket, key: string, create: () => Server): Promise<void> {
+  if (!(await admit(socket, key))) return void socket.destroy();
+  const transport = new StdioServerTransport(socket, socket);
+  serveStdio(create, { transport, onerror: () => {} });
+}
+
+/** Reads the first line, byte by byte: the rest belongs to the protocol. */
+async function admit(socket: Socket, key: string): Promise<boolean> {
+  const said: Buffer[] = [];
+  const expected = Buffer.from(key);
+  for (;;) {
+    const byte = socket.read(1) as Buffer | null;
+    if (byte === null) {
+      if (socket.destroyed || socket.readableEnded) return false;
+      await new Promise<void>((resolve) => {
+        socket.once("readable", resolve);
+        socket.once("close", resolve);
+      });
+      continue;
+    }
+    if (byte[0] === 0x0a) {
+      const given = Buffer.concat(said);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    }
+    said.push(byte);
+    if (said.length > expected.length) return false;
+  }
+}
+
+function namesOf(tools: readonly HostTool[]): Map<string, HostTool> {
+  return new Map(tools.map((tool) => [shortName(tool.name), tool]));
+}
+
+/** Shortens a name that is too long to its beginning and a digest, so that it stays stable and unique. */
+function shortName(name: string): string {
+  if (name.length <= MAX_NAME) return name;
+  const digest = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  return `${cutText(name, MAX_NAME - 9)}_${digest}`;
+}
