@@ -56,7 +56,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
     for (const caller of callersOf(contract.name, everyone)) publish.add(`${caller.inboxPrefix}.>`);
   }
   for (const contract of user.follows) subscribe.add(filterOf(contract));
-  for (const source of user.hears) addForeign(source, user.name, publish, subscribe);
+  for (const source of user.foreignSources) addForeign(source, user.name, publish, subscribe);
   for (const subject of user.sends) publish.add(subject);
   if (isService(user.name)) addDiscovery(user, everyone, publish, subscribe);
   if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);

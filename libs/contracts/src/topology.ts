@@ -68,7 +68,7 @@ export interface BusUser {
   /** Events and live messages that it receives as they are published; one that it misses is lost for it. */
   readonly follows: readonly (Event | Live)[];
   /** Subscriptions of an installation outside the contracts: the sources of triggers. */
-  readonly hears: readonly ForeignSource[];
+  readonly foreignSources: readonly ForeignSource[];
   /** Subjects outside the contracts that it may publish to. */
   readonly sends: readonly string[];
   /** The events that it may read, and live messages with them: those of all users, or those that are its own by their subject. */
@@ -387,7 +387,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     schedules: [],
     consumes: [],
     follows: [],
-    hears: [],
+    foreignSources: [],
     sends: [],
     readsEvents: "none",
     readsOwnLive: false,

@@ -326,10 +326,10 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
     });
   // An approver lists approvals of others, too; `approvalFilter` leaves out those that the approver may not decide.
   const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
-  const hearsAllOf = (one: string): boolean => readsAll || (decides && one === "approval");
+  const readsAllOf = (one: string): boolean => readsAll || (decides && one === "approval");
   const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;
   return missed.map((one) => {
-    const owner = nounsWithOwner.has(one) ? `${hearsAllOf(one) ? "*" : caller}.` : "";
+    const owner = nounsWithOwner.has(one) ? `${readsAllOf(one) ? "*" : caller}.` : "";
     return `yard.evt.${one}.${owner}${rest}`;
   });
 }
