@@ -76,7 +76,7 @@ test(
     const { page, go } = await there().look(t);
     await go("/runs");
     await page.getByTestId("start-run").click();
-    await page.getByLabel("Agent").selectOption("reader");
+    await page.getByTestId("start-run-dialog").getByLabel("Agent").selectOption("reader");
     await page.getByLabel("What it is to do").fill("Look around, please");
     await page.getByRole("button", { name: "Start", exact: true }).click();
     await page.waitForURL(/\/runs\/cli~/);

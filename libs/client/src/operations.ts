@@ -1817,6 +1817,8 @@ export type RunLimits = {
   onLimit?: OnLimit;
 };
 
+export type RunOrder = "newest" | "oldest" | "longest" | "dearest";
+
 export type RunOrigin = {
   /** Name of the channel, such as `telegram`. */
   channel?: string;
@@ -3098,7 +3100,7 @@ export interface Operations {
         /** Only runs among these, such as the changed ones of a list that is shown; newest first. */
         ids?: RunId[];
         /** The order. `longest`: by the time from begin to end, or until now. `dearest`: by known cost. */
-        sort?: "newest" | "oldest" | "longest" | "dearest";
+        sort?: RunOrder;
         /** `next` of the page before; left out: the first page. */
         cursor?: ListCursor;
       };

@@ -10,7 +10,7 @@ export const releaseCall = rpc({
   request: z.strictObject({
     reservation: z.string().min(1).max(200),
     /** False for a call that was certainly not made: it leaves the windows of rules, too. */
-    isMade: z.boolean().default(true),
+    isMade: z.boolean().optional(),
   }),
   reply: z.object({ released: z.boolean() }),
   errors: { store_unavailable: storeUnavailable },

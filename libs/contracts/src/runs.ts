@@ -320,7 +320,7 @@ export const listRuns = rpc({
     ...runFilters,
     /** Selects among these runs, such as the changed ones of a list that is shown. */
     ids: z.array(RunId).min(1).max(200).optional(),
-    sort: RunOrder.default("newest"),
+    sort: RunOrder.optional(),
     cursor: ListCursor.optional(),
   }),
   reply: z.object({

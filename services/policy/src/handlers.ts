@@ -219,6 +219,6 @@ function releaseOf(budgets: Pick<BudgetStore, "release">): Handler<typeof releas
       { cause: name },
     ),
   );
-  return ({ reservation, isMade }) =>
+  return ({ reservation, isMade = true }) =>
     orUnavailable(async () => ({ released: await budgets.release(reservation, isMade) }));
 }

@@ -33,7 +33,7 @@ const service = serve(policy, {
 service.handle(listStops, () => ({ stops }));
 /** The reservations that were released, and whether their calls were made. */
 const released = new Map<string, boolean>();
-service.handle(releaseCall, ({ reservation, isMade }) => {
+service.handle(releaseCall, ({ reservation, isMade = true }) => {
   released.set(reservation, isMade);
   return { released: true };
 });

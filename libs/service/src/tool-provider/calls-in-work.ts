@@ -53,7 +53,7 @@ export function createCallsInWork(bus: Bus): CallsInWork {
     calls.delete(call);
     // A reservation that cannot be released expires, so the release is not awaited and its error is not reported.
     for (const reservation of reserved)
-      policy.releaseCall({ reservation, isMade }).catch(() => undefined);
+      policy.releaseCall({ reservation, ...(isMade ? {} : { isMade }) }).catch(() => undefined);
   };
 
   return {

@@ -93,7 +93,7 @@ export async function passAgentGate(
     // A slot in a limit of concurrent calls is needed only for the call itself, which starts a run; if the release fails, the slot
     // expires.
     if (reserved !== undefined) {
-      const release = { reservation: reserved, isMade };
+      const release = { reservation: reserved, ...(isMade ? {} : { isMade }) };
       policy.releaseCall(release, { correlationId: runId }).catch(() => undefined);
     }
   }
