@@ -438,9 +438,10 @@ test("200 jobs under kills of two schedulers: each due time ran once", async () 
   }
   await kill(second);
   const entries = await until(async () => {
+    // A request may reach a scheduler whose end the server has not noticed yet: it times out.
     const pages = await Promise.all(
       [0, 200].map((offset) => call(teamB, schedules.scheduleRuns, { limit: 200, offset })),
-    );
+    ).catch(() => []);
     const found = pages.flatMap((page) => page.entries);
     return found.length >= 200 && found;
   });

@@ -97,6 +97,8 @@ test("a server whose tools prompt in the way of earlier revisions is connected w
     callTwo("ask").then(
       ({ text }) => text,
       (error: unknown) => {
+        // With sessions one broker owns the server; the other one refuses a call before it is sent.
+        if (isError(error, callTool, "not_owner")) return null;
         assert.ok(isError(error, callTool, "tool_failed"), String(error));
         assert.match(error.data.reason, /the same call works when it is made again/);
         return null;
@@ -104,7 +106,7 @@ test("a server whose tools prompt in the way of earlier revisions is connected w
     );
   assert.equal(await ask(), null, "the first call is not made again by itself");
   // Either broker may answer, and the other one still had a session of 2026-07-28 when the first call failed.
-  assert.equal(await ask(), colour);
+  assert.equal(await until(ask), colour);
   for (const each of [broker, other])
     await each.until("two", ({ protocolVersion }) => protocolVersion !== "2026-07-28");
   await answered;
