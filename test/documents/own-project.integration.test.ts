@@ -174,7 +174,7 @@ async function outputOf(line: string): Promise<string> {
     assert.equal(code, 0, `${line}: ${stdout}${stderr}`);
     return stdout + stderr;
   }
-  // As the tutorial says: what `yard dev` prints.
+  // The tutorial names what `yard dev` prints.
   const [, token = "", url = ""] =
     /Bearer ([^']+)' (http:\S+)\/api\/v1\/agents/.exec(dev.output()) ?? [];
   const { stdout } = await promisify(execFile)("sh", ["-ec", line], {

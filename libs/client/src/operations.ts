@@ -165,7 +165,7 @@ export type Approval = {
   requirements: ApprovalRequirement[];
   /** The people who have approved the call. */
   votes: ApprovalVote[];
-  /** How many approvals all rules want together. */
+  /** The number of approvals that all rules want together. */
   needed: number;
   /** The decisions that need a reason. */
   reasonFor: ("approvals" | "denials")[];
@@ -203,9 +203,9 @@ export type ApprovalRequirement = {
   from: string[] | null;
   /** Globs over the names of the users in `from`. */
   users: string[];
-  /** How many distinct people have to approve. */
+  /** The number of distinct people who have to approve. */
   count: number;
-  /** How many people who count have approved. */
+  /** The number of people who count and have approved. */
   approved: number;
   /** True when the requester of the call does not count. */
   notRequester: boolean;
@@ -1030,7 +1030,7 @@ export type PolicyRule = {
   effect: "allow" | "deny";
   /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier?: ApprovalTier;
-  /** Who has to approve, in words; absent when one person who may approve calls is enough. */
+  /** The people who have to approve, in words; absent when one person who may approve calls is enough. */
   approve?: string;
   /** Whom the rule is about, in words. */
   who: string;

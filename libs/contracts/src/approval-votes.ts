@@ -9,7 +9,7 @@ import { CallerName, Timestamp } from "./ids.ts";
  */
 export const Authentication = z.enum(["nats-user", "user-token", "policy-service", "chat-link"]);
 
-/** For this call, or for more of its kind. */
+/** An approval counts for this call, or for more of its kind. */
 export const ApprovalScope = z.enum(["once", "session"]);
 
 /** The limits that an approver sets for a standing approval; null: those of the rule. */
@@ -41,7 +41,7 @@ export type ApprovalVote = z.infer<typeof ApprovalVote>;
 export const ApprovalRequirement = z.object({
   /** The ids of the rules that require it. */
   rules: z.array(z.string()),
-  /** As the rules name them, such as `group:security`; null: everybody who may approve calls. */
+  /** The people as the rules name them, such as `group:security`; null: everybody who may approve calls. */
   from: z.array(z.string()).nullable(),
   /** `from` with the members of its groups: globs over user names. Empty when `from` is null. */
   users: z.array(z.string()),

@@ -122,7 +122,7 @@ const Sent = {
 /** A loaded attachment. */
 const LoadedAttachment = z.object({
   name: z.string(),
-  /** As the bytes show it; `application/octet-stream` for bytes of no known type. */
+  /** The type that the bytes show; `application/octet-stream` for bytes of no known type. */
   mediaType: z.string(),
   sizeBytes: z.int().nonnegative(),
   sha256: Sha256,

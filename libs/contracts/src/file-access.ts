@@ -10,7 +10,7 @@ export type FileAccess = (typeof FILE_ACCESSES)[number];
 /** The arguments of such a request for a decision, as conditions of rules see them. */
 export interface FileFacts {
   readonly name: string;
-  /** As the bytes show it, whatever the sender declared; `application/octet-stream` for bytes of no known type. */
+  /** The type that the bytes show, whatever the sender declared; `application/octet-stream` for bytes of no known type. */
   readonly mediaType: string;
   readonly sizeBytes: number;
 }

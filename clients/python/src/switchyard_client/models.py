@@ -408,7 +408,7 @@ class Approval(TypedDict):
     votes: list[ApprovalVotes]
     """The people who have approved the call."""
     needed: int
-    """How many approvals all rules want together."""
+    """The number of approvals that all rules want together."""
     reasonFor: list[Literal["approvals", "denials"]]
     """The decisions that need a reason."""
     escalatesAt: Timestamp | None
@@ -2176,7 +2176,9 @@ class ListPolicyRulesReplyRules(TypedDict):
     `always` one each time.
     """
     approve: NotRequired[str]
-    """Who has to approve, in words; absent when one person who may approve calls is enough."""
+    """The people who have to approve, in words; absent when one person who may approve calls is
+    enough.
+    """
     who: str
     """Whom the rule is about, in words."""
     what: str
@@ -3220,8 +3222,8 @@ class Requester(TypedDict):
 # rules: Ids of the rules that want these people.
 # from: Users and groups as the rules name them; null: those who may approve calls.
 # users: Globs over the names of the users in `from`.
-# count: How many distinct people have to approve.
-# approved: How many people who count have approved.
+# count: The number of distinct people who have to approve.
+# approved: The number of people who count and have approved.
 # notRequester: True when the requester of the call does not count.
 # escalatesAt: When other people are added; null when none are.
 # to: Users and groups that are added then.

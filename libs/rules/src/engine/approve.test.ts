@@ -156,7 +156,7 @@ test("lint finds a rule whose calls can never be approved, and no rule that a gl
   );
   assert.match(
     found(rule("{ from: [ann], notRequester: true }", "who: { users: [ann] },")).join(),
-    /name nobody/,
+    /name no person/,
   );
   for (const fine of [
     "{ from: [ann, ben], count: 2 }",

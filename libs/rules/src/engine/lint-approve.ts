@@ -21,7 +21,7 @@ export function unapprovable(bundle: Bundle): LintFinding[] {
     if (approve.notRequester === true && isOneRequester) people.delete(persons.personOf(requester));
     const { count = 1 } = approve;
     if (people.size >= count) return [];
-    const named = people.size === 0 ? "nobody" : `only ${[...people].toSorted().join(" and ")}`;
+    const named = people.size === 0 ? "no person" : `only ${[...people].toSorted().join(" and ")}`;
     const message = `calls of rule ${id} can never be approved: it wants ${count === 1 ? "one person" : `${count} people`}, and its lists name ${named}`;
     return [{ kind: "unapprovable", rule: id, message }];
   });

@@ -176,7 +176,7 @@ export const policyTexts = {
   "Approval.decision": "The person's decision; null while it is pending.",
   approveRules: "The rules that state who has to approve the call; all of them count.",
   "PolicyRule.approve":
-    "Who has to approve, in words; absent when one person who may approve calls is enough.",
+    "The people who have to approve, in words; absent when one person who may approve calls is enough.",
   "Approval.requirements":
     "The people that the rules want; empty when one who may approve calls is enough.",
   "SessionGrant.requirements": "Those of its approval: these people may see and revoke it.",
@@ -184,8 +184,8 @@ export const policyTexts = {
   "ApprovalRequirement.from":
     "Users and groups as the rules name them; null: those who may approve calls.",
   "ApprovalRequirement.users": "Globs over the names of the users in `from`.",
-  "ApprovalRequirement.count": "How many distinct people have to approve.",
-  "ApprovalRequirement.approved": "How many people who count have approved.",
+  "ApprovalRequirement.count": "The number of distinct people who have to approve.",
+  "ApprovalRequirement.approved": "The number of people who count and have approved.",
   notRequester: "True when the requester of the call does not count.",
   escalatesAt: "When other people are added; null when none are.",
   "ApprovalRequirement.to": "Users and groups that are added then.",
@@ -198,9 +198,9 @@ export const policyTexts = {
   "ApprovalVote.terms": "Limits of a standing approval; null: none.",
   "GrantTerms.ttlMs": "Longest lifetime in milliseconds; null: the rule's.",
   "GrantTerms.maxUses": "The most calls; null: as many as the service allows.",
-  needed: "How many approvals all rules want together.",
+  needed: "The number of approvals that all rules want together.",
   reasonFor: "The decisions that need a reason.",
-  "approval.voted.approved": "How many of the needed approvals there are.",
+  "approval.voted.approved": "The number of the needed approvals that there are.",
   "approval.escalated.to": "Users and groups that may approve from now on.",
   consumedAt: "When the call consumed it; null before.",
   execution:
