@@ -58,6 +58,8 @@ export class ResponseRenderer implements RunRenderer {
   item(item: RunItem): boolean {
     switch (item.kind) {
       case "text":
+        // Live text can overtake the stored event that says who took the run.
+        this.#begin();
         this.#text(item.step, item.text);
         return false;
       case "text-void":
@@ -77,10 +79,7 @@ export class ResponseRenderer implements RunRenderer {
   }
 
   #event(event: RunEvent): boolean {
-    if (event.name === "started" && this.#status === "queued") {
-      this.#status = "in_progress";
-      this.#send("response.in_progress", { response: this.response() });
-    }
+    if (event.name === "started") this.#begin();
     if (Date.parse(event.facts.at) < this.#facts.from) return false;
     if ("seq" in event.facts) this.#number = Math.max(this.#number, event.facts.seq * 1_000);
     switch (event.name) {
@@ -111,6 +110,12 @@ export class ResponseRenderer implements RunRenderer {
       default:
         return false;
     }
+  }
+
+  #begin(): void {
+    if (this.#status !== "queued") return;
+    this.#status = "in_progress";
+    this.#send("response.in_progress", { response: this.response() });
   }
 
   #text(step: number, text: string): void {
