@@ -68,11 +68,32 @@ export function testAttacks<W>(
   for (const { attempt, caller, face, expected, run, limits } of rows) {
     const wanted = typeof expected === "string" ? [expected] : expected;
     test(`${caller} at ${face}: ${attempt} is answered ${wanted.join(" or ")}`, async () => {
-      await Promise.all(watches.map((watch) => watch.begin()));
-      const answer = await run(world);
-      assert.ok(wanted.includes(answer), `${answer}, not ${wanted.join(" or ")}`);
-      await checkWatches(watches, limits);
+      await underLimits(watches, limits, async () => {
+        const answer = await run(world);
+        assert.ok(wanted.includes(answer), `${answer}, not ${wanted.join(" or ")}`);
+        return "";
+      });
     });
+  }
+}
+
+/**
+ * Makes an attempt, which returns what to report of it, and fails when a service has blocked or grown beyond its limit. What exceeds a limit is
+ * attempted once more: an attack exceeds it each time, and the compilation of code or a garbage collection on a slow machine does not.
+ */
+export async function underLimits(
+  watches: readonly StallWatch[],
+  limits: Partial<AttackLimits> | undefined,
+  attempt: () => Promise<string>,
+): Promise<void> {
+  for (const isLast of [false, true]) {
+    await Promise.all(watches.map((watch) => watch.begin()));
+    const about = await attempt();
+    try {
+      return await checkWatches(watches, { ...limits, about });
+    } catch (error) {
+      if (isLast) throw error;
+    }
   }
 }
 
