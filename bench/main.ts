@@ -3,48 +3,64 @@ import { printReport, type Report } from "./lib/figure.ts";
 import { watchProcessors } from "./lib/processor-shares.ts";
 import { Stage } from "./lib/stage.ts";
 
-// Measures one part of Switchyard beside a baseline of the same run.
+// Measures a part of Switchyard beside a baseline of the same run. Each benchmark has parts; without one, it is the first.
 //
-//   npm run bench -- bus|events|broker|listing|broker-failover|broker-connections|gateways|policy|audit|skills|discovery|render|runs|neighbour|scaling|capacity|recovery|parked|long-run|cache|one-process|hostile-imports|restate|agents|cli|channels|gateway|console [--quick]
+//   npm run bench -- NAME [PART] [--quick]
 
-const benchmarks: Record<string, () => Promise<(bench: Bench) => Promise<Report>>> = {
-  bus: async () => (await import("./bus/bus-bench.ts")).benchBus,
-  events: async () => (await import("./bus/events-bench.ts")).benchEvents,
-  broker: async () => (await import("./broker/broker-bench.ts")).benchBroker,
-  listing: async () => (await import("./broker/listing-bench.ts")).benchListing,
-  gateways: async () => (await import("./gateways/gateways-bench.ts")).benchGateways,
-  "broker-failover": async () => (await import("./broker/failover-bench.ts")).benchFailover,
-  "broker-connections": async () =>
-    (await import("./broker/connections-bench.ts")).benchConnections,
-  policy: async () => (await import("./policy/policy-bench.ts")).benchPolicy,
-  audit: async () => (await import("./audit/audit-bench.ts")).benchAudit,
-  skills: async () => (await import("./skills/skills-bench.ts")).benchSkills,
-  discovery: async () => (await import("./skills/discovery-bench.ts")).benchDiscovery,
-  render: async () => (await import("./skills/render-bench.ts")).benchRender,
-  runs: async () => (await import("./runs/runs-bench.ts")).benchRuns,
-  neighbour: async () => (await import("./runs/neighbour-bench.ts")).benchNeighbour,
-  scaling: async () => (await import("./runs/scaling-bench.ts")).benchScaling,
-  capacity: async () => (await import("./runs/capacity-bench.ts")).benchCapacity,
-  recovery: async () => (await import("./runs/recovery-bench.ts")).benchRecovery,
-  parked: async () => (await import("./runs/parked-bench.ts")).benchParked,
-  restate: async () => (await import("./restate/restate-bench.ts")).benchRestate,
-  agents: async () => (await import("./agents/agents-bench.ts")).benchAgents,
-  gateway: async () => (await import("./gateway/gateway-bench.ts")).benchGateway,
-  channels: async () => (await import("./channels/channels-bench.ts")).benchChannels,
-  cli: async () => (await import("./cli/cli-bench.ts")).benchCli,
-  console: async () => (await import("./console/console-bench.ts")).benchConsole,
-  "one-process": async () => (await import("./one-process/one-process-bench.ts")).benchOneProcess,
-  "hostile-imports": async () =>
-    (await import("./one-process/hostile-imports.ts")).benchHostileImports,
-  cache: async () => (await import("./cache/cache-bench.ts")).benchCache,
-  "long-run": async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
+type Load = () => Promise<(bench: Bench) => Promise<Report>>;
+
+const benchmarks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
+  broker: {
+    calls: async () => (await import("./broker/broker-bench.ts")).benchBroker,
+    listing: async () => (await import("./broker/listing-bench.ts")).benchListing,
+    failover: async () => (await import("./broker/failover-bench.ts")).benchFailover,
+    connections: async () => (await import("./broker/connections-bench.ts")).benchConnections,
+    bus: async () => (await import("./broker/bus-bench.ts")).benchBus,
+    events: async () => (await import("./broker/events-bench.ts")).benchEvents,
+  },
+  runs: {
+    steps: async () => (await import("./runs/runs-bench.ts")).benchRuns,
+    "one-process": async () => (await import("./runs/one-process-bench.ts")).benchOneProcess,
+    scaling: async () => (await import("./runs/scaling-bench.ts")).benchScaling,
+    neighbour: async () => (await import("./runs/neighbour-bench.ts")).benchNeighbour,
+    capacity: async () => (await import("./runs/capacity-bench.ts")).benchCapacity,
+    recovery: async () => (await import("./runs/recovery-bench.ts")).benchRecovery,
+    parked: async () => (await import("./runs/parked-bench.ts")).benchParked,
+    long: async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
+    cache: async () => (await import("./runs/cache-bench.ts")).benchCache,
+  },
+  agents: {
+    langgraph: async () => (await import("./agents/agents-bench.ts")).benchAgents,
+    restate: async () => (await import("./agents/restate-bench.ts")).benchRestate,
+  },
+  gateway: {
+    http: async () => (await import("./gateway/gateway-bench.ts")).benchGateway,
+    gateways: async () => (await import("./gateway/gateways-bench.ts")).benchGateways,
+  },
+  policy: {
+    decisions: async () => (await import("./policy/policy-bench.ts")).benchPolicy,
+    audit: async () => (await import("./policy/audit-bench.ts")).benchAudit,
+  },
+  skills: {
+    files: async () => (await import("./skills/skills-bench.ts")).benchSkills,
+    discovery: async () => (await import("./skills/discovery-bench.ts")).benchDiscovery,
+    render: async () => (await import("./skills/render-bench.ts")).benchRender,
+    hostile: async () => (await import("./skills/hostile-imports.ts")).benchHostileImports,
+  },
+  console: { pages: async () => (await import("./console/console-bench.ts")).benchConsole },
+  cli: { commands: async () => (await import("./cli/cli-bench.ts")).benchCli },
+  channels: { messages: async () => (await import("./channels/channels-bench.ts")).benchChannels },
 };
 
-const [name = "", ...flags] = process.argv.slice(2);
-const load = benchmarks[name];
-const unknown = flags.filter((flag) => flag !== "--quick");
-if (load === undefined || unknown.length > 0) {
-  console.error(`usage: npm run bench -- ${Object.keys(benchmarks).join("|")} [--quick]`);
+const flags = process.argv.slice(2).filter((word) => word.startsWith("-"));
+const [name = "", part, ...more] = process.argv.slice(2).filter((word) => !word.startsWith("-"));
+const parts = Object.hasOwn(benchmarks, name) ? benchmarks[name] : {};
+const load = new Map(Object.entries(parts ?? {})).get(part ?? Object.keys(parts ?? {})[0] ?? "");
+if (load === undefined || more.length > 0 || flags.some((flag) => flag !== "--quick")) {
+  const known = Object.entries(benchmarks).map(
+    ([one, of]) => `  ${one.padEnd(9)} ${Object.keys(of).join(" | ")}\n`,
+  );
+  process.stderr.write(`usage: npm run bench -- NAME [PART] [--quick]\n${known.join("")}`);
   process.exit(2);
 }
 

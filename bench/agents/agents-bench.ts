@@ -5,9 +5,9 @@ import { measureInTurn } from "../lib/in-turn.ts";
 import { warmUp } from "../lib/measure.ts";
 import type { Stage } from "../lib/stage.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
-import { installedGateway } from "../gateways/installed-gateway.ts";
-import { freePort } from "../gateways/start-gateway.ts";
-import { post, RESTATE_SDK, startRestate } from "../restate/start-restate.ts";
+import { installedGateway } from "../gateway/installed-gateway.ts";
+import { freePort } from "../gateway/start-gateway.ts";
+import { post, RESTATE_SDK, startRestate } from "./start-restate.ts";
 import { followRuns } from "../runs/run-follower.ts";
 
 const FASTER = { text: "≥ 2×", holds: (ratio: number) => ratio >= 2 };

@@ -2,7 +2,7 @@ import { call } from "@switchyard/bus/call";
 import { callTool } from "@switchyard/contracts/mcp";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { checkEcho, echoArgs } from "../broker/brokered-call.ts";
-import { connected, mcpHub, mcpProxy, supergateway } from "../gateways/published-gateways.ts";
+import { connected, mcpHub, mcpProxy, supergateway } from "./published-gateways.ts";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";

@@ -124,7 +124,7 @@ async function roundTrip(bench: Bench): Promise<Figure[]> {
   const check = () => call(bus, checkPolicy, question);
 
   const rawUrl = await stage.nats();
-  await stage.process(new URL("../bus/raw-responder.ts", import.meta.url), {
+  await stage.process(new URL("../broker/raw-responder.ts", import.meta.url), {
     BENCH_NATS_URL: rawUrl,
     BENCH_REPLY: JSON.stringify(await check()),
   });

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
-import { installedGateway } from "../gateways/installed-gateway.ts";
-import { freePort } from "../gateways/start-gateway.ts";
+import { installedGateway } from "../gateway/installed-gateway.ts";
+import { freePort } from "../gateway/start-gateway.ts";
 import type { Stage } from "../lib/stage.ts";
 
 const SERVER_VERSION = "1.7.12";

@@ -4,7 +4,7 @@ import { warmUp } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";
 import { followRuns } from "../runs/run-follower.ts";
-import { installedGateway } from "../gateways/installed-gateway.ts";
+import { installedGateway } from "../gateway/installed-gateway.ts";
 import { RESTATE_SDK, startRestate } from "./start-restate.ts";
 
 /** Five answers of the scripted model and five calls of a tool of the runner itself. */

@@ -9,7 +9,7 @@ import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";
 import type { Stage } from "../lib/stage.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
-import { followRuns, type RunFollower } from "../runs/run-follower.ts";
+import { followRuns, type RunFollower } from "./run-follower.ts";
 import { type RecordedBody, type RecordingModel, startRecordingModel } from "./recording-model.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));

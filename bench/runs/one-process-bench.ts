@@ -12,7 +12,7 @@ import { measureInTurn } from "../lib/in-turn.ts";
 import { warmUp } from "../lib/measure.ts";
 import type { Stage } from "../lib/stage.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
-import { followRuns } from "../runs/run-follower.ts";
+import { followRuns } from "./run-follower.ts";
 import { readCounts, type Counts } from "./counts.ts";
 
 const AGENT = "two-steps";
