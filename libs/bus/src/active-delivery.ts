@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
@@ -16,11 +17,12 @@ import {
 import type { Work } from "./in-flight.ts";
 import { headerOf } from "./message-headers.ts";
 import type { Receipt } from "./receipt.ts";
-import { retryDelayMs } from "./retry-delay.ts";
 import { inSpan, type WorkSpan } from "./tracing.ts";
 
 /** The number of retries of a failed renewal between two regular ones. */
 const RETRIES = 4;
+/** The rest of a message whose delivery failed. */
+const BACKOFF = { firstMs: 1_000, mostMs: 8_000 };
 
 /** One message in progress: renews it while the handler runs, then reports the outcome to the queue. */
 export class ActiveDelivery implements Work {
@@ -90,7 +92,7 @@ export class ActiveDelivery implements Work {
       span.fail(error instanceof Error ? error.name : "unknown");
       // A handler that stops because its message was taken away or the process stops is not a fault.
       if (!this.#controller.signal.aborted) onFault({ error, subject });
-      this.#giveBack(this.#isStopped ? 0 : retryDelayMs(facts?.deliveryCount ?? 1));
+      this.#giveBack(this.#isStopped ? 0 : backoffMs(facts?.deliveryCount ?? 1, BACKOFF));
     } finally {
       this.#endRenewals();
     }

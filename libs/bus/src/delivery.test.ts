@@ -6,7 +6,6 @@ import { payloadsOf } from "@switchyard/contracts/payload-stores";
 import { startRun } from "@switchyard/contracts/runs";
 import type { ClaimCheck } from "./claim-check.ts";
 import { contentOf, readAckSubject } from "./delivery.ts";
-import { retryDelayMs } from "./retry-delay.ts";
 
 const FACTS = {
   deliveryCount: 3,
@@ -30,14 +29,6 @@ test("any other reply subject is refused", () => {
   for (const subject of ["", "_INBOX.x.y", "$JS.ACK.a.b.c", "$JS.NAK.s.c.1.2.3.4.5"]) {
     assert.throws(() => readAckSubject(subject), TypeError);
   }
-});
-
-test("the rest between attempts grows and has a ceiling", () => {
-  assert.deepEqual(
-    [1, 2, 3, 6, 7, 8, 1_000].map(retryDelayMs),
-    [1_000, 2_000, 4_000, 8_000, 8_000, 8_000, 8_000],
-  );
-  assert.equal(retryDelayMs(0), 1_000);
 });
 
 test("a command beyond its contract's limits is refused: its JSON before it is parsed, a stored payload before it is fetched", async () => {

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { setTimeout as delay } from "node:timers/promises";
 import { subjectOf, type Event } from "@switchyard/contracts/define";
 import type { Bus } from "./bus.ts";
@@ -48,7 +49,7 @@ export interface EventRelayOptions {
 
 /** Messages in flight at once. */
 const MAX_SENT = 256;
-const RETRY_MS = { first: 250, most: 1_000 };
+const BACKOFF = { firstMs: 250, mostMs: 1_000 };
 
 /**
  * Stores events of many sources in one stream, without waiting for one before the next is sent. The events of a source keep their order,
@@ -139,8 +140,8 @@ export class EventRelay<E extends RelayedEvent> implements IngestListener {
     const isClosed = this.#connection.nc.isClosed(); // closed by this process: the connection does not come back
     if (event === undefined || (!isClosed && this.#options.isOutage(error))) {
       if (this.#attempt === 0) this.#options.onTrouble(error);
-      this.#restMs = Math.min(RETRY_MS.first * 2 ** this.#attempt, RETRY_MS.most);
       this.#attempt += 1;
+      this.#restMs = backoffMs(this.#attempt, BACKOFF);
     } else {
       event.source.failed(error);
     }

@@ -1,8 +1,9 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { setTimeout as delay } from "node:timers/promises";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ClientInterceptor } from "./interceptor.ts";
 
-const FIRST_PAUSE_MS = 20;
+const BACKOFF = { firstMs: 20, mostMs: 2_560 };
 /** The attempts and their pauses take 2.5 s on average: a service that is overloaded for longer is not busy but too small. */
 const ATTEMPTS = 8;
 
@@ -23,7 +24,7 @@ export function retryOverloaded(random: () => number): ClientInterceptor {
         if (!isOverloaded || attempt === attempts) throw error;
       }
       // Requests that were rejected together do not all retry at once.
-      const pauseMs = FIRST_PAUSE_MS * 2 ** (attempt - 1) * (0.5 + random());
+      const pauseMs = backoffMs(attempt, BACKOFF) * (0.5 + random());
       await delay(pauseMs, undefined, signal === undefined ? {} : { signal }).catch(() =>
         signal?.throwIfAborted(),
       );

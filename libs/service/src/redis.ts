@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import {
   Redis,
   SentinelConnector,
@@ -56,13 +57,11 @@ export async function connectRedis(options: RedisConnectOptions): Promise<Redis>
 }
 
 const COMMAND_TIMEOUT_MS = 5_000;
-const FIRST_RETRY_MS = 50;
-const LAST_RETRY_MS = 2_000;
+const BACKOFF = { firstMs: 50, mostMs: 2_000 };
 const SENTINEL_RETRY_MS = 500;
 const SENTINEL_ANSWER_MS = 1_000;
 
-const retryMs = (attempt: number): number =>
-  Math.min(FIRST_RETRY_MS * 2 ** Math.min(attempt - 1, 10), LAST_RETRY_MS);
+const retryMs = (attempt: number): number => backoffMs(attempt, BACKOFF);
 
 function openClient(options: RedisConnectOptions, target: RedisTarget): Redis {
   const { db, username, tls } = target;
@@ -102,7 +101,7 @@ function sentinelOptions(
     ...(password === undefined ? {} : { sentinelPassword: password }),
     sentinelRetryStrategy: () => SENTINEL_RETRY_MS,
     // Options of the connections that learn of a new primary.
-    sentinelReconnectStrategy: () => LAST_RETRY_MS,
+    sentinelReconnectStrategy: () => BACKOFF.mostMs,
     sentinelCommandTimeout: SENTINEL_ANSWER_MS,
     Connector: QuietSentinels,
     // The Sentinels give up a primary that hangs; the connection to it would last.

@@ -1,11 +1,11 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 /** The number of failures of a process in a row, and the time of its last start. */
 export interface RestartState {
   readonly failures: number;
   readonly startedAtMs: number;
 }
 
-const FIRST_DELAY_MS = 500;
-const LONGEST_DELAY_MS = 30_000;
+const BACKOFF = { firstMs: 500, mostMs: 30_000 };
 /** A process that ran this long was healthy: its next failure is a first one. */
 const HEALTHY_AFTER_MS = 30_000;
 
@@ -16,5 +16,5 @@ export function nextRestart(
 ): { readonly delayMs: number; readonly failures: number } {
   const wasHealthy = diedAtMs - state.startedAtMs >= HEALTHY_AFTER_MS;
   const failures = wasHealthy ? 1 : state.failures + 1;
-  return { failures, delayMs: Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures - 1)) };
+  return { failures, delayMs: backoffMs(failures, BACKOFF) };
 }

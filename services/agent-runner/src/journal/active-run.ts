@@ -1,5 +1,6 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import type { EventPublisher } from "../events/event-publisher.ts";
-import { backoffMs, CancelRequested, pause } from "../signals/interruption.ts";
+import { CancelRequested, pause } from "../signals/interruption.ts";
 import { isRevocable, mayFollowCancel } from "../core/entry-traits.ts";
 import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { applyEntry } from "../core/replay.ts";
@@ -11,7 +12,7 @@ import { FenceLost, type RunStore } from "./run-store.ts";
 import { StoreError } from "@switchyard/service/store-error";
 
 const APPEND_ATTEMPTS = 5;
-const RETRY_CAP_MS = 1_000;
+const BACKOFF = { firstMs: 250, mostMs: 1_000 };
 
 /** Entries that are to be written together, and the promise of their recorder. */
 interface Recording {
@@ -237,7 +238,7 @@ export class ActiveRun {
         return await this.#fenced(this.#store.append(this.hold, entries, after, published));
       } catch (error) {
         if (!(error instanceof StoreError) || attempt === APPEND_ATTEMPTS) throw error;
-        await pause(backoffMs(attempt, RETRY_CAP_MS), this.signal);
+        await pause(backoffMs(attempt, BACKOFF), this.signal);
       }
     }
   }

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import {
   APICallError,
   InvalidResponseDataError,
@@ -208,15 +209,13 @@ export function retryDelay(failure: ModelFailure, attempt: number, random: numbe
 
 /** The pause after attempt `attempt`: it doubles up to a minute, and is never shorter than the provider requested, up to a minute. */
 export function backoffOf(failure: ModelFailure, attempt: number, random: number): number {
-  const backoff = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), MAX_DELAY_MS);
-  const jittered = backoff * (0.75 + random / 2);
+  const jittered = backoffMs(attempt, BACKOFF) * (0.75 + random / 2);
   // The pause that a provider requests is respected: retrying earlier makes it worse.
-  return Math.round(Math.min(Math.max(jittered, failure.retryAfterMs ?? 0), MAX_DELAY_MS));
+  return Math.round(Math.min(Math.max(jittered, failure.retryAfterMs ?? 0), BACKOFF.mostMs));
 }
 
 export const MAX_RETRIES = 3;
-const FIRST_DELAY_MS = 500;
-const MAX_DELAY_MS = 60_000;
+const BACKOFF = { firstMs: 500, mostMs: 60_000 };
 
 /** The SDK replaces a text of an unknown form by the name of the status. */
 function textOfRefusal(error: APICallError, body: unknown): string {

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
@@ -11,7 +12,7 @@ import type { RunnerParts } from "../run/runner-parts.ts";
 import { shownText } from "../core/event-facts.ts";
 import { keptMember } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
-import { backoffMs, Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../signals/interruption.ts";
 
 /** A command that was to become a run, and its message. */
 export interface Beginning {
@@ -53,7 +54,7 @@ export interface Leaving extends Parts {
 /**
  * A service that was away may return at any moment, and then its runs continue within ten seconds, including the sweeper's time.
  */
-const RETRY_CAP_MS = 5_000;
+const BACKOFF = { firstMs: 250, mostMs: 5_000 };
 /**
  * However long an outage is expected to last, the run is retried after this: its time may be over, or the service may have
  * returned.
@@ -113,7 +114,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
 /** An outage that is expected to last is not checked every half a minute by every run that waits for its end. */
 function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
   // Each wake-up of a run is a new message, so its delivery count starts anew.
-  const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), RETRY_CAP_MS);
+  const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), BACKOFF);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }

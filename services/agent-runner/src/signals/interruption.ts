@@ -85,8 +85,3 @@ export function aborted(signal: AbortSignal): Promise<void> {
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
 }
-
-/** Capped exponential backoff: 0.25 s, 0.5 s, 1 s, … by attempt, counted from 1. */
-export function backoffMs(attempt: number, capMs: number): number {
-  return Math.min(250 * 2 ** Math.min(attempt - 1, 20), capMs);
-}

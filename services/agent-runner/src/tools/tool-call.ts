@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { inSpan } from "@switchyard/bus/tracing";
 import type { ApprovalRequired } from "@switchyard/contracts/approval-record";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
@@ -6,7 +7,7 @@ import type { StopInForce } from "@switchyard/contracts/policy-budgets";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
 import { toolSpan } from "../telemetry/gen-ai-spans.ts";
 import { deadlineOf } from "../core/next-action.ts";
-import { backoffMs, pause, RunStopped, Suspended } from "../signals/interruption.ts";
+import { pause, RunStopped, Suspended } from "../signals/interruption.ts";
 import { stopOfRun } from "../core/stop-of-run.ts";
 import { failed, failure, type CallStep, type Parked } from "../core/call-outcome.ts";
 import {
@@ -55,7 +56,7 @@ async function callUntilAnswered(call: ServerCall, context: CallContext): Promis
     if (isError(error, callTool, "approval_required")) return parkFor(call.callId, error.data);
     if (error.code === "outcome_unknown") return outcomeUnknown(call, context, error.message);
     mayHaveRun ||= isAmbiguous(error);
-    const pauseMs = backoffMs(attempt, BACKOFF_CAP_MS);
+    const pauseMs = backoffMs(attempt, BACKOFF);
     let isLate = context.now() + pauseMs >= deadline;
     if (error.code === "disconnected" && isLate) {
       throw new Suspended("the bus has been down for the length of a tool call", { cause: error });
@@ -143,7 +144,7 @@ function timeoutOf({ server, tool, args }: ServerCall): number {
   return server === null ? builtinTimeoutMs(tool, args) : callTool.timeoutMs;
 }
 
-const BACKOFF_CAP_MS = 2_000;
+const BACKOFF = { firstMs: 250, mostMs: 2_000 };
 
 const ASK_AGAIN_MS = 5_000;
 

@@ -1,8 +1,8 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { setTimeout as delay } from "node:timers/promises";
 import type { InboundSink } from "./adapter.ts";
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 60_000;
+const BACKOFF = { firstMs: 1_000, mostMs: 60_000 };
 /** A connection that held for so long was a good one: the next retry is the first again. */
 const GOOD_CONNECTION_MS = 30_000;
 
@@ -50,7 +50,7 @@ async function follow(
     }
     current = null;
     failures = Date.now() - since > GOOD_CONNECTION_MS ? 1 : failures + 1;
-    const waitMs = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** (failures - 1));
+    const waitMs = backoffMs(failures, BACKOFF);
     await delay(waitMs * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => undefined);
   }
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/accounts.ts";
 import type { AccountLease, AccountLeases } from "../accounts/account-leases.ts";
@@ -39,7 +40,7 @@ interface Connection {
 
 /** The part of the lease's time for which a replica relies on it; the rest covers clock rates that differ. */
 const TRUSTED_SHARE = 2 / 3;
-const RETRY_MS = { first: 1_000, most: 60_000 };
+const BACKOFF = { firstMs: 1_000, mostMs: 60_000 };
 const NONE: InboundState = { inbound: "none", problem: null };
 const STANDBY: InboundState = { inbound: "standby", problem: null };
 
@@ -171,8 +172,8 @@ export class Connections {
     if (connection.open !== open) return;
     open.abort();
     connection.open = null;
-    const waitMs = Math.min(RETRY_MS.first * 2 ** connection.failures, RETRY_MS.most);
     connection.failures += 1;
+    const waitMs = backoffMs(connection.failures, BACKOFF);
     connection.restUntil = performance.now() + waitMs;
     const said = connection.account.redact(problem);
     connection.state = { inbound: "error", problem: said };

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Account } from "../accounts/accounts.ts";
@@ -26,7 +27,7 @@ export interface DeliverParts {
 const MARGIN_MS = 5_000;
 /** The number of attempts for a piece that the provider deduplicates by its key. */
 const MAX_ATTEMPTS = 5;
-const RETRY_MS = { first: 250, most: 30_000 };
+const BACKOFF = { firstMs: 250, mostMs: 30_000 };
 /** Providers that deduplicate forget a key after minutes; after this time no piece is sent again. */
 const IDEMPOTENT_MS = 120_000;
 
@@ -142,17 +143,14 @@ function afterAttempt(
     // Left on its way: the next turn of the loop finds out.
     const age = now - (record.triedAt ?? now);
     const isRepeated = mayRepeat(account.adapter.capabilities.idempotentSend, age, record);
-    return { record, waitMs: isRepeated ? backoff(record.attempts) : 0 };
+    return { record, waitMs: isRepeated ? backoffMs(record.attempts, BACKOFF) : 0 };
   }
-  const waitMs = code === "rate_limited" ? (retryAfterMs ?? 1_000) : backoff(record.attempts);
+  const waitMs =
+    code === "rate_limited" ? (retryAfterMs ?? 1_000) : backoffMs(record.attempts, BACKOFF);
   const mayPass = code === "rate_limited" || (code === "provider_error" && !isFinal);
   const notSent = { ...record, isOnItsWay: false, triedAt: null };
   if (mayPass && now + waitMs <= record.patientUntil) return { record: notSent, waitMs };
   return { record: endWith(notSent, "failed", { code, message, retryAfterMs }), waitMs: 0 };
-}
-
-function backoff(attempts: number): number {
-  return Math.min(RETRY_MS.first * 2 ** Math.max(0, attempts - 1), RETRY_MS.most);
 }
 
 function withSent(record: SendRecord, { messageIds, sentAt }: SentMessage): SendRecord {

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 /**
  * The facts that decide when to reconnect. An outage begins with the loss of a connection (or the failed first connect) and ends with
  * any success, which resets them.
@@ -16,8 +17,7 @@ export interface NextReconnect {
   readonly delayMs: number;
 }
 
-const FIRST_DELAY_MS = 1_000;
-const MAX_DELAY_MS = 30_000;
+const BACKOFF = { firstMs: 1_000, mostMs: 30_000 };
 const JITTER = 0.2;
 
 /**
@@ -26,10 +26,9 @@ const JITTER = 0.2;
  */
 export function nextReconnect(outage: Outage, random: number): NextReconnect {
   if (outage.permanent || outage.reconnectsTried >= outage.maxReconnectAttempts) {
-    return { status: "error", delayMs: MAX_DELAY_MS };
+    return { status: "error", delayMs: BACKOFF.mostMs };
   }
-  // Beyond 2^10 the cap decides anyway, and the power must not overflow.
-  const doubled = FIRST_DELAY_MS * 2 ** Math.min(outage.reconnectsTried, 10);
-  const jittered = doubled * (1 - JITTER + 2 * JITTER * random);
-  return { status: "disconnected", delayMs: Math.min(MAX_DELAY_MS, Math.round(jittered)) };
+  const backoff = backoffMs(outage.reconnectsTried + 1, BACKOFF);
+  const jittered = backoff * (1 - JITTER + 2 * JITTER * random);
+  return { status: "disconnected", delayMs: Math.min(BACKOFF.mostMs, Math.round(jittered)) };
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import type { CircuitState } from "@switchyard/contracts/mcp-calls";
 
 /**
@@ -25,8 +26,7 @@ export type Admission =
 
 /** Failures in a row that open the circuit. */
 export const FAILURES_TO_OPEN = 5;
-const FIRST_PAUSE_MS = 2_000;
-const LONGEST_PAUSE_MS = 60_000;
+const BACKOFF = { firstMs: 2_000, mostMs: 60_000 };
 /** The delay after which a caller should retry while another call probes the server, which takes an unknown time. */
 const PROBING_RETRY_MS = 1_000;
 
@@ -72,7 +72,7 @@ export function settle(
 
 /** Returns the time for which the circuit stays open for the nth time in a row, from 1. */
 export function pauseMs(openings: number): number {
-  return Math.min(FIRST_PAUSE_MS * 2 ** Math.min(openings - 1, 20), LONGEST_PAUSE_MS);
+  return backoffMs(openings, BACKOFF);
 }
 
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;

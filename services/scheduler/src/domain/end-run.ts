@@ -1,3 +1,4 @@
+import { backoffMs } from "@switchyard/contracts/backoff";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { DeliveryStatus, ScheduleRun } from "@switchyard/contracts/schedules";
 import type { z } from "zod";
@@ -16,8 +17,7 @@ export interface DeliveryResult {
 }
 
 const SUMMARY_CHARS = 1_000;
-const FIRST_RETRY_MS = 30_000;
-const LAST_RETRY_MS = 3_600_000;
+const BACKOFF = { firstMs: 30_000, mostMs: 3_600_000 };
 /** The answer of an agent that has nothing to report. Inside of a longer answer it is ordinary text. */
 const SILENT_ANSWER = "ANNOUNCE_SKIP";
 
@@ -107,8 +107,8 @@ function afterOneShot(
   const { job } = record;
   if (job.schedule.kind !== "at" || isForced) return record;
   if (!isOk) {
-    const waitMs = Math.min(FIRST_RETRY_MS * 2 ** Math.min(record.retries, 16), LAST_RETRY_MS);
-    return { ...record, retries: record.retries + 1, holdUntilMs: now + waitMs };
+    const retries = record.retries + 1;
+    return { ...record, retries, holdUntilMs: now + backoffMs(retries, BACKOFF) };
   }
   if (job.deleteAfterRun) return null;
   const { nextRunAtMs: _, ...state } = job.state;
