@@ -58,7 +58,7 @@ export class ResponseRenderer implements RunRenderer {
   item(item: RunItem): boolean {
     switch (item.kind) {
       case "text":
-        // Live text can overtake the stored event that says who took the run.
+        // Live text can overtake the stored event of the run's start.
         this.#begin();
         this.#text(item.step, item.text);
         return false;
