@@ -2843,7 +2843,7 @@ export type ToolPin = {
 };
 
 export type ToolReach = {
-  /** Id of the rule that allows it. */
+  /** Id of the rule that allows it, or `(no rule)` for a file access that no rule names. */
   rule: string;
   /** The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time. */
   tier: ApprovalTier;

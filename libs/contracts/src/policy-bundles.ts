@@ -169,8 +169,12 @@ export const listPolicyRules = rpc({
   timeoutMs: 5_000,
 });
 
+/** The rule of a reach that no rule decides: a file access that none names. No rule can have this id. */
+export const NO_RULE = "(no rule)";
+
 /** The principals that can call a tool by rules and layers: exact, and for all arguments. */
 export const ToolReach = z.object({
+  /** Its id, or `(no rule)` for a file access that no rule names. */
   rule: z.string(),
   tier: ApprovalTier,
   /** Globs; null is anyone. All that are given must match. */

@@ -957,7 +957,7 @@ class FindWhoCanCallReply(TypedDict):
     """The number of entries not listed."""
 
 
-# rule: Id of the rule that allows it.
+# rule: Id of the rule that allows it, or `(no rule)` for a file access that no rule names.
 # tier: The approval tier of the call: `auto` needs no person, `session` one approval for a while, `always` one each time.
 # users: Patterns of users; null is anyone.
 # agents: Patterns of agents; null is anyone.

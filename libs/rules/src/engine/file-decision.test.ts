@@ -9,6 +9,7 @@ import { decide, mayEverAllow } from "./evaluate.ts";
 import { explain } from "./explain.ts";
 import { lint } from "./lint.ts";
 import { runPolicyTests } from "./policy-tests.ts";
+import { whoCan } from "./who-can.ts";
 
 const INPUT = builtinToolRef("input_file");
 const ATTACH = builtinToolRef("attach_file");
@@ -92,6 +93,35 @@ ${RULES}`);
   assert.deepEqual(budgetsOf(bundle.budgets, call), []);
   const tool = mcpToolRef("docs", "read");
   assert.equal(budgetsOf(bundle.budgets, { ...call, tool }).length, 1);
+});
+
+test("who-can lists who may give a file: everybody without a rule, else those of the rules, without layers and rules that ask", () => {
+  const reachOf = (rules: string, tool = INPUT) => {
+    const { reach, deniedBy } = whoCan(compiled(rules), tool, undefined);
+    const rows = reach.map(({ rule, tier, users, agents, conditional, except }) => [
+      rule,
+      tier,
+      users,
+      agents,
+      conditional,
+      except,
+    ]);
+    return { rows, deniedBy };
+  };
+  const layered = `defaults: { approval: always }
+layers: [{ id: few, for: { agents: [reader] }, allow: [docs.*] }]
+${RULES}`;
+  const pictures = ["pictures", "auto", ["team-*"], ["reader"], true, ["no-gif"]];
+  assert.deepEqual(reachOf(layered).rows, [pictures]);
+  assert.deepEqual(reachOf(layered, ATTACH).rows, [["(no rule)", "auto", null, null, false, []]]);
+  const asking = `${RULES}  - { id: asks, effect: allow, approval: session, who: { agents: [reader] }, what: { tools: [input_file] } }
+  - { id: writers, effect: allow, who: { agents: [writer] }, what: { tools: [input_file] } }
+`;
+  assert.deepEqual(reachOf(asking).rows, [
+    ["writers", "auto", null, ["writer"], false, ["asks", "no-gif"]],
+  ]);
+  const closed = "rules: [{ id: no, effect: deny, what: { tools: [attach_file] } }]\n";
+  assert.deepEqual(reachOf(closed, ATTACH), { rows: [], deniedBy: ["no"] });
 });
 
 test("an allow rule that wants an approval of a file asks, and a tool of a server with the name is a tool", () => {

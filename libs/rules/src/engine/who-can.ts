@@ -1,4 +1,5 @@
-import type { ToolReach } from "@switchyard/contracts/policy-bundles";
+import { fileAccessOf } from "@switchyard/contracts/file-access";
+import { NO_RULE, type ToolReach } from "@switchyard/contracts/policy-bundles";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import {
   selectsLabels,
@@ -10,6 +11,7 @@ import {
   type Target,
 } from "../bundle/compile-bundle.ts";
 import { isConsistent } from "./evaluate.ts";
+import { isUndecidedFile } from "./file-decision.ts";
 import { coversGlob } from "./pattern-cover.ts";
 
 interface Reach {
@@ -20,10 +22,24 @@ interface Reach {
 
 const MAX_REACH = 1_000;
 
+const EVERYBODY: ToolReach = {
+  rule: NO_RULE,
+  tier: "auto",
+  users: null,
+  agents: null,
+  roles: null,
+  channels: null,
+  groups: null,
+  conditional: false,
+  except: [],
+};
+
 /**
  * Lists which principals may call a tool: one entry for each allow rule about it that some principal matches. The answer is exact
  * for the tool: a listed rule selects it, and any other rule does not. Each entry also lists what excludes some of its principals
  * or arguments; a deny rule that covers all of an entry removes it.
+ *
+ * For a file access, layers do not count, an allow rule that asks denies, and without a rule that names it everybody has it.
  */
 export function whoCan(
   bundle: CompiledBundle,
@@ -31,12 +47,16 @@ export function whoCan(
   serverLabels: readonly string[] | undefined,
 ): Reach {
   if (!isConsistent(tool)) return { reach: [], deniedBy: [], omitted: 0 };
+  if (isUndecidedFile(bundle, tool)) return { reach: [EVERYBODY], deniedBy: [], omitted: 0 };
+  const isFile = fileAccessOf(tool) !== null;
   const target = targetOf(bundle, tool, serverLabels);
   const about = bundle.rules.filter((rule) => isAbout(rule, target));
-  const denies = about.filter(({ effect }) => effect === "deny");
+  const isDenying = (rule: CompiledRule): boolean =>
+    rule.effect === "deny" || (isFile && tierOf(bundle, rule, tool) !== "auto");
+  const denies = about.filter(isDenying);
   const total = denies.filter((deny) => isUnconditional(deny) && isForEverybody(deny));
   const layers = bundle.narrowings.flatMap(({ layer }) =>
-    layer?.keepsOut(tool) === true ? [layer] : [],
+    !isFile && layer?.keepsOut(tool) === true ? [layer] : [],
   );
   const deniedBy = [
     ...total.map(({ id }) => id),
@@ -44,7 +64,7 @@ export function whoCan(
   ];
   if (deniedBy.length > 0) return { reach: [], deniedBy: deniedBy.slice(0, 100), omitted: 0 };
   const reach = about
-    .filter(({ effect }) => effect === "allow")
+    .filter((rule) => !isDenying(rule))
     .filter((allow) => !denies.some((deny) => isUnconditional(deny) && coversWho(deny, allow)))
     .map((allow) => ({
       rule: allow.id,
