@@ -5,6 +5,8 @@ export type Protocol = "chat" | "responses" | "messages" | "gemini";
 
 type Chunk = Record<string, unknown>;
 
+/** The signature of Anthropic's thinking. */
+export const SIGNATURE = "EqQBCgIYAhIM";
 const INPUT_TOKENS = 100;
 const OUTPUT_TOKENS = 20;
 
@@ -147,7 +149,13 @@ function reasoningItem(text: string): Chunk[] {
   }));
 }
 
-function messagesChunks({ text = [], calls = [], cached = 0, finish }: ScriptedAnswer): Chunk[] {
+function messagesChunks({
+  text = [],
+  calls = [],
+  cached = 0,
+  reasoning,
+  finish,
+}: ScriptedAnswer): Chunk[] {
   const usage = {
     input_tokens: INPUT_TOKENS - cached,
     cache_read_input_tokens: cached,
@@ -156,6 +164,17 @@ function messagesChunks({ text = [], calls = [], cached = 0, finish }: ScriptedA
   };
   const start = { id: "msg_1", type: "message", role: "assistant", model: "served", content: [] };
   const blocks: { block: Chunk; deltas: Chunk[] }[] = [
+    ...(reasoning === undefined
+      ? []
+      : [
+          {
+            block: { type: "thinking", thinking: "", signature: "" },
+            deltas: [
+              { type: "thinking_delta", thinking: reasoning },
+              { type: "signature_delta", signature: SIGNATURE },
+            ],
+          },
+        ]),
     ...(text.length === 0
       ? []
       : [

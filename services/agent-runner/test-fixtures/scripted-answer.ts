@@ -10,7 +10,7 @@ export interface ScriptedAnswer {
     /** The group of the tool, for models that are offered tools in groups (Responses). */
     readonly namespace?: string;
   }[];
-  /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, and Responses. */
+  /** Reasoning in the protocol's own field, where it has one: Chat Completions of DeepSeek and others, Responses, and Messages. */
   readonly reasoning?: string;
   /** The protocol's own reason for the answer's end; missing: derived from its parts. */
   readonly finish?: string;

@@ -1,5 +1,7 @@
 import type { ModelMessage, SystemModelMessage } from "ai";
 
+type ProviderOptions = NonNullable<SystemModelMessage["providerOptions"]>;
+
 const EPHEMERAL = { type: "ephemeral" };
 /** The mark as Anthropic's API has it, and as OpenRouter passes it on: https://openrouter.ai/docs/features/prompt-caching */
 const MARK = {
@@ -49,7 +51,12 @@ function marked(message: ModelMessage): ModelMessage {
   }
 }
 
+/** A part of a file has its file among its options. */
 function withMarkedEnd<T extends object>(parts: readonly T[]): T[] {
   const last = parts.length - 1;
-  return parts.map((part, index) => (index === last ? { ...part, providerOptions: MARK } : part));
+  return parts.map((part, index) => {
+    if (index !== last) return part;
+    const known = "providerOptions" in part ? (part.providerOptions as ProviderOptions) : {};
+    return { ...part, providerOptions: { ...known, ...MARK } };
+  });
 }

@@ -31,6 +31,14 @@ export function fileIn(part: UserPart): FilePart | null {
   return file === undefined ? null : (file as unknown as FilePart);
 }
 
+/** Returns the options of a part beside its file, such as the mark of a cache. */
+export function optionsBesideFile({
+  providerOptions = {},
+}: UserPart): Pick<UserPart, "providerOptions"> {
+  const { [FILE_OPTIONS]: _, ...others } = providerOptions;
+  return Object.keys(others).length === 0 ? {} : { providerOptions: others };
+}
+
 /** The files of a conversation, in order. */
 export function filesIn(messages: readonly ModelMessage[]): FilePart[] {
   return messages.flatMap(({ role, content }) =>

@@ -2,7 +2,7 @@ import { MAX_INPUT_FILE_BYTES, type FilePart } from "@switchyard/contracts/conte
 import { fileLabel } from "@switchyard/contracts/input-text";
 import type { ModelMessage, UserContent } from "ai";
 import { cutWithNote } from "../core/cut-with-note.ts";
-import { fileIn } from "../core/file-content.ts";
+import { fileIn, optionsBesideFile } from "../core/file-content.ts";
 import type { FileStore } from "./file-store.ts";
 import { isTextType } from "@switchyard/contracts/content-parts";
 
@@ -55,7 +55,7 @@ export async function fillFiles(
     const content: UserPart[] = [];
     for (const part of message.content) {
       const file = fileIn(part);
-      content.push(file === null ? part : await partFor(file));
+      content.push(file === null ? part : { ...(await partFor(file)), ...optionsBesideFile(part) });
     }
     filled.push({ ...message, content });
   }

@@ -10,6 +10,10 @@ export interface LearnedFacts {
   readonly reasoningField: "always" | "own" | "never";
   /** False when its provider has refused to keep the model to a form of answers. */
   readonly takesForms: boolean;
+  /** Optional fields of requests that its provider has refused. */
+  readonly refusedFields: readonly string[];
+  /** True when its provider requires an answer after results of tools, and alternating roles. */
+  readonly hasStrictRoles: boolean;
 }
 
 const NOTHING: LearnedFacts = {
@@ -17,6 +21,8 @@ const NOTHING: LearnedFacts = {
   windowTokens: null,
   reasoningField: "own",
   takesForms: true,
+  refusedFields: [],
+  hasStrictRoles: false,
 };
 
 /** An agent may name any model of a provider. */
@@ -41,7 +47,19 @@ export class LearnedModels {
   }
 
   /** True when the refusal states how the next request has to differ, and this was not learned before. */
-  noteRefusal(name: string, { reasoningField, isAboutForm }: ModelFailure): boolean {
+  noteRefusal(
+    name: string,
+    { reasoningField, isAboutForm, refusedField, isAboutRoles }: ModelFailure,
+  ): boolean {
+    const { refusedFields, hasStrictRoles } = this.of(name);
+    if (refusedField !== null && !refusedFields.includes(refusedField)) {
+      this.note(name, { refusedFields: [...refusedFields, refusedField] });
+      return true;
+    }
+    if (isAboutRoles && !hasStrictRoles) {
+      this.note(name, { hasStrictRoles: true });
+      return true;
+    }
     if (isAboutForm && this.of(name).takesForms) {
       this.note(name, { takesForms: false });
       return true;

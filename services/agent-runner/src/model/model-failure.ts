@@ -9,7 +9,14 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { RuntimeFailure } from "../runtime/runtime-failure.ts";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
 import type { UnusableCode } from "../core/unusable-answer.ts";
-import { isContextTooLong, isQuotaUsedUp, saidIn, windowIn } from "./provider-errors.ts";
+import {
+  isContextTooLong,
+  isFilteredPrompt,
+  isQuotaUsedUp,
+  saidIn,
+  windowIn,
+} from "./provider-errors.ts";
+import { refusedFieldIn } from "./refused-fields.ts";
 import { retryAfterOf } from "./retry-after.ts";
 
 type FailureCode =
@@ -35,6 +42,10 @@ interface FailureFacts {
   readonly reasoningField?: "always" | "never" | null;
   /** True when the refusal is about the form of the answer. */
   readonly isAboutForm?: boolean;
+  /** The optional field of the request that the provider refuses. */
+  readonly refusedField?: string | null;
+  /** True when the refusal is about the order of the messages' roles. */
+  readonly isAboutRoles?: boolean;
   /** True when the refusal is about a file of the request. */
   readonly refusesFiles?: boolean;
 }
@@ -49,6 +60,8 @@ export class ModelFailure extends Error {
   readonly windowTokens: number | null;
   readonly reasoningField: "always" | "never" | null;
   readonly isAboutForm: boolean;
+  readonly refusedField: string | null;
+  readonly isAboutRoles: boolean;
   readonly refusesFiles: boolean;
 
   constructor(message: string, facts: FailureFacts, cause?: unknown) {
@@ -60,6 +73,8 @@ export class ModelFailure extends Error {
     this.windowTokens = facts.windowTokens ?? null;
     this.reasoningField = facts.reasoningField ?? null;
     this.isAboutForm = facts.isAboutForm ?? false;
+    this.refusedField = facts.refusedField ?? null;
+    this.isAboutRoles = facts.isAboutRoles ?? false;
     this.refusesFiles = facts.refusesFiles ?? false;
   }
 }
@@ -113,6 +128,8 @@ function failureOfRequest(error: APICallError, now: number): ModelFailure {
     retryAfterMs: retryAfterOf({ status, headers, body }, now),
     reasoningField: reasoningFieldIn(refusal, responseBody),
     isAboutForm: isAboutForm(refusal, responseBody),
+    refusedField: refusedFieldIn(refusal, responseBody),
+    isAboutRoles: isAboutRoles(refusal, responseBody),
     refusesFiles: isAboutFiles(refusal, responseBody),
   });
 }
@@ -129,6 +146,15 @@ function isAboutForm(
   return /response_format|text\.format|json_schema|structured output/i.test(
     `${text} ${responseBody}`,
   );
+}
+
+/** Mistral refuses with "Unexpected role 'user' after role 'tool'" (code 3230), chat templates with "roles must alternate user/assistant". */
+function isAboutRoles(
+  { status, text }: { readonly status: number | undefined; readonly text: string },
+  responseBody: string,
+): boolean {
+  if (status !== 400 && status !== 422) return false;
+  return /unexpected role '?\w+'? after role|roles must alternate/i.test(`${text} ${responseBody}`);
 }
 
 /**
@@ -195,6 +221,8 @@ function finalFailure(
   }
   if (isQuotaUsedUp(refusal))
     return new ModelFailure(message, { code: "quota_exceeded", isRetryable: false });
+  if (isFilteredPrompt(refusal))
+    return new ModelFailure(message, { code: "content_filter", isRetryable: false });
   return null;
 }
 

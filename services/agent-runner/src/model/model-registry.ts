@@ -20,7 +20,9 @@ import {
   type ProviderConfig,
   type RuntimeConfig,
 } from "./models-file.ts";
+import { compatibleUsage } from "./compatible-usage.ts";
 import { providerFetch } from "./provider-fetch.ts";
+import { withoutFields } from "./refused-fields.ts";
 import { withMarksInParts } from "./marks-in-parts.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";
@@ -86,6 +88,8 @@ export interface ModelFacts {
   readonly promptCache: "marks" | "key" | "own";
   /** True when the provider can keep the model to a form of answers, and has not refused it. */
   readonly hasNativeForms: boolean;
+  /** True when the provider requires an answer after results of tools, and alternating roles. */
+  readonly hasStrictRoles: boolean;
 }
 
 export function createModelRegistry(
@@ -126,7 +130,9 @@ export function createModelRegistry(
       }
       const { provider, settings } = providerOf(name, config);
       const apiKey = await readKey(name, settings, env);
-      const choice = { name: provider, modelId: name.slice(provider.length + 1), apiKey };
+      const refusedFields = () => learned.of(name).refusedFields;
+      const modelId = name.slice(provider.length + 1);
+      const choice = { name: provider, modelId, apiKey, refusedFields };
       if (settings.type !== "runtime") return openModel(settings, choice);
       if (hosts !== undefined) return openRuntime(settings, choice, { hosts, config, env });
       throw unknownModel(name, config);
@@ -160,7 +166,8 @@ function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): Mo
   const settings = Object.hasOwn(config.models, name) ? config.models[name] : undefined;
   const type = typeOf(name, config);
   const isRuntime = type === "runtime";
-  const { startsInReasoning, windowTokens, reasoningField, takesForms } = learned.of(name);
+  const { startsInReasoning, windowTokens, reasoningField, takesForms, hasStrictRoles } =
+    learned.of(name);
   return {
     contextWindow: settings?.contextWindow ?? null,
     price: settings?.price ?? (isBuiltIn(name) ? FREE : null),
@@ -171,6 +178,7 @@ function factsOf(name: string, config: ModelsConfig, learned: LearnedModels): Mo
     learnedWindow: windowTokens,
     accepts: settings?.accepts ?? usuallyAccepted(type),
     reasoningField,
+    hasStrictRoles,
     promptCache: promptCacheOf(name, config),
     hasNativeForms: takesForms && (settings?.structuredOutputs ?? type === "openai"),
   };
@@ -295,6 +303,8 @@ interface ModelChoice {
   readonly name: string;
   readonly modelId: string;
   readonly apiKey: string | null;
+  /** Optional fields of requests that the provider has refused so far. */
+  readonly refusedFields: () => readonly string[];
 }
 
 /** The model name with which an agent leaves the choice to the CLI. */
@@ -337,11 +347,11 @@ async function openModel(
   settings: Exclude<ProviderConfig, RuntimeConfig>,
   choice: ModelChoice,
 ): Promise<LanguageModelV4> {
-  const { name, modelId } = choice;
+  const { name, modelId, refusedFields } = choice;
   const options = {
     ...(choice.apiKey === null ? {} : { apiKey: choice.apiKey }),
     ...(settings.baseURL === undefined ? {} : { baseURL: settings.baseURL }),
-    fetch: providerFetch,
+    fetch: fetchWithout(refusedFields),
   };
   switch (settings.type) {
     case "anthropic": {
@@ -367,10 +377,18 @@ async function openModel(
     }
     case "openai-compatible": {
       const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+      const { apiKey, ...others } = options;
+      const { baseURL, query, keyHeader } = settings;
       const provider = createOpenAICompatible({
         name,
-        ...options,
-        baseURL: settings.baseURL,
+        ...others,
+        ...(apiKey === undefined || keyHeader !== undefined ? {} : { apiKey }),
+        ...(apiKey === undefined || keyHeader === undefined
+          ? {}
+          : { headers: { [keyHeader]: apiKey } }),
+        ...(query === undefined ? {} : { queryParams: query }),
+        baseURL,
+        convertUsage: compatibleUsage,
         includeUsage: true,
         supportsStructuredOutputs: true,
         transformRequestBody: withMarksInParts,
@@ -380,6 +398,14 @@ async function openModel(
     default:
       return settings satisfies never;
   }
+}
+
+function fetchWithout(refusedFields: () => readonly string[]): typeof fetch {
+  return (url, init) => {
+    const body = init?.body;
+    if (typeof body !== "string") return providerFetch(url, init);
+    return providerFetch(url, { ...init, body: withoutFields(body, refusedFields()) });
+  };
 }
 
 function unknownModel(name: string, config: ModelsConfig): ModelUnusable {

@@ -58,7 +58,18 @@ export const ProviderConfig = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("anthropic"), ...remote }),
   z.strictObject({ type: z.literal("openai"), ...remote }),
   z.strictObject({ type: z.literal("google"), ...remote }),
-  z.strictObject({ type: z.literal("openai-compatible"), ...remote, baseURL: baseUrl }),
+  z.strictObject({
+    type: z.literal("openai-compatible"),
+    ...remote,
+    baseURL: baseUrl,
+    /** Parameters of each request's query, such as Azure's `api-version`. */
+    query: z.record(z.string().regex(/^[\w.-]{1,64}$/), z.string().max(256)).optional(),
+    /** The header that has the key in place of `Authorization`, such as Azure's `api-key`. */
+    keyHeader: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,63}$/i, "must be the name of a header")
+      .optional(),
+  }),
 ]);
 export type ProviderConfig = z.infer<typeof ProviderConfig>;
 

@@ -30,6 +30,19 @@ export function isQuotaUsedUp({ status, body, text }: ProviderError): boolean {
   return /credit balance is too low|insufficient (balance|credit|funds)/i.test(text);
 }
 
+/** Codes of a request whose content the provider refuses: Azure `content_filter`, OpenAI `content_policy_violation`. */
+const FILTER_CODES: ReadonlySet<string> = new Set([
+  "content_filter",
+  "content_policy_violation",
+  "ResponsibleAIPolicyViolation",
+]);
+
+/** True when the provider's content filter refuses the request itself, so that a repetition does not help. OpenRouter has 403 for it. */
+export function isFilteredPrompt({ status, body, text }: ProviderError): boolean {
+  if (stringsAt(body, ["code", "type"]).some((code) => FILTER_CODES.has(code))) return true;
+  return status === 403 && /requires moderation|was flagged/i.test(text);
+}
+
 /** Codes of a request that the model's window does not hold: OpenAI, Azure, Groq, OpenRouter and vLLM have the first, llama.cpp the second. */
 const CONTEXT_CODES: ReadonlySet<string> = new Set([
   "context_length_exceeded",

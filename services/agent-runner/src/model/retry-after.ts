@@ -1,4 +1,4 @@
-import { valuesAt } from "./provider-errors.ts";
+import { saidIn, valuesAt } from "./provider-errors.ts";
 
 /** The parts of a provider's refusal that may state the time until the next request. */
 export interface Refusal {
@@ -12,7 +12,7 @@ export interface Refusal {
 /**
  * The pause before the next request, in milliseconds; null when the refusal states none. It is read in this order: `retry-after-ms` (Azure
  * OpenAI), `Retry-After` in seconds or as a date (RFC 9110, 10.2.3), `retryDelay` of a `google.rpc.RetryInfo` in the body (Gemini), then the reset
- * times of the limits, in headers or, as OpenRouter has them, in the body's `error.metadata.headers`.
+ * times of the limits, in headers or, as OpenRouter has them, in the body's `error.metadata.headers`, then the text, which alone has it at Kimi.
  */
 export function retryAfterOf({ status, headers, body }: Refusal, now: number): number | null {
   // OpenAI sends the reset times with every answer, also with refusals that no limit caused.
@@ -21,7 +21,7 @@ export function retryAfterOf({ status, headers, body }: Refusal, now: number): n
     waitOf(Number(headers["retry-after-ms"] ?? Number.NaN)) ??
     retryAfterHeader(headers["retry-after"], now) ??
     retryInfoOf(body) ??
-    (isLimited ? resetOf({ ...headers, ...headersInBody(body) }, now) : null)
+    (isLimited ? (resetOf({ ...headers, ...headersInBody(body) }, now) ?? pauseInText(body)) : null)
   );
 }
 
@@ -38,6 +38,16 @@ function retryInfoOf(body: unknown): number | null {
     if (delay !== null) return delay;
   }
   return null;
+}
+
+/** "Please try again in 1.2s" or "in 6m0s" (OpenAI), "please try again after 1 seconds" (Kimi), "Please retry after 7 seconds" (Azure). */
+function pauseInText(body: unknown): number | null {
+  const text = saidIn(body);
+  const [, count, words] =
+    /\b(?:try again|retry) (?:in|after) (?:(\d+(?:\.\d+)?) seconds?|([\d.hmsu]+[hms]))/i.exec(
+      text,
+    ) ?? [];
+  return count === undefined ? durationOf(words ?? "") : waitOf(Number(count) * 1_000);
 }
 
 /**

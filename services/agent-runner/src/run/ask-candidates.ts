@@ -8,6 +8,7 @@ import type { RunContext } from "../context/run-context.ts";
 import type { Reader } from "../core/conversation.ts";
 import { filesIn } from "../core/file-content.ts";
 import { costOf, type Spent } from "../core/model-price.ts";
+import { inRoleOrder } from "../core/role-order.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import {
   hasText,
@@ -245,6 +246,7 @@ export class CandidateCaller {
         : [{ role: "user" as const, content: `Notice from the runner: ${hint}` }]),
     ];
     const { instructions, tools, output } = question;
+    const ordered = facts.hasStrictRoles ? inRoleOrder(messages) : messages;
     const hasForm = facts.hasNativeForms && output !== undefined && isNativeForm(output);
     const requestTokens = tokensOf({ instructions, messages, tools });
     const taken = scope === null ? 0 : await this.#permit(scope, requestTokens + ANSWER_TOKENS);
@@ -252,7 +254,7 @@ export class CandidateCaller {
     try {
       const answer = await callModel({
         ...question,
-        messages: await fillFiles(messages, { accepts, files }).catch(suspendOnOutage),
+        messages: await fillFiles(ordered, { accepts, files }).catch(suspendOnOutage),
         model,
         idleTimeoutMs: modelIdleTimeoutMs,
         signal,

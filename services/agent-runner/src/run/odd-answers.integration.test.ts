@@ -18,7 +18,6 @@ import {
   toolCallChunks,
 } from "../../test-fixtures/chat-server.ts";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
 
@@ -28,48 +27,20 @@ const { services } = lab;
 const server = await startChatServer();
 const models = join(directory, "models.json");
 const local = { type: "openai-compatible", baseURL: server.baseURL };
-const families = await startModelServer();
-const family = (type: string, path: string) => ({
-  type,
-  baseURL: families.url + path,
-  apiKeyEnv: "FAMILY_KEY",
-});
-/** A model of each provider family; the strictness of each is in `strict-body.ts`. */
-const FAMILIES = {
-  chat: "kimi/k2",
-  mistral: "mistral/mistral-large",
-  deepseek: "deepseek/deepseek-reasoner",
-  responses: "openai/gpt-5",
-  anthropic: "anthropic/claude",
-  gemini: "google/gemini-3-pro",
-} as const;
 await writeFile(
   models,
   JSON.stringify({
     default: "local/m",
     providers: {
       local,
-      kimi: family("openai-compatible", "/v1"),
-      mistral: family("openai-compatible", "/v1"),
-      deepseek: family("openai-compatible", "/v1"),
-      openai: family("openai", "/v1"),
-      anthropic: family("anthropic", "/v1"),
-      google: family("google", "/v1beta"),
     },
     models: {
       "local/thinks": { startsInReasoning: true },
-      ...Object.fromEntries(
-        Object.values(FAMILIES).map((name) => [
-          `kimi/before-${name.split("/")[0]}`,
-          { fallbacks: [name] },
-        ]),
-      ),
     },
   }),
 );
 await lab.runner({
   YARD_MODELS_FILE: models,
-  FAMILY_KEY: "key",
   YARD_MODEL_IDLE_TIMEOUT_MS: "1000",
 });
 services.agents.set("odd", agent("odd", { model: "local/m" }));
@@ -274,156 +245,6 @@ async function usageOf(
   await lab.eventsUntil(runId, ({ name }) => ["finished", "failed"].includes(name));
   return (await call(lab.bus, getRun, { runId })).run;
 }
-
-type FamilyAnswers = Parameters<typeof families.answer>;
-const WIPE = { id: "functions.mcp__lab__wipe:0", name: labTool("wipe"), args: "{}" };
-const LONG_ID = { ...WIPE, id: `call_${"x".repeat(90)}` };
-const QUOTA = {
-  status: 429,
-  message: "You exceeded your quota",
-  more: { code: "insufficient_quota" },
-};
-const OK = { text: ["42"] };
-const SAID = "Here is the full answer: 42.";
-
-/** Quirks of providers, one whole run each: the model, its answers, and the outcome of the run. */
-const QUIRKS: readonly {
-  readonly what: string;
-  readonly model: string;
-  readonly answers: FamilyAnswers;
-  /** The run's answer, or the code that it fails with. */
-  readonly ends: { readonly output: string } | { readonly code: string };
-  /** Missing: one more than usual, from a provider whose requirement the runner has not learned yet. */
-  readonly requests?: number | undefined;
-}[] = [
-  ...Object.values(FAMILIES).flatMap((name) =>
-    [WIPE, LONG_ID].map((made, index) => ({
-      what: `a call id of another provider, ${["foreign", "long"][index]}, at the fallback ${name}`,
-      model: `kimi/before-${name.split("/")[0]}`,
-      answers: [{ calls: [made], reasoning: "secret thought" }, QUOTA, OK],
-      ends: { output: "42" },
-      requests: name === FAMILIES.deepseek ? undefined : 3,
-    })),
-  ),
-  ...[
-    { model: FAMILIES.chat, bad: { text: [""] }, code: "empty_answer" },
-    { model: FAMILIES.anthropic, bad: {}, code: "empty_answer" },
-    { model: FAMILIES.chat, bad: { reasoning: "hm" }, code: "reasoning_only" },
-    { model: FAMILIES.responses, bad: { reasoning: "hm" }, code: "reasoning_only" },
-    { model: FAMILIES.chat, bad: { finish: "tool_calls" }, code: "missing_calls" },
-    { model: FAMILIES.anthropic, bad: { finish: "tool_use" }, code: "missing_calls" },
-    { model: FAMILIES.chat, bad: { calls: [{ ...WIPE, name: "" }] }, code: "malformed_call" },
-    { model: FAMILIES.gemini, bad: { finish: "MALFORMED_FUNCTION_CALL" }, code: "malformed_call" },
-    {
-      model: FAMILIES.chat,
-      bad: { text: ["par"], finish: "content_filter" },
-      code: "content_filter",
-    },
-    { model: FAMILIES.gemini, bad: { finish: "SAFETY" }, code: "content_filter" },
-  ].flatMap(({ model, bad, code }) => [
-    {
-      what: `${code} once at ${model}`,
-      model,
-      answers: [bad, OK],
-      ends: { output: "42" },
-      requests: 2,
-    },
-    { what: `${code} twice at ${model}`, model, answers: [bad, bad], ends: { code }, requests: 2 },
-  ]),
-  {
-    what: "an empty answer after the whole answer beside the last call",
-    model: FAMILIES.chat,
-    answers: [{ text: [SAID], calls: [WIPE] }, {}, {}],
-    ends: { output: SAID },
-    requests: 3,
-  },
-  {
-    what: "two empty answers before a fallback that has one",
-    model: "kimi/before-anthropic",
-    answers: [{}, {}, OK],
-    ends: { output: "42" },
-    requests: 3,
-  },
-  {
-    what: "reasoning that DeepSeek requires with each answer, also with one that has none",
-    model: FAMILIES.deepseek,
-    answers: [{ reasoning: "hm", calls: [WIPE] }, { calls: [WIPE] }, OK],
-    ends: { output: "42" },
-    requests: 3,
-  },
-  {
-    what: "reasoning that OpenAI sealed and that is not stored there",
-    model: FAMILIES.responses,
-    answers: [{ reasoning: "hm", calls: [WIPE] }, OK],
-    ends: { output: "42" },
-    requests: 2,
-  },
-  {
-    what: "a login page in place of a stream",
-    model: FAMILIES.chat,
-    answers: [{ contentType: "text/html", text: "<!doctype html><title>Sign in</title>" }],
-    ends: { code: "provider_misconfigured" },
-    requests: 1,
-  },
-  {
-    what: "JSON in place of a stream",
-    model: FAMILIES.anthropic,
-    answers: [{ contentType: "application/json", text: '{"id":"msg_1","content":[]}' }],
-    ends: { code: "provider_misconfigured" },
-    requests: 1,
-  },
-  {
-    what: "a quota that is used up",
-    model: FAMILIES.chat,
-    answers: [QUOTA],
-    ends: { code: "quota_exceeded" },
-    requests: 1,
-  },
-  {
-    what: "a conversation that is larger than a window that is not configured",
-    model: FAMILIES.anthropic,
-    answers: [
-      { calls: [WIPE] },
-      { calls: [WIPE] },
-      { status: 400, message: "prompt is too long: 9000 tokens > 8000 maximum" },
-      { text: ["a summary"] },
-      OK,
-    ],
-    ends: { output: "42" },
-    requests: 5,
-  },
-  {
-    what: "a message that is larger than the window",
-    model: FAMILIES.gemini,
-    answers: [1, 2].map(() => ({ status: 400, message: "exceeds the maximum number of tokens" })),
-    ends: { code: "context_too_long" },
-    requests: 2,
-  },
-];
-
-for (const [index, { what, model, answers, ends, requests }] of QUIRKS.entries())
-  test(`a run survives a provider's quirk, or fails with its code: ${what}`, async () => {
-    const name = `quirk-${index}`;
-    services.agents.set(name, agent(name, { model, tools: [labTool("wipe")] }));
-    const before = families.requests.length;
-    families.answer(...answers);
-    await lab.command(name, { runId: name, input: "x".repeat(6_000) });
-    const events = await lab.eventsUntil(
-      name,
-      ({ name: kind }) => kind === "finished" || kind === "failed",
-    );
-    const end = events.at(-1)?.payload;
-    const failure = end?.["failure"] as { readonly code: string } | undefined; // of a failed run
-    assert.deepEqual(
-      "code" in ends ? { code: failure?.code } : { output: end?.["output"] },
-      ends,
-      JSON.stringify(end),
-    );
-    const sent = families.requests.slice(before);
-    if (requests !== undefined) assert.equal(sent.length, requests);
-    if (model.startsWith("kimi/before-") && model !== "kimi/before-kimi")
-      assert.doesNotMatch(JSON.stringify(sent.at(-1)?.body), /secret thought/);
-  });
 
 test("comments of a stream show that its provider works, for longer than it may be silent", async () => {
   const late = Promise.withResolvers<void>();

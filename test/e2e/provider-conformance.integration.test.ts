@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
+import {
+  CONFORMANCE_ROWS,
+  type ConformanceRow,
+} from "../../services/agent-runner/test-fixtures/families/conformance-rows.ts";
+import { FAMILIES } from "../../services/agent-runner/test-fixtures/families/families.ts";
+import { startFamilyServer } from "../../services/agent-runner/test-fixtures/families/family-server.ts";
+import { samplePng } from "../lib/sample-files.ts";
+import { startYardDev } from "../lib/yard-dev.ts";
+
+// One installation with all services; each row has providers of its own, so that no pause and nothing learned is shared.
+const fakes = await startFamilyServer();
+const directory = await mkdtemp(join(tmpdir(), "switchyard-providers-"));
+const workspace = join(directory, "work");
+for (const folder of ["agents", "policies", "work"]) await mkdir(join(directory, folder));
+await writeFile(join(workspace, "a.txt"), "ALPHA\n");
+await writeFile(join(workspace, "b.txt"), "BETA\n");
+await writeFile(
+  join(directory, "agents/reader.md"),
+  "---\nname: reader\ndescription: Reads.\ntools: [read_file]\n---\nYou read.\n",
+);
+await writeFile(
+  join(directory, "policies/rules.yaml"),
+  "version: 1\nrules:\n  - { id: reads, effect: allow, approval: auto, what: { tools: [read_file] } }\n",
+);
+
+await writeFile(join(directory, "mcp-servers.json"), '{ "mcpServers": {} }\n');
+
+const providerOf = (index: number, family: ConformanceRow["family"]) => `r${index}-${family}`;
+const modelOf = (index: number, { family, model = FAMILIES[family].model }: ConformanceRow) =>
+  `${providerOf(index, family)}/${model}`;
+const fallbackOf = (index: number, { fallback }: ConformanceRow) =>
+  fallback === undefined ? [] : [`${providerOf(index, fallback)}/${FAMILIES[fallback].model}`];
+await writeFile(
+  join(directory, "models.json"),
+  JSON.stringify({
+    providers: Object.fromEntries(
+      CONFORMANCE_ROWS.flatMap(({ family, fallback }, index) =>
+        [family, ...(fallback === undefined ? [] : [fallback])].map((name) => [
+          providerOf(index, name),
+          FAMILIES[name].settings(fakes.addressOf(index, name)),
+        ]),
+      ),
+    ),
+    models: Object.fromEntries(
+      CONFORMANCE_ROWS.map((row, index) => [
+        modelOf(index, row),
+        { fallbacks: fallbackOf(index, row) },
+      ]),
+    ),
+  }),
+);
+const dev = await startYardDev({
+  project: directory,
+  stateDir: join(directory, "state"),
+  workspace,
+  env: { FAMILY_KEY: "key", YARD_RUNNER_SLOTS: "48" },
+});
+after(async () => {
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
+
+async function send(
+  path: string,
+  body?: string | Uint8Array<ArrayBuffer>,
+  type = "application/json",
+): Promise<unknown> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": type };
+  const post = body === undefined ? {} : { method: "POST", body };
+  const response = await fetch(`${dev.httpUrl}/api/v1${path}`, { headers, ...post });
+  return response.json();
+}
+
+interface Run {
+  readonly status: string;
+  readonly output: string | null;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  readonly usage: unknown;
+}
+
+const query = new URLSearchParams({ name: "dot.png", mediaType: "image/png" }).toString();
+const { file } = (await send(`/files?${query}`, new Uint8Array(samplePng), "image/png")) as {
+  file: unknown;
+};
+
+async function runOf(row: ConformanceRow, index: number): Promise<Run> {
+  const { input = "look", hasImage = false, command = {} } = row;
+  const said = hasImage ? [{ type: "text", text: input }, file] : input;
+  const start = { agent: "reader", model: modelOf(index, row), input: said, ...command };
+  const { runId } = (await send("/runs", JSON.stringify(start))) as { runId: string };
+  assert.ok(runId, JSON.stringify(start));
+  return until(
+    async () => ((await send(`/runs/${runId}`)) as { run?: Run }).run,
+    (run): run is Run =>
+      run !== undefined && ["succeeded", "failed", "rejected"].includes(run.status),
+    { timeoutMs: 120_000 },
+  ) as Promise<Run>;
+}
+
+void test(
+  "a run continues after every quirk of every family of providers, or fails with its code",
+  { concurrency: 48 },
+  async (context) => {
+    await Promise.all(
+      CONFORMANCE_ROWS.map((row, index) =>
+        context.test(`${row.family}: ${row.what}`, async () => {
+          const { family, fallback, answers, ends, lessons = [], check } = row;
+          const seen = fakes.rowOf(index);
+          seen.answers.push(...answers);
+          const run = await runOf(row, index);
+          const shown = JSON.stringify({ run, refused: seen.refused });
+          if ("output" in ends) assert.equal(run.output, ends.output, shown);
+          else assert.equal(run.failure?.code, ends.code, shown);
+          if ("says" in ends) assert.match(run.failure?.message ?? "", ends.says ?? /^/);
+          assert.equal(seen.accepted.length, answers.length, shown);
+          const learned = [
+            ...lessons,
+            ...FAMILIES[family].lessons,
+            ...(fallback === undefined ? [] : FAMILIES[fallback].lessons),
+          ];
+          const odd = seen.refused.filter((text) => !learned.some((lesson) => lesson.test(text)));
+          assert.deepEqual(odd, [], "every request has the form that the provider accepts");
+          assert.equal(new Set(seen.refused).size, seen.refused.length, "a lesson is learned once");
+          check?.(seen, run);
+        }),
+      ),
+    );
+  },
+);
