@@ -3,6 +3,11 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { call } from "@switchyard/bus/call";
+import { publishCommand } from "@switchyard/bus/publish";
+import type { FilePart } from "@switchyard/contracts/content-parts";
+import { getRun, startRun, type RunDetail } from "@switchyard/contracts/runs";
 import { until } from "@switchyard/local-servers/until";
 import {
   CONFORMANCE_ROWS,
@@ -11,7 +16,7 @@ import {
 import { FAMILIES } from "../../services/agent-runner/test-fixtures/families/families.ts";
 import { startFamilyServer } from "../../services/agent-runner/test-fixtures/families/family-server.ts";
 import { samplePng } from "../lib/sample-files.ts";
-import { startYardDev } from "../lib/yard-dev.ts";
+import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 // One installation with all services; each row has providers of its own, so that no pause and nothing learned is shared.
 const fakes = await startFamilyServer();
@@ -67,41 +72,33 @@ after(async () => {
 });
 const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
 
-async function send(
-  path: string,
-  body?: string | Uint8Array<ArrayBuffer>,
-  type = "application/json",
-): Promise<unknown> {
-  const headers = { authorization: `Bearer ${token}`, "content-type": type };
-  const post = body === undefined ? {} : { method: "POST", body };
-  const response = await fetch(`${dev.httpUrl}/api/v1${path}`, { headers, ...post });
-  return response.json();
-}
-
-interface Run {
-  readonly status: string;
-  readonly output: string | null;
-  readonly failure: { readonly code: string; readonly message: string } | null;
-  readonly usage: unknown;
-}
+const bus = await connectAsCli(dev);
+after(() => bus.close());
 
 const query = new URLSearchParams({ name: "dot.png", mediaType: "image/png" }).toString();
-const { file } = (await send(`/files?${query}`, new Uint8Array(samplePng), "image/png")) as {
-  file: unknown;
-};
+const stored = await fetch(`${dev.httpUrl}/api/v1/files?${query}`, {
+  method: "POST",
+  headers: { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" },
+  body: new Uint8Array(samplePng),
+});
+const { file } = (await stored.json()) as { file: FilePart };
 
-async function runOf(row: ConformanceRow, index: number): Promise<Run> {
+/** The ended run of a row. */
+async function runOf(row: ConformanceRow, index: number): Promise<RunDetail> {
   const { input = "look", hasImage = false, command = {} } = row;
-  const said = hasImage ? [{ type: "text", text: input }, file] : input;
-  const start = { agent: "reader", model: modelOf(index, row), input: said, ...command };
-  const { runId } = (await send("/runs", JSON.stringify(start))) as { runId: string };
-  assert.ok(runId, JSON.stringify(start));
-  return until(
-    async () => ((await send(`/runs/${runId}`)) as { run?: Run }).run,
-    (run): run is Run =>
-      run !== undefined && ["succeeded", "failed", "rejected"].includes(run.status),
+  const runId = `row-${index}`;
+  const said = hasImage ? [{ type: "text" as const, text: input }, file] : input;
+  const start = { runId, model: modelOf(index, row), input: said, ...command };
+  await publishCommand(bus, startRun, { agent: "reader" }, start);
+  const run = await until(
+    async () => {
+      await delay(100); // many rows wait at once
+      return (await call(bus, getRun, { runId }).catch(() => null))?.run;
+    },
+    (known) => known?.status === "succeeded" || known?.status === "failed",
     { timeoutMs: 120_000 },
-  ) as Promise<Run>;
+  );
+  return run ?? assert.fail();
 }
 
 void test(

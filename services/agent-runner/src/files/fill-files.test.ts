@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import type { FilePart } from "@switchyard/contracts/content-parts";
+import { withCacheMarks } from "../core/cache-marks.ts";
 import { userContent } from "../core/file-content.ts";
 import { fillFiles } from "./fill-files.ts";
 
@@ -75,6 +76,14 @@ test("when the files of a request exceed the limit in bytes, the earliest are le
   const result = await fillFiles(messages, { accepts: ["image/*"], files });
   const kinds = result.map(({ content }) => (content as { type: string }[])[1]?.type);
   assert.deepEqual(kinds, ["text", "file", "file"]);
+});
+
+test("a file whose part has a mark of a cache is filled in, and the mark stays", async () => {
+  const messages = withCacheMarks([{ role: "user", content: userContent("look", [image]) }], 0);
+  const [message] = await fillFiles(messages, { accepts: ["image/*"], files });
+  const part = Object(message?.content?.[1]) as { data?: Buffer; providerOptions?: object };
+  assert.equal(String(part.data), "image");
+  assert.deepEqual(Object.keys(part.providerOptions ?? {}), ["anthropic", "openaiCompatible"]);
 });
 
 test("messages without files stay as they are", async () => {

@@ -47,6 +47,11 @@ test("reads the pause that a provider requests, in every form that providers use
     [{ "x-ratelimit-reset": String(NOW + 4_000) }, undefined, 4_000],
     [{}, { error: { metadata: { headers: { "X-RateLimit-Reset": String(NOW + 5_000) } } } }, 5_000],
     [{ "x-ratelimit-reset": String(NOW / 1_000 + 6) }, undefined, 6_000],
+    // Texts of Kimi, Azure and OpenAI.
+    [{}, { error: { message: "reached max RPM: 3, please try again after 2 seconds" } }, 2_000],
+    [{}, { error: { message: "Please retry after 1 second." } }, 1_000],
+    [{}, { error: { message: "Limit 3. Please try again in 6m0.5s. Visit" } }, 360_500],
+    [{}, { error: { message: "please try again later" } }, null],
   ];
   for (const [headers, body, expected] of cases)
     assert.equal(retryAfterOf({ headers, body }, NOW), expected, JSON.stringify([headers, body]));

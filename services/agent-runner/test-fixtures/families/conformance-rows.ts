@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { StartRun } from "@switchyard/contracts/runs";
 import type { ScriptedAnswer } from "../scripted-answer.ts";
 import { filteredPrompt } from "./azure.ts";
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from "./families.ts";
@@ -18,7 +19,7 @@ export interface ConformanceRow {
   /** The run's answer, or the code that it fails with and a part of the message. */
   readonly ends: { readonly output: string } | { readonly code: string; readonly says?: RegExp };
   /** Members of the command beside agent and input. */
-  readonly command?: Readonly<Record<string, unknown>>;
+  readonly command?: Pick<StartRun, "thinking" | "sampling">;
   readonly input?: string;
   /** The input has an image. */
   readonly hasImage?: boolean;
@@ -54,7 +55,7 @@ const lastBody = ({ accepted }: Pick<Row, "accepted">): string =>
 
 /** Anthropic's models think when the request contains a level. */
 const thinkingOf = (family: FamilyName) =>
-  family === "anthropic" ? { command: { thinking: "low" } } : {};
+  family === "anthropic" ? { command: { thinking: "low" as const } } : {};
 
 /** The rows that every family has, as far as its API has the case. */
 function commonRows(family: FamilyName): ConformanceRow[] {
