@@ -2,8 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeServer } from "@switchyard/local-servers/resolve";
-import { testSource } from "@switchyard/local-servers/test-source";
+import { describeTestSource, testSource } from "@switchyard/local-servers/test-source";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
 import {
   runTestFile,
@@ -97,7 +96,7 @@ process.exitCode = interrupt.signal.aborted ? 130 : failed > 0 ? 1 : 0;
 /** Says where the tests take NATS and Redis from; what has to be fetched for it is fetched once, before they begin. */
 async function printServers(): Promise<void> {
   for (const name of ["nats", "redis"] as const) {
-    const from = await testSource(name).then(describeServer, (error: Error) => error.message);
+    const from = await testSource(name).then(describeTestSource, (error: Error) => error.message);
     console.log(`${name}: ${from}`);
   }
 }

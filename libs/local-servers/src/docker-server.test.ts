@@ -21,14 +21,13 @@ test("a Redis container has a fixed port when asked and the settings of a local 
     kind: "redis",
     image: "redis:7-alpine",
     port: 7001,
-    appendfsync: "everysec",
   });
   assert.deepEqual(args.slice(args.indexOf("--publish"), args.indexOf("redis:7-alpine")), [
     "--publish",
     "127.0.0.1:7001:6379",
   ]);
   const command = args.slice(args.indexOf("redis:7-alpine") + 1).join(" ");
-  assert.match(command, /--appendonly yes --appendfsync everysec --maxmemory-policy noeviction/);
+  assert.match(command, /--appendonly yes --appendfsync always --maxmemory-policy noeviction/);
   assert.match(command, /--bind 0\.0\.0\.0 --port 6379 --protected-mode no --dir \/data/);
 });
 

@@ -2,16 +2,20 @@
 // port is published on loopback alone, the data directory is mounted, and a label finds containers that a crash left behind.
 
 import { randomBytes } from "node:crypto";
-import { mkdir, rm, writeFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
 import type { ContainerEngine } from "./container-engine.ts";
+import {
+  CONTAINER_DATA,
+  CONTAINER_PORTS,
+  containerCommand,
+  writeContainerFiles,
+} from "./container-server.ts";
 import { dataDirLabel, removeLeftOvers, type EngineControl } from "./left-over-containers.ts";
-import { natsServerConfig } from "./nats-server-config.ts";
 import { probeNats, probeRedis } from "./probe.ts";
-import { ACL_FILE, probeCredentials, writeAclFile, type RedisAccess } from "./redis-access.ts";
-import { redisServerArguments } from "./redis-server-arguments.ts";
+import { probeCredentials, type RedisAccess } from "./redis-access.ts";
 import { runCommand, type RunCommand } from "./run-command.ts";
 import type { ServerKindName } from "./server-kinds.ts";
 import { startServerProcess, type RunningServer, type ServerAddress } from "./server-process.ts";
@@ -26,8 +30,6 @@ export interface DockerServerOptions {
   port?: number;
   /** NATS: more configuration text. */
   config?: string;
-  /** Redis: default `always`. */
-  appendfsync?: "always" | "everysec";
   /** Redis: default no access list. */
   access?: RedisAccess;
   onExit?: (code: number | null, signal: NodeJS.Signals | null) => void;
@@ -40,10 +42,6 @@ const HOST = "127.0.0.1";
 const START_TIMEOUT_MS = 30_000;
 const CONTROL_TIMEOUT_MS = 15_000;
 const POLL_MS = 50;
-const NATS_PORT = 4222;
-const NATS_MONITOR_PORT = 8222;
-const REDIS_PORT = 6379;
-const CONFIG_FILE = "nats.container.conf";
 
 /**
  * Starts the image, which must be present, and waits until the server answers. `pid` is that of the engine's client.
@@ -68,8 +66,7 @@ export async function startDockerServer(options: DockerServerOptions): Promise<R
     prepare: async () => {
       await removeLeftOvers({ control, name, dataDir, log });
       await mkdir(dataDir, { recursive: true, mode: 0o700 });
-      if (kind === "nats") await writeNatsConfig(dataDir, options.config ?? "");
-      if (kind === "redis" && access !== undefined) await writeAclFile(dataDir, access.acl);
+      await writeContainerFiles({ kind, dataDir, config: options.config, access });
     },
     ready: (_pid, signal) => containerReady({ kind, container, control, access, signal }),
   }).catch(async (error: unknown) => {
@@ -94,14 +91,12 @@ export function containerArguments(options: {
   dataDir: string;
   container: string;
   port?: number;
-  appendfsync?: "always" | "everysec";
   access?: RedisAccess;
   /** Arguments that make files in the data directory belong to the person, not to root. */
   user: readonly string[];
 }): string[] {
-  const { kind, image, dataDir, container, port = 0, appendfsync = "always", user } = options;
-  const aclFile = options.access === undefined ? null : `/data/${ACL_FILE}`;
-  const shared = [
+  const { kind, image, dataDir, container, port = 0, access, user } = options;
+  return [
     "run",
     "--rm",
     "--pull",
@@ -111,26 +106,11 @@ export function containerArguments(options: {
     ...dataDirLabel(dataDir),
     ...user,
     ...bindMount(dataDir),
+    ...publish(CONTAINER_PORTS[kind], port),
+    ...(kind === "nats" ? publish(CONTAINER_PORTS.monitor, 0) : []),
+    image,
+    ...containerCommand({ kind, access }),
   ];
-  if (kind === "nats") {
-    return [
-      ...shared,
-      ...publish(NATS_PORT, port),
-      ...publish(NATS_MONITOR_PORT, 0),
-      image,
-      "-c",
-      `/data/${CONFIG_FILE}`,
-    ];
-  }
-  const redis = redisServerArguments({
-    bind: "0.0.0.0",
-    port: REDIS_PORT,
-    dir: "/data",
-    appendfsync,
-    protectedMode: false,
-    aclFile,
-  });
-  return [...shared, ...publish(REDIS_PORT, port), image, ...redis];
 }
 
 function publish(inside: number, outside: number): string[] {
@@ -140,7 +120,7 @@ function publish(inside: number, outside: number): string[] {
 /** The option is not `--volume`, which cuts a path at its colons. The engine reads the value as a line of CSV. */
 function bindMount(dataDir: string): string[] {
   const source = `source=${dataDir}`.replaceAll('"', '""');
-  return ["--mount", `type=bind,"${source}",target=/data`];
+  return ["--mount", `type=bind,"${source}",target=${CONTAINER_DATA}`];
 }
 
 function currentUser(engine: ContainerEngine): string[] {
@@ -155,19 +135,6 @@ function engineEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   );
 }
 
-async function writeNatsConfig(dataDir: string, extra: string): Promise<void> {
-  const file = join(dataDir, CONFIG_FILE);
-  await rm(file, { force: true });
-  const config = natsServerConfig({
-    host: "0.0.0.0",
-    port: NATS_PORT,
-    monitorPort: NATS_MONITOR_PORT,
-    storeDir: "/data/jetstream",
-    extra,
-  });
-  await writeFile(file, config, { mode: 0o600 });
-}
-
 async function containerReady(target: {
   kind: ServerKindName;
   container: string;
@@ -180,9 +147,8 @@ async function containerReady(target: {
     const { stdout } = await control("port", container, `${inside}/tcp`);
     return Number(/:(\d+)\s*$/m.exec(stdout)?.[1] ?? 0);
   };
-  const inside = kind === "nats" ? NATS_PORT : REDIS_PORT;
   for (;;) {
-    const port = await publishedPort(inside);
+    const port = await publishedPort(CONTAINER_PORTS[kind]);
     // The engine accepts connections before the server inside does, and closes them: probe until the server answers.
     const probe = kind === "nats" ? probeNats : probeRedis;
     const at = { host: HOST, port, ...probeCredentials(access), signal };
@@ -195,7 +161,10 @@ async function containerReady(target: {
         version: answer.version,
       };
       return kind === "nats"
-        ? { ...address, monitorUrl: `http://${HOST}:${await publishedPort(NATS_MONITOR_PORT)}` }
+        ? {
+            ...address,
+            monitorUrl: `http://${HOST}:${await publishedPort(CONTAINER_PORTS.monitor)}`,
+          }
         : address;
     }
     await delay(POLL_MS, undefined, { signal });

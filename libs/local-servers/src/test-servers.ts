@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join, sep } from "node:path";
 import { after } from "node:test";
 
-import { startDockerServer } from "./docker-server.ts";
 import { startNatsServer } from "./nats-server.ts";
 import type { RedisAccess } from "./redis-access.ts";
 import { startRedisServer, startSentinel } from "./redis-server.ts";
 import type { ServerKindName } from "./server-kinds.ts";
 import type { RunningServer } from "./server-process.ts";
+import type { startTestContainer } from "./test-containers.ts";
 import { testProgram, testSource, type TestSource } from "./test-source.ts";
 
 /**
@@ -27,8 +27,8 @@ export async function testNats(
   const source = await sourceOf("nats", asProgram);
   return stoppedAfterwards(
     dataDir,
-    await (source.how === "docker"
-      ? startDockerServer({ ...shared, ...source, kind: "nats" })
+    await (source.how === "container"
+      ? startContainer({ ...shared, kind: "nats", image: source.image })
       : startNatsServer({ ...shared, binary: source.binary })),
   );
 }
@@ -53,8 +53,8 @@ export async function testRedis(
   const source = await sourceOf("redis", asProgram);
   return stoppedAfterwards(
     dataDir,
-    await (source.how === "docker"
-      ? startDockerServer({ ...shared, ...source, kind: "redis" })
+    await (source.how === "container"
+      ? startContainer({ ...shared, kind: "redis", image: source.image })
       : startRedisServer({ ...shared, binary: source.binary })),
   );
 }
@@ -95,6 +95,10 @@ function stoppedAfterwards(dataDir: string, server: RunningServer): RunningServe
   after(() => server.stop());
   return server;
 }
+
+/** Loads testcontainers, which is large, for tests with containers alone. */
+const startContainer: typeof startTestContainer = async (options) =>
+  (await import("./test-containers.ts")).startTestContainer(options);
 
 function sourceOf(kind: ServerKindName, asProgram: boolean): Promise<TestSource> {
   const key = `${kind} ${asProgram}`;

@@ -1,6 +1,7 @@
 // The source of NATS and Redis for tests. It is never a configured server, which may hold real data.
 
 import {
+  describeServer,
   resolveServer,
   wantsContainers,
   type ResolvedServer,
@@ -8,25 +9,37 @@ import {
 } from "./resolve.ts";
 import type { ServerKindName } from "./server-kinds.ts";
 
-export type TestSource = Exclude<ResolvedServer, { how: "url" }>;
+type Program = Extract<ResolvedServer, { how: "binary" }>;
+export type TestSource = Program | { how: "container"; image: string; engine: string };
 
 const PROGRAMS: readonly ResolveStep[] = ["binary", "packages"];
-const CONTAINERS: readonly ResolveStep[] = ["docker"];
 
-/** A program of this machine or out of its packages, or with `YARD_SERVERS=containers` an image. Rejects when there is none. */
+/**
+ * A program of this machine or out of its packages, or with `YARD_SERVERS=containers` an image for testcontainers. Rejects when there is none.
+ */
 export async function testSource(
   kind: ServerKindName,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<TestSource> {
-  const steps = wantsContainers(env) ? CONTAINERS : PROGRAMS;
-  const found = await resolveServer({ kind, env, log: () => {}, steps });
-  if (found.how === "url") throw new Error(`${kind}: no configured server was requested`);
-  return found;
+  if (!wantsContainers(env)) return program(kind, env);
+  const { containerImage } = await import("./test-containers.ts");
+  return { how: "container", ...(await containerImage(kind, env)) };
 }
 
 /** A program, also where tests use containers: for tests that need a process of this machine. */
 export async function testProgram(kind: ServerKindName): Promise<string> {
-  const found = await testSource(kind, { ...process.env, YARD_SERVERS: "" });
+  return (await program(kind, process.env)).binary;
+}
+
+/** The origin of a server of tests, for people. */
+export function describeTestSource(source: TestSource): string {
+  return source.how === "container"
+    ? `image ${source.image} (${source.engine})`
+    : describeServer(source);
+}
+
+async function program(kind: ServerKindName, env: NodeJS.ProcessEnv): Promise<Program> {
+  const found = await resolveServer({ kind, env, log: () => {}, steps: PROGRAMS });
   if (found.how !== "binary") throw new Error(`${kind} was found as ${found.how}`);
-  return found.binary;
+  return found;
 }
