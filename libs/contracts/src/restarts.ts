@@ -29,6 +29,6 @@ export const restartScheduler = rpc({
   errors,
 });
 
-/** The services that can be restarted, because they read files when they start. */
+/** The services that can be restarted: the scheduler reads files when it starts, the runner its environment. */
 export const RESTARTS = { runner: restartRunner, scheduler: restartScheduler } as const;
 export type Restartable = keyof typeof RESTARTS;

@@ -35,7 +35,7 @@ import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./limits/tea
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createRedriveAudit } from "./commands/redrive-audit.ts";
 import { createModelRegistry, problemOfModel } from "./model/model-registry.ts";
-import { modelsWithoutFile, readModelsFile, type ModelsConfig } from "./model/models-file.ts";
+import { modelsWithoutFile, openModelsFile, type ModelsConfig } from "./model/models-file.ts";
 import { createServiceClients, isOutage } from "./clients/service-clients.ts";
 import { cacheDefinitions } from "./clients/cache-definitions.ts";
 import { openDeferredCommands } from "./journal/deferred-commands.ts";
@@ -92,7 +92,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   handleCompletions(service, {
     models: parts.models,
     limiter: parts.limiter,
-    choices: [modelsConfig.default, ...modelsConfig.sampling],
+    choices: () => [modelsConfig.default, ...modelsConfig.sampling],
     idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
   });
   serveSessions(service, sessions);
@@ -234,9 +234,12 @@ async function openCopies(kit: ServiceKit<RunnerConfig>): Promise<ReplicaCopies 
   return copies;
 }
 
-async function readModels({ config, env }: ServiceKit<RunnerConfig>): Promise<ModelsConfig> {
-  const { YARD_MODELS_FILE: file } = config;
-  return file === undefined ? modelsWithoutFile(env) : readModelsFile(file);
+async function readModels(kit: ServiceKit<RunnerConfig>): Promise<ModelsConfig> {
+  const { YARD_MODELS_FILE: file } = kit.config;
+  if (file === undefined) return modelsWithoutFile(kit.env);
+  const models = await openModelsFile(file, kit.log);
+  kit.onStop("models file", async () => models.close());
+  return models.config;
 }
 
 async function openBook({ config, log }: ServiceKit<RunnerConfig>): Promise<TeamLimitBook> {

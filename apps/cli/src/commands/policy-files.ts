@@ -1,6 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import {
+  isPolicyTests,
   MAX_POLICY_TEXT,
   policyTestsPath,
   type PolicyTextFile,
@@ -12,6 +13,12 @@ export async function readPolicyFiles(path: string): Promise<PolicyTextFile[]> {
   const found = await statOf(path);
   if (found === null) throw new CliError("directory_missing", `there is no policy file ${path}`);
   if (!found.isDirectory()) {
+    if (isPolicyTests(path)) {
+      const policy = path.replace(/\.test(?=\.ya?ml$)/, "");
+      throw new CliError("usage", `${path} has the tests of a policy`, {
+        hint: `name the policy, or its folder: ${policy}`,
+      });
+    }
     const testsPath = policyTestsPath(path);
     const tests = (await statOf(testsPath)) === null ? [] : [await readPolicyFile(testsPath)];
     return [await readPolicyFile(path), ...tests];

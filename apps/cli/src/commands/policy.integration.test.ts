@@ -82,6 +82,16 @@ test("checks a file with the tests beside it, and fails when one fails or a rule
   assert.match(tested.stdout, /^✗ reads\n {2}\S*rules\.test\.yaml:2: expected deny, got allow/m);
   assert.match(tested.stderr, /^0 passed, 1 failed$/m);
 
+  const wrong = "tests:\n  - { name: reads, given: { tool: read_file }, expected: allow }\n";
+  await writeFile(join(directory, "rules.test.yaml"), wrong);
+  const unread = await yard(["policy", "test", file], env);
+  assert.equal(unread.code, 1);
+  assert.match(unread.stdout, /^rules\.test\.yaml:2:\d+: .*did you mean "expect"\?$/m);
+  assert.equal(unread.stderr, "2 problems to correct; no test ran\n");
+  const aside = await yard(["policy", "test", join(directory, "rules.test.yaml")], env);
+  assert.equal(aside.code, 2);
+  assert.match(aside.stderr, /has the tests of a policy[^]*name the policy, .*rules\.yaml/);
+
   await rm(join(directory, "rules.test.yaml"));
   await writeFile(file, `version: 1\nrules:\n${reads}${reads.replace("reads", "again")}`);
   const linted = await yard(["policy", "lint", file], env);

@@ -166,9 +166,15 @@ export async function test(
     if (message !== null) terminal.out(`  ${printableLine(`${testFile}:${line}: ${message}`)}`);
   }
   const failing = reply.tests.filter(({ passed }) => !passed).length;
-  if (reply.tests.length === 0 && reply.problems.length === 0) {
+  const counts = `${reply.tests.length - failing} passed, ${failing} failed`;
+  if (reply.problems.length > 0) {
+    const ran = reply.tests.length === 0 ? "no test ran" : `of the other tests ${counts}`;
+    terminal.note(`${count(reply.problems.length, "problem")} to correct; ${ran}`);
+    return exitCode;
+  }
+  if (reply.tests.length === 0) {
     terminal.note(`no tests; they are in ${file === undefined ? "<policy>.test.yaml" : testsFile}`);
-  } else terminal.note(`${reply.tests.length - failing} passed, ${failing} failed`);
+  } else terminal.note(counts);
   const { covered, untested } = reply.coverage ?? { covered: [], untested: [] };
   if (untested.length > 0) {
     const all = covered.length + untested.length;

@@ -41,7 +41,7 @@ after(() => {
   redis.disconnect();
 });
 const limiter = openProviderLimiter(redis);
-handleCompletions(service, { models, limiter, choices, idleTimeoutMs: 60_000 });
+handleCompletions(service, { models, limiter, choices: () => choices, idleTimeoutMs: 60_000 });
 await runner.flush();
 
 type Asked = z.input<typeof completeModel.request>;

@@ -19,7 +19,7 @@ export interface CompletionOptions {
   /** Shared with the runs of all runners. */
   readonly limiter: ProviderLimiter;
   /** The models that a completion may use; the first is the default without a matching hint. */
-  readonly choices: readonly [string, ...string[]];
+  readonly choices: () => readonly [string, ...string[]];
   readonly idleTimeoutMs: number;
 }
 
@@ -51,7 +51,7 @@ async function completeOnce(
   request: Request,
   signal: AbortSignal,
 ): Promise<Reply> {
-  const name = chooseModel(choices, request.hints);
+  const name = chooseModel(choices(), request.hints);
   let held: { readonly scope: ProviderScope; readonly tokens: number } | null = null;
   let used = 0;
   try {

@@ -93,6 +93,7 @@ export interface ModelFacts {
 }
 
 export function createModelRegistry(
+  /** Read at each use: it may be that of a file that changes. */
   config: ModelsConfig,
   env: NodeJS.ProcessEnv,
   /** Left out: runtimes cannot be used. */
@@ -102,7 +103,9 @@ export function createModelRegistry(
   globalThis.AI_SDK_LOG_WARNINGS = false;
   const learned = new LearnedModels();
   return {
-    defaultModel: config.default,
+    get defaultModel() {
+      return config.default;
+    },
     learned,
     providers: async () => [
       { name: "scripted", type: "scripted", hasKey: true },

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
+import { createLog } from "@switchyard/service/log";
 import { createModelRegistry } from "./model-registry.ts";
-import { modelsWithoutFile, parseModels } from "./models-file.ts";
+import { modelsWithoutFile, openModelsFile, parseModels } from "./models-file.ts";
 
 test("reads providers and the default model", () => {
   const models = parseModels(
@@ -56,4 +61,38 @@ test("refuses an invalid file, with its path and the position of the mistake", (
   for (const [text, message] of cases) {
     assert.throws(() => parseModels("models.json", text), { message }, text);
   }
+});
+
+test("a changed file counts without a restart, and one with a mistake leaves the models before it in use", async (t) => {
+  const directory = await mkdtemp(join(tmpdir(), "models-"));
+  const path = join(directory, "models.json");
+  const write = async (text: string) => {
+    await writeFile(`${path}.new`, text);
+    await rename(`${path}.new`, path);
+  };
+  const local = (port: number) => ({
+    local: { type: "openai-compatible", baseURL: `http://127.0.0.1:${port}/v1` },
+  });
+  await write(JSON.stringify({ providers: local(1) }));
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line)) };
+  const models = await openModelsFile(
+    path,
+    createLog({ service: "runner", level: "info", destination }),
+  );
+  t.after(async () => {
+    models.close();
+    await rm(directory, { recursive: true });
+  });
+  const registry = createModelRegistry(models.config, {});
+  assert.equal(registry.defaultModel, "scripted/plan");
+
+  await write(JSON.stringify({ default: "local/small", providers: local(2) }));
+  await until(() => registry.defaultModel === "local/small");
+  assert.match((await registry.scopeOf("local/small"))?.key ?? "", /^local:/);
+  await write('{ "default": "missing/model" }');
+  const refused = await until(() => lines.find(({ level }) => level === "error"));
+  assert.equal(refused["file"], path);
+  assert.match(JSON.stringify(refused["err"]), /there is no provider \\"missing\\"/);
+  assert.equal(registry.defaultModel, "local/small");
 });

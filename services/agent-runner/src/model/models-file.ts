@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { ModelName } from "@switchyard/contracts/ids";
+import type { Log } from "@switchyard/service/log";
 import { StartError } from "@switchyard/service/start-error";
+import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
 import { z } from "zod";
 import { ModelPrice } from "../core/model-price.ts";
 import { CLIS } from "../runtime-host/host-protocol.ts";
@@ -150,18 +152,65 @@ export function modelsWithoutFile(env: NodeJS.ProcessEnv): ModelsConfig {
   return { default: "scripted/plan", sampling: [], providers, models: {} };
 }
 
-/** Reads the file of model providers. Rejects with a StartError that names the file and every problem in it. */
-export async function readModelsFile(path: string): Promise<ModelsConfig> {
-  let text: string;
+/**
+ * Reads the file of model providers and follows it: the returned configuration is that of the file at each moment, so that the next model call uses
+ * a change. What cannot be used is logged, and the configuration before it stays. Rejects with a StartError that names the file and every
+ * problem in it.
+ */
+export async function openModelsFile(
+  path: string,
+  log: Log,
+): Promise<FileWatch & { readonly config: ModelsConfig }> {
+  const known = await readText(path);
+  let current = parseModels(path, known);
+  const watch = watchFile({
+    path,
+    known,
+    onText(text) {
+      if (text === null) {
+        log.error({ file: path }, "models file cannot be read; the models before it stay in use");
+        return;
+      }
+      try {
+        current = parseModels(path, text);
+        log.info({ file: path, model: current.default }, "models file reloaded");
+      } catch (err) {
+        if (!(err instanceof StartError)) throw err;
+        log.error(
+          { file: path, err },
+          "models file is not valid; the models before it stay in use",
+        );
+      }
+    },
+    onTrouble: (err) =>
+      log.warn({ file: path, err }, "models file is not watched; edits count at the next start"),
+  });
+  const config: ModelsConfig = {
+    get default() {
+      return current.default;
+    },
+    get sampling() {
+      return current.sampling;
+    },
+    get providers() {
+      return current.providers;
+    },
+    get models() {
+      return current.models;
+    },
+  };
+  return { config, close: () => watch.close() };
+}
+
+async function readText(path: string): Promise<string> {
   try {
-    text = await readFile(path, "utf8");
+    return await readFile(path, "utf8");
   } catch (cause) {
     throw new StartError(`${path} cannot be read`, {
       hint: "let YARD_MODELS_FILE name a readable file, or unset it to have scripted/plan and the providers whose usual key is set",
       cause,
     });
   }
-  return parseModels(path, text);
 }
 
 const HINT = "correct the file of model providers; the README of the agent runner describes it";

@@ -148,7 +148,7 @@ test("a patch changes only its values, keeps secrets and comments, and reports w
     needsRestart,
   ]);
   assert.deepEqual(reported, [
-    ["runner", true],
+    ["runner", false],
     ["channels", false],
     ["scheduler", true],
     ["importer", false],

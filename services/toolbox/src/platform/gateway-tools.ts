@@ -16,7 +16,7 @@ import type { ToolSettings } from "./tool-settings.ts";
 
 /** The service that reads each part, and when. */
 const READERS = {
-  models: { service: "runner", file: "models.json", reads: "when it starts" },
+  models: { service: "runner", file: "models.json", reads: "by itself when it changes" },
   channels: { service: "channels", file: "channels.json", reads: "by itself when it changes" },
   triggers: { service: "scheduler", file: "triggers.yaml", reads: "when it starts" },
   agents: { service: "importer", file: "agents/", reads: "by itself when it changes" },
@@ -203,7 +203,7 @@ function write(
 
 function inForce(part: Part) {
   const { service, file, reads } = READERS[part];
-  const needsRestart = service in RESTARTS;
+  const needsRestart = reads === "when it starts";
   const how = `gateway_restart with service: ${service}; or a person restarts it`;
   return { service, file, reads, needsRestart, ...(needsRestart && { how }) };
 }
@@ -212,12 +212,12 @@ function restartTool(restarts: Restarts, isPermitted: boolean): Tool {
   return defineTool({
     name: "gateway_restart",
     description:
-      "Restarts the service that reads a part of the configuration when it starts: runner (models) or scheduler (triggers); without service both. Runs that are under way continue after it. If it takes longer than the call, the result comes as a message in your session.",
+      "Restarts scheduler, which reads its part of the configuration (triggers) when it starts, or runner, as after a change of its environment; without service both. Runs that are under way continue after it. If it takes longer than the call, the result comes as a message in your session.",
     input: z.strictObject({
       service: z
         .enum(SERVICES)
         .optional()
-        .describe("channels and importer read their files again by themselves"),
+        .describe("runner, channels and importer read their files again by themselves"),
       reason: Note,
       note: Note,
       delayMs: z
