@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { createHash } from "node:crypto";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { clientPackage } from "./client-package.ts";
@@ -9,7 +8,7 @@ import { yardPackage } from "./yard-package.ts";
 const PACKAGES = { client: clientPackage, yard: yardPackage } as const;
 
 /**
- * Writes the tarballs of the packages and `SHA256SUMS` into a folder, and returns their paths. Rejects with what compiler, bundler or npm say.
+ * Writes the tarballs of the packages into a folder, and returns their names. Rejects with what compiler, bundler or npm say.
  */
 export async function npmPackages(root: string, folder: string): Promise<string[]> {
   await mkdir(folder, { recursive: true });
@@ -25,10 +24,5 @@ export async function npmPackages(root: string, folder: string): Promise<string[
       await rm(scratch, { recursive: true });
     }
   }
-  const sums = files.map(async (file) => {
-    const hash = createHash("sha256").update(await readFile(join(folder, file)));
-    return `${hash.digest("hex")}  ${file}\n`;
-  });
-  await writeFile(join(folder, "SHA256SUMS"), (await Promise.all(sums)).join(""));
-  return [...files, "SHA256SUMS"].map((file) => join(folder, file));
+  return files;
 }

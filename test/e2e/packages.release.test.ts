@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -136,3 +136,47 @@ test("an installed yard makes a project, starts it, and answers a run whose call
   const state = await readdir(join(project, ".switchyard"));
   assert.ok(!state.includes("dev.json"), "it was stopped, not killed");
 });
+
+/** Other installers of the same registry, from npm; both are pinned. The packages of bun have its program, without an install script. */
+const INSTALLERS = {
+  pnpm: { package: "pnpm@12.21.0", program: "node_modules/.bin/pnpm" },
+  bun: {
+    package: `@oven/bun-${process.platform}-${process.arch === "arm64" ? "aarch64" : process.arch}@1.4.5`,
+    program: `node_modules/@oven/bun-${process.platform}-${process.arch === "arm64" ? "aarch64" : process.arch}/bin/bun`,
+  },
+} as const;
+
+for (const [name, installer] of Object.entries(INSTALLERS))
+  test(`${name} installs both packages, and yard makes a project whose rules are tested`, async () => {
+    const place = join(folder, name);
+    const app = join(place, "app");
+    await mkdir(app, { recursive: true });
+    await ran(
+      "npm",
+      ["install", "--no-audit", "--no-fund", "--prefix", place, installer.package],
+      place,
+    );
+    await writeFile(join(app, "package.json"), '{ "private": true, "type": "module" }\n');
+    const packages = ["@switchyard/yard", "@switchyard/client"];
+    await ran(join(place, installer.program), ["add", ...packages], app);
+    await makesProject(join(app, "node_modules/.bin/yard"), app);
+    const script = 'console.log(typeof (await import("@switchyard/client")).createClient)';
+    assert.match(await ran("node", ["--eval", script], app), /^function$/m);
+  });
+
+test("npm installs yard for a person, and npx runs it where nothing is installed", async () => {
+  const prefix = join(folder, "global");
+  await ran("npm", ["install", "--global", "--prefix", prefix, "@switchyard/yard"], folder);
+  await makesProject(join(prefix, "bin/yard"), prefix);
+  const empty = join(folder, "empty");
+  await mkdir(empty);
+  const version = await ran("npx", ["--yes", "@switchyard/yard", "version"], empty);
+  assert.match(version, /0\.1\.0/);
+});
+
+/** Starts nothing: checks the rules that the command has just written. */
+async function makesProject(program: string, directory: string): Promise<void> {
+  await ran(program, ["init", "made"], directory);
+  const tested = await ran(program, ["policy", "test", "made/policies"], directory);
+  assert.match(tested, /^\d passed, 0 failed$/m);
+}
