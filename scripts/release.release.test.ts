@@ -11,7 +11,6 @@ import { promisify } from "node:util";
 import { until } from "@switchyard/local-servers/until";
 import { kubernetesTool } from "../deploy/test/kubernetes-tools.ts";
 import { containersOf, dig, ofKind } from "../deploy/test/read-manifests.ts";
-import { runHelm } from "../deploy/test/render-chart.ts";
 import { readManifests } from "../deploy/test/render-manifests.ts";
 import { billOfMaterials } from "./release/bill-of-materials.ts";
 import { DIGESTS, dockerStandIn, release } from "./release/docker-stand-in.ts";
@@ -72,7 +71,10 @@ test(
     // The chart comes from the registry, as a user gets it.
     const chart = `oci://${repository}/charts/switchyard`;
     const args = ["template", "switchyard", chart, "--version", "0.1.0", "--plain-http"];
-    const text = runHelm(helm, [...args, "-f", join(dir, "values.yaml")]);
+    // Helm stores what it fetches.
+    const env = { ...process.env, HELM_CACHE_HOME: join(folder, "helm") };
+    const values = ["-f", join(dir, "values.yaml")];
+    const { stdout: text } = await promisify(execFile)(helm, [...args, ...values], { env });
     for (const deployment of ofKind(readManifests(text), "Deployment")) {
       const hasRuntimes = ["mcp-broker", "toolbox"].includes(deployment.metadata.name);
       for (const container of containersOf(deployment))

@@ -44,8 +44,11 @@ try {
 }
 
 async function release(): Promise<void> {
-  const [repository, version, ...more] = values.local ? [null, ...positionals] : positionals;
-  if (repository === undefined || version === undefined || more.length > 0) return refuse(USAGE);
+  const [repository, version, ...more]: readonly (string | null)[] = values.local
+    ? [null, ...positionals]
+    : positionals;
+  if (repository === undefined || typeof version !== "string" || more.length > 0)
+    return refuse(USAGE);
   if (repository !== null && !/^[a-z0-9][a-z0-9.:/_-]*$/.test(repository))
     return refuse(
       `${repository}: it is a repository without a tag, such as ghcr.io/you/switchyard\n${USAGE}`,

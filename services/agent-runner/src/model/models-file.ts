@@ -173,7 +173,7 @@ export async function openModelsFile(
       }
       try {
         current = parseModels(path, text);
-        log.info({ file: path, model: current.default }, "models file reloaded");
+        log.info({ file: path }, "models file reloaded");
       } catch (err) {
         if (!(err instanceof StartError)) throw err;
         log.error(
