@@ -2,7 +2,6 @@
 // with `docker-server.ts`, and has no such dependency.
 
 import { mkdir } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
 
 import {
   GenericContainer,
@@ -46,7 +45,9 @@ export async function containerImage(
 ): Promise<{ image: string; engine: string }> {
   const client = await getContainerRuntimeClient();
   const { host, serverVersion } = client.info.containerRuntime;
-  if (!isHere(host))
+  // In a container testcontainers names the gateway of the engine's network, also where the engine runs in that container, too.
+  const { socketPath } = client.container.dockerode.modem as { readonly socketPath?: string };
+  if (socketPath === undefined && !["localhost", HOST].includes(host))
     throw new Error(
       `the container engine is on ${host}; tests need one of this machine, because they mount directories`,
     );
@@ -62,12 +63,6 @@ export async function containerImage(
     image,
     engine: `testcontainers ${LIB_VERSION} on engine ${serverVersion}, ${ryuk} Ryuk`,
   };
-}
-
-/** In a container testcontainers names the gateway of the engine's network, which is local where the engine runs in that container, too. */
-function isHere(host: string): boolean {
-  const own = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
-  return ["localhost", HOST, ...own.map(({ address }) => address)].includes(host);
 }
 
 /** Starts a server and waits until it answers; `pid` is that of the server, as the engine's machine sees it. Rejects with `ServerStartError`. */
