@@ -2290,6 +2290,8 @@ export type Session = {
   kind: SessionKind;
   /** Name for people; null without one. */
   label: string | null;
+  /** First words of the first message, a name for people; missing before the first message. */
+  title?: string;
   /** The agent that answers messages without an agent. */
   agent: string;
   /** The model that replaces the agent's; null: none. */
@@ -2379,6 +2381,8 @@ export type SessionMessage = {
   sendId?: SendId;
   /** The author of a user's message. */
   by?: string;
+  /** The agent whose run wrote an answer or ended without one. */
+  agent?: string;
   /** Name of the tool. */
   tool?: string;
   /** True when the tool failed; the text has the reason. */
@@ -3449,7 +3453,7 @@ export interface Operations {
       query?: {
         /** Only those of these kinds. */
         kinds?: SessionKind[];
-        /** A part of the key or the label, in any case. */
+        /** A part of the key, the label or the title, in any case. */
         search?: IfVersion;
         /** Only sessions that were used within so many minutes. */
         activeMinutes?: number;
@@ -3480,6 +3484,8 @@ export interface Operations {
         kind: SessionKind;
         /** Name for people; null without one. */
         label: string | null;
+        /** First words of the first message, a name for people; missing before the first message. */
+        title?: string;
         /** Name of the agent. */
         agent: string;
         /** The model that replaces the agent's; null: none. */
@@ -5754,7 +5760,7 @@ export interface Operations {
     request: {
       path: { name: string };
       query?: {
-        /** A part of the key or the label, in any case. */
+        /** A part of the key, the label or the title, in any case. */
         search?: CredentialName;
       };
     };

@@ -26,6 +26,11 @@ export const Session = z.object({
   owner: CallerName,
   kind: SessionKind,
   label: z.string().nullable(),
+  /**
+   * The first words of its first message in a line, with credentials redacted: the name for people where there is no label. Missing before
+   * the first message, and from an older runner.
+   */
+  title: z.string().optional(),
   /** The agent that answers messages without an agent: the one that answered last. */
   agent: AgentName,
   /** The model that replaces the agent's own; null: none does. */
@@ -84,6 +89,8 @@ export const SessionMessage = z.object({
   sendId: SendId.optional(),
   /** The author of a user's message. */
   by: CallerName.optional(),
+  /** The agent whose run wrote an answer or ended without one. An older runner does not record it. */
+  agent: AgentName.optional(),
   tool: z.string().optional(),
   isError: z.boolean().optional(),
   /** True when the text is cut, and when a part of it was redacted. */
@@ -106,7 +113,7 @@ export const listSessions = rpc({
   role: "viewer",
   request: z.strictObject({
     kinds: z.array(SessionKind).min(1).optional(),
-    /** Part of the key or the label, in any case. */
+    /** Part of the key, the label or the title, in any case. */
     search: z.string().min(1).max(128).optional(),
     /** Returns only sessions that were used within so many minutes. */
     activeMinutes: z.int().min(1).optional(),

@@ -576,7 +576,7 @@ class Operations:
 
         Args:
             kinds: Only those of these kinds.
-            search: A part of the key or the label, in any case.
+            search: A part of the key, the label or the title, in any case.
             active_minutes: Only sessions that were used within so many minutes.
             limit: The most entries to return.
             message_limit: The number of last messages of each session in the reply.
@@ -3461,7 +3461,7 @@ class Operations:
 
         Args:
             name: Name of the agent.
-            search: A part of the key or the label, in any case.
+            search: A part of the key, the label or the title, in any case.
 
         Raises:
             ProblemError: those of every request, such as `unauthenticated`, `forbidden`,

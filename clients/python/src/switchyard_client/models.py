@@ -2379,6 +2379,8 @@ class ListSessionsReplySessions(TypedDict):
     """Selects the form of this object; its other fields depend on it."""
     label: str | None
     """Name for people; null without one."""
+    title: NotRequired[str]
+    """First words of the first message, a name for people; missing before the first message."""
     agent: str
     """Name of the agent."""
     model: str | None
@@ -4413,6 +4415,8 @@ class Session(TypedDict):
     """The purpose of the session."""
     label: str | None
     """Name for people; null without one."""
+    title: NotRequired[str]
+    """First words of the first message, a name for people; missing before the first message."""
     agent: str
     """The agent that answers messages without an agent."""
     model: str | None
@@ -4489,6 +4493,8 @@ class SessionMessage(TypedDict):
     """Id of a message that was sent to the chat from elsewhere."""
     by: NotRequired[str]
     """The author of a user's message."""
+    agent: NotRequired[str]
+    """The agent whose run wrote an answer or ended without one."""
     tool: NotRequired[str]
     """Name of the tool."""
     isError: NotRequired[bool]

@@ -19,7 +19,7 @@ const SLOT = slotOf("team-a", "talk");
 
 function message(runId: string, onBusy?: BusyPolicy, digest = `d-${runId}`): Arrival {
   const whose = { slot: SLOT, owner: "team-a", key: "talk", agent: "echo", requester: "team-a" };
-  return { ...whose, runId, digest, onBusy };
+  return { ...whose, title: `about ${runId}`, runId, digest, onBusy };
 }
 
 function arriving(record: SessionRecord, arrival: Arrival) {
@@ -46,6 +46,16 @@ function waiting(runId: string): SessionCommand {
   const who = { runId, agent: "echo", requester: "team-a", digest: "d" };
   return { ...who, payload: { input: "x" }, message: { ...from, publishedAt: AT } };
 }
+
+test("a session has the title of its first message, and after a reset that of the next one", () => {
+  const first = arriving(NO_RECORD, message("a"));
+  const second = arriving(first.record, message("b"));
+  assert.equal(second.record.session?.title, "about a");
+  const anew = { slot: SLOT, by: "team-a", nowMs: NOW, waiting: [] };
+  const after = reset(second.record, second.record.session, anew);
+  assert.equal(after.session.title, undefined);
+  assert.equal(arriving(after.record, message("c")).record.session?.title, "about c");
+});
 
 test("a message may name the skills that are off from now on; another one leaves them, and so does a reset [DR13]", () => {
   const first = arriving(NO_RECORD, { ...message("a"), skillsOff: ["pdf"] });

@@ -11,6 +11,8 @@ export interface Arrival extends Placed {
   readonly owner: string;
   readonly key: string;
   readonly agent: string;
+  /** The title of a session that has none yet. */
+  readonly title: string;
   /** Undefined: the session's setting applies. */
   readonly onBusy: BusyPolicy | undefined;
   /** Undefined: the session's setting applies. */
@@ -55,7 +57,8 @@ export function arrive(
   const known = knownPlacing(record.session, arrival);
   if (known !== null) return { record, placing: known };
   const { agent, skillsOff = record.session.skillsOff } = arrival;
-  const session = { ...record.session, agent, skillsOff: [...skillsOff], updatedAt: at };
+  const title = record.session.title ?? arrival.title;
+  const session = { ...record.session, agent, title, skillsOff: [...skillsOff], updatedAt: at };
   const placed = placedOf(arrival);
   if (session.active === null) {
     const going = { ...session, active: { ...placed, begun: false } };
@@ -131,6 +134,7 @@ function beginSession(
 ): { readonly record: SessionRecord; readonly placing: Placing } {
   const session: SessionState = {
     ...newSession(arrival, nowMs),
+    title: arrival.title,
     skillsOff: [...(arrival.skillsOff ?? [])],
     active: { ...placedOf(arrival), begun: false },
   };

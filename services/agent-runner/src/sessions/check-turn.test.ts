@@ -192,6 +192,6 @@ function newWorld() {
 }
 
 function placed(runId: string): Arrival {
-  const whose = { slot: slotOf("a", "talk"), owner: "a", key: "talk", agent: "echo" };
+  const whose = { slot: slotOf("a", "talk"), owner: "a", key: "talk", agent: "echo", title: "" };
   return { ...whose, requester: "a", runId, digest: runId, onBusy: undefined };
 }

@@ -90,7 +90,7 @@ async function* scan(
 }
 
 function matches(
-  { key, label, kind, updatedAt }: SessionState,
+  { key, label, title, kind, updatedAt }: SessionState,
   { kinds, search, activeMinutes }: Filter,
   nowMs: number,
 ): boolean {
@@ -99,7 +99,7 @@ function matches(
     return false;
   if (search === undefined) return true;
   const wanted = search.toLowerCase();
-  return [key, label ?? ""].some((text) => text.toLowerCase().includes(wanted));
+  return [key, label ?? "", title ?? ""].some((text) => text.toLowerCase().includes(wanted));
 }
 
 async function shown(parts: SessionParts, { slot, stored, session }: Listed, filter: Filter) {

@@ -1,5 +1,7 @@
 import { filesOf, inputText } from "@switchyard/contracts/input-text";
+import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { BusyPolicy } from "@switchyard/contracts/session-key";
+import { redactText } from "@switchyard/service/redact";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
 import { findSession, type FoundSession } from "./find-session.ts";
@@ -113,7 +115,7 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
     if (over !== null) return { record, result: over };
     const isOwnRun = asksMoreThanWords(command);
     const said = { runId, digest, requester, onBusy, isOwnRun };
-    const arrival = { slot, owner, key, agent, skillsOff, ...said };
+    const arrival = { slot, owner, key, agent, title: titleOf(command), skillsOff, ...said };
     const now = { nowMs: parts.now(), limits: parts.limits };
     const next = arrive(record, arrival, now);
     const isKept = next.record !== record && next.placing.outcome !== "steer";
@@ -123,6 +125,14 @@ function decide(parts: SessionParts, decision: Decision): Promise<Placing | null
       ...(isKept ? { keep: command } : {}),
     };
   });
+}
+
+const TITLE_CHARACTERS = 60;
+
+/** The first words of a message in a line, without credentials; an invoked skill is shown as it is typed. */
+function titleOf({ payload: { input, skill } }: SessionCommand): string {
+  const words = `${skill === undefined ? "" : `/${skill} `}${redactText(inputText(input))}`;
+  return cutForReader(words.trim().split(/\s*\n/, 1)[0] ?? "", TITLE_CHARACTERS);
 }
 
 /** Finds the ended run of a message that is delivered once more, which gets neither a second turn nor its old position. */

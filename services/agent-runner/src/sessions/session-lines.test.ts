@@ -34,6 +34,10 @@ test("has a run's question, the messages that it received meanwhile and its answ
   assert.equal(lines[1]?.at, "2025-12-31T23:59:00.000Z");
   assert.equal(lines[0]?.text, '{"path":"a","key":"[redacted]"}');
   assert.ok(lines[2]?.text.endsWith("…(truncated)…"));
+  assert.deepEqual(
+    lines.map(({ agent }) => agent),
+    [undefined, undefined, startedEntry().agent],
+  );
 });
 
 test("shows an invoked skill as it is typed", () => {

@@ -41,7 +41,7 @@ export function linesOf(state: RunState, known: RecordedPart | null): SessionMes
     ...(known === null ? [{ ...question, at: started.at }] : []),
     ...received,
     ...results,
-    line(state, { role: roleOfEnd(state), text: endOf(state) }),
+    line(state, { role: roleOfEnd(state), text: endOf(state), agent: started.agent }),
   ];
 }
 
@@ -52,7 +52,9 @@ export function previewOf(state: RunState): string {
 
 function line(
   { started, updatedAt }: RunState,
-  said: Pick<SessionMessage, "role" | "text" | "by" | "tool" | "isError"> & { at?: string },
+  said: Pick<SessionMessage, "role" | "text" | "by" | "agent" | "tool" | "isError"> & {
+    at?: string;
+  },
 ): SessionMessage {
   const limit = said.role === "tool" ? MAX_TOOL_BYTES : MAX_TEXT_BYTES;
   return { at: updatedAt, ...said, runId: started.runId, ...keptText(said.text, limit) };

@@ -15,6 +15,7 @@ const SessionState = Session.pick({
   owner: true,
   kind: true,
   label: true,
+  title: true,
   agent: true,
   model: true,
   skillsOff: true,

@@ -212,6 +212,8 @@ export const runTexts = {
   "Session.label": "Name for people; null without one.",
   "sessions.patch.request.label": "New name for people; null removes it.",
   "sessions.send.request.label": "Names the session by its label, in place of `session`.",
+  "Session.title":
+    "First words of the first message, a name for people; missing before the first message.",
   "Session.agent": "The agent that answers messages without an agent.",
   "Session.model": "The model that replaces the agent's; null: none.",
   "sessions.patch.request.model":
@@ -228,7 +230,7 @@ export const runTexts = {
   totalTokens: "Input and output tokens of all runs of the session.",
   "Session.endsAt": "When the session ends unless it is used before.",
   kinds: "Only those of these kinds.",
-  search: "A part of the key or the label, in any case.",
+  search: "A part of the key, the label or the title, in any case.",
   activeMinutes: "Only sessions that were used within so many minutes.",
   messageLimit: "The number of last messages of each session in the reply.",
   history: "The last messages, oldest first.",
@@ -239,6 +241,7 @@ export const runTexts = {
   "SessionMessage.text": "The text; credentials are masked.",
   "SessionMessage.sendId": "Id of a message that was sent to the chat from elsewhere.",
   "SessionMessage.by": "The author of a user's message.",
+  "SessionMessage.agent": "The agent whose run wrote an answer or ended without one.",
   "SessionMessage.files": "Files of the message.",
   "SessionMessage.runId": "The run of the message.",
   "sessions.send.request.message": "The message. It may be empty where there are files.",
