@@ -319,16 +319,23 @@ test(
     await say.getByTestId("slash-names").getByRole("button", { name: "/greet" }).click();
     assert.equal(await say.getByRole("textbox").inputValue(), "/greet ");
     await say.getByRole("textbox").fill("<b>Hello</b> from a chat");
-    await say.getByRole("textbox").press("Control+Enter");
+    await say.getByRole("textbox").press("Shift+Enter");
+    await say.getByRole("textbox").pressSequentially("in two lines");
+    await say.getByRole("textbox").press("Enter");
     await page.waitForURL(/\/chat\/chat-/);
     const said = page.getByTestId("conversation");
+    // It stays in sight from the moment at which it is sent.
+    assert.match(await said.innerText(), /^You\s+<b>Hello<\/b> from a chat\s+in two lines/);
     await said.locator('[data-status="assistant"]').getByText("<b>Hello</b> from a chat").waitFor();
     await say.getByRole("textbox").fill("And once more");
     await say.getByRole("button", { name: "Send" }).click();
     await said.locator('[data-status="assistant"]').getByText("And once more").waitFor();
     assert.deepEqual(await axeViolations(page), []);
+    const listed = page.getByTestId("sessions").getByRole("button", { pressed: true });
+    assert.match(await listed.innerText(), /^<b>Hello<\/b> from a chat\s+reader/, "its title");
     await page.reload();
     await said.getByText("And once more").first().waitFor();
+    assert.match(await said.innerText(), /\breader · /, "the agent's name");
     await page.getByRole("button", { name: "Forget" }).click();
     await page.getByRole("button", { name: "Forget it" }).click();
     await said.getByText("And once more").first().waitFor({ state: "detached" });

@@ -301,8 +301,13 @@ test(
   },
 );
 
+const DOT = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC",
+  "base64",
+);
+
 test(
-  "a conversation takes a text file, shows calls, is stopped, and is shared by a link",
+  "a conversation takes files, shows calls, is stopped, and is shared by a link",
   { skip },
   async (t) => {
     const { page, go, context } = await there().look(t, {
@@ -313,24 +318,30 @@ test(
     await say.getByRole("combobox").selectOption("reader");
     const attach = say.locator('input[type="file"]');
     const buffer = Buffer.from("Buy milk.");
-    await attach.setInputFiles({ name: "list.txt", mimeType: "text/plain", buffer });
-    await until(async () =>
-      /list\.txt:\n```\nBuy milk\./.test(await say.getByRole("textbox").inputValue()),
-    );
-    const long = Buffer.from("x".repeat(30_000));
-    await attach.setInputFiles({ name: "long.txt", mimeType: "text/plain", buffer: long });
-    await page.getByTestId("toast").getByText("Of long.txt the first 20,000").waitFor();
-    await say.getByRole("textbox").fill("What is there?\n\nlist.txt:\n```\nBuy milk.\n```");
+    const bytes = Buffer.from([0x4d, 0x5a, 0x90, 0, 3, 0, 0, 0, 4, 0, 0, 0, 0xff, 0xff, 0, 0]);
+    await attach.setInputFiles([
+      { name: "list.txt", mimeType: "text/plain", buffer },
+      { name: "dot.png", mimeType: "image/png", buffer: DOT },
+      { name: "setup.exe", mimeType: "application/octet-stream", buffer: bytes },
+    ]);
+    await page.getByTestId("toast").getByText("setup.exe is not attached").waitFor();
+    const chips = say.getByTestId("file-chip");
+    await chips.filter({ hasText: "dot.png" }).locator("img").waitFor();
+    assert.equal(await chips.count(), 2);
+    await say.getByRole("button", { name: "Remove dot.png" }).click();
+    await say.getByRole("textbox").fill("What is there?");
     await say.getByRole("button", { name: "Send" }).click();
     await page.waitForURL(/\/chat\/chat-/);
     const said = page.getByTestId("conversation");
-    await said.locator('[data-status="assistant"]').getByText("Buy milk.").first().waitFor();
+    await said.locator('[data-status="assistant"]').getByText("What is there?").waitFor();
+    const question = said.locator('[data-status="user"]');
+    assert.match(await question.innerText(), /^You\s+What is there\?\s+list\.txt\s+9 B$/);
     await page.getByRole("button", { name: "Copy link" }).click();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");
     assert.equal(link, page.url());
     const other = await context.newPage();
     await other.goto(link);
-    await other.getByTestId("conversation").getByText("Buy milk.").first().waitFor();
+    await other.getByTestId("conversation").getByTestId("file-chip").waitFor();
     await other.close();
     await go("/chat");
     await say.getByRole("combobox").selectOption("slow");

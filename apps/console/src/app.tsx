@@ -45,8 +45,9 @@ export function App() {
 function CurrentView() {
   const found = match.value;
   if (found === null) return <NotFound />;
+  const { path, stays } = found.view;
   return (
-    <LoadedView key={`${found.view.path} ${Object.values(found.params).join(" ")}`} {...found} />
+    <LoadedView key={stays ?? `${path} ${Object.values(found.params).join(" ")}`} {...found} />
   );
 }
 

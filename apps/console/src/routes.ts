@@ -11,6 +11,8 @@ export interface View {
   readonly icon?: IconName;
   /** Without this right it is not in the navigation. */
   readonly needs?: Operation;
+  /** Views of the same name stay on the page while the address moves between them. */
+  readonly stays?: string;
   readonly load: () => Promise<ComponentType<{ params: Readonly<Record<string, string>> }>>;
 }
 
@@ -49,9 +51,14 @@ export const views: readonly View[] = [
     icon: "chat",
     group: "work",
     needs: "GET /sessions",
+    stays: "chat",
     load: async () => (await import("./pages/chat.tsx")).Chat,
   },
-  { path: "/chat/{session}", load: async () => (await import("./pages/chat.tsx")).Chat },
+  {
+    path: "/chat/{session}",
+    stays: "chat",
+    load: async () => (await import("./pages/chat.tsx")).Chat,
+  },
   {
     path: "/schedules",
     title: "Schedules",

@@ -1,51 +1,64 @@
-import type { AgentSummary, Session, SkillSummary } from "@switchyard/client/operations";
-import { cutText } from "@switchyard/contracts/cut-text";
-import { namingLines, readTypedLine, SESSION_COMMANDS } from "@switchyard/contracts/typed-line";
-import { useState } from "preact/hooks";
-import { numberText } from "../core/format.ts";
+import type { AgentSummary, Session } from "@switchyard/client/operations";
+import { readTypedLine } from "@switchyard/contracts/typed-line";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { isNarrow } from "../core/narrow.ts";
 import { act, useResource } from "../core/resource.ts";
 import { navigate } from "../core/router.ts";
-import { client, may } from "../core/session.ts";
+import { callerName, client, may } from "../core/session.ts";
 import { toast } from "../core/toasts.ts";
-
-interface Names {
-  readonly skills: readonly SkillSummary[];
-  readonly agents: readonly AgentSummary[];
-}
+import { AttachedFiles, useAttachedFiles, type AttachedFile } from "./attached-files.tsx";
+import { acceptSent, addSent, draftOf, dropSent, keepDraft } from "./sent-messages.ts";
+import { SlashLines, type Names } from "./slash-lines.tsx";
 
 interface Props {
   readonly sessionKey: string;
   /** Null before the first message. */
   readonly session: Session | null;
-  readonly onSaid: (text: string, runId: string) => void;
+  readonly onSent: () => void;
 }
 
-const MOST_FILE_CHARACTERS = 20_000;
+interface Message {
+  readonly text: string;
+  readonly files: readonly AttachedFile[];
+}
 
 /** The input for a message. A line that begins with a slash has the same meaning as in `yard chat`. */
-export function MessageComposer({ sessionKey, session, onSaid }: Props) {
+export function MessageComposer({ sessionKey, session, onSent }: Props) {
   const names = useNames();
-  const [text, setText] = useState("");
+  const draftKey = `${callerName()} ${sessionKey}`;
+  const [text, setShownText] = useState(() => draftOf(draftKey));
+  const { files, setFiles, attach } = useAttachedFiles();
   const [picked, setPicked] = useState<string | null>(null);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (!isNarrow.value) field.current?.focus({ preventScroll: true });
+  }, []);
   const agent = picked ?? firstAgent(names);
-  const say = async (message: string, skill?: string): Promise<void> => {
-    const key = sessionKey === "" ? `chat-${crypto.randomUUID().slice(0, 8)}` : sessionKey;
-    const body = {
-      message,
-      ...(skill !== undefined && { skill }),
-      ...(session === null && agent !== "" && { agent }),
-    };
-    const isDone = await act("", async () => {
-      const reply = await client.request("POST /sessions/{session}/messages", {
-        path: { session: key },
-        body,
-        idempotencyKey: crypto.randomUUID(),
-      });
-      onSaid(text.trim(), reply.runId);
-    });
-    if (!isDone) return;
+  const isStoring = files.some(({ part }) => part === null);
+  const setText = (next: string): void => {
+    setShownText(next);
+    keepDraft(draftKey, next);
+  };
+  const complete = (line: string): void => {
+    setText(line);
+    field.current?.focus();
+  };
+  const send = async (message: string, skill?: string): Promise<void> => {
+    const written: Message = { text, files };
     setText("");
-    if (sessionKey === "") navigate(`/chat/${key}`);
+    setFiles([]);
+    const isSent = await sendMessage({
+      sessionKey,
+      agent: session === null ? agent : "",
+      written,
+      message,
+      skill,
+      onSent,
+    });
+    if (isSent) return;
+    // Nothing that the person wrote is lost, not even what was written since.
+    setShownText((since) => (since === "" ? written.text : `${written.text}\n${since}`));
+    setFiles((since) => [...written.files, ...since]);
   };
   const change = async (done: string, body: object): Promise<void> => {
     const isDone = await act(done, () =>
@@ -57,16 +70,17 @@ export function MessageComposer({ sessionKey, session, onSaid }: Props) {
     const typed = readTypedLine(line, names);
     switch (typed.kind) {
       case "text":
-        return say(typed.text);
+        return send(typed.text);
       case "skill":
         // A message has at least one character; blanks are not an argument.
-        return say(typed.arguments === "" ? " " : typed.arguments, typed.skill);
+        return send(typed.arguments === "" ? " " : typed.arguments, typed.skill);
       case "agent":
         if (session !== null) return change(`${typed.agent} answers`, { agent: typed.agent });
         setPicked(typed.agent);
         return setText("");
       case "skill-switch": {
-        if (session === null) return refuse("Say something first: a skill is off in a session.");
+        if (session === null)
+          return refuse("Send a message first: a skill is off in a conversation.");
         const others = session.skillsOff.filter((name) => name !== typed.skill);
         const skillsOff = typed.isOn ? others : [...others, typed.skill];
         return change(`${typed.skill} is ${typed.isOn ? "on" : "off"}`, { skillsOff });
@@ -89,50 +103,128 @@ export function MessageComposer({ sessionKey, session, onSaid }: Props) {
   };
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();
+    if (isStoring) return;
     if (text.trim() !== "") void take(text.trim());
+    else if (files.length > 0) void send("");
   };
-  const attach = async (file: File | undefined): Promise<void> => {
-    if (file === undefined) return;
-    const whole = await file.text();
-    const content = cutText(whole, MOST_FILE_CHARACTERS);
-    if (content.length < whole.length)
-      refuse(`Of ${file.name} the first ${numberText(MOST_FILE_CHARACTERS)} characters are here.`);
-    setText(`${text}\n\n${file.name}:\n\`\`\`\n${content}\n\`\`\`\n`);
+  const mayAttach = may("POST /files");
+  /** Files that were pasted or dropped are attached; texts are left to the browser. */
+  const receive = (event: Event, dropped: DataTransfer | null): void => {
+    if (!mayAttach || dropped === null || dropped.files.length === 0) return;
+    event.preventDefault();
+    void attach(dropped.files);
   };
   return (
-    <form class="say" onSubmit={submit} data-testid="say">
+    <form
+      class="say"
+      onSubmit={submit}
+      data-testid="say"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => receive(event, event.dataTransfer)}
+    >
       {session === null && (
         <AgentField agents={names.agents} agent={agent} onPick={(name) => setPicked(name)} />
       )}
       <label class="field">
         <span class="visually-hidden">Message</span>
         <textarea
-          rows={3}
+          ref={field}
+          rows={2}
           value={text}
-          placeholder="Message, or / for skills, agents and more. Ctrl-Enter sends."
+          placeholder="Message, or / for skills and agents"
+          aria-describedby="say-keys"
           onInput={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => {
-            if (event.key !== "Enter" || (!event.ctrlKey && !event.metaKey)) return;
+            if (!isSendKey(event)) return;
+            event.preventDefault();
             event.currentTarget.form?.requestSubmit();
           }}
+          onPaste={(event) => receive(event, event.clipboardData)}
         />
       </label>
       {text.startsWith("/") && !text.startsWith("//") && (
-        <SlashLines text={text} names={names} off={session?.skillsOff ?? []} onPick={setText} />
+        <SlashLines text={text} names={names} off={session?.skillsOff ?? []} onPick={complete} />
       )}
-      <div class="actions end">
-        <label class="button">
-          Attach a text file
+      <AttachedFiles files={files} onChange={setFiles} />
+      <SendRow isStoring={isStoring} {...(mayAttach && { onAttach: attach })} />
+    </form>
+  );
+}
+
+/** Buttons that attach files and send. */
+function SendRow(props: {
+  isStoring: boolean;
+  onAttach?: (files: Iterable<File>) => Promise<void>;
+}) {
+  const { isStoring, onAttach } = props;
+  return (
+    <div class="actions">
+      {onAttach !== undefined && (
+        <label class="button small">
+          Attach files
           <input
             class="visually-hidden"
             type="file"
-            onChange={(event) => void attach(event.currentTarget.files?.[0])}
+            multiple
+            onChange={({ currentTarget }) => {
+              void onAttach(currentTarget.files ?? []);
+              currentTarget.value = "";
+            }}
           />
         </label>
-        <button class="button primary">Send</button>
-      </div>
-    </form>
+      )}
+      <span class="quiet send-keys" id="say-keys">
+        {isTouch ? "" : "Enter sends, Shift+Enter begins a line"}
+      </span>
+      <button class="button primary" disabled={isStoring}>
+        Send
+      </button>
+    </div>
   );
+}
+
+/** A keyboard on a screen has no Shift+Enter: there Enter begins a line. */
+const isTouch = matchMedia("(pointer: coarse)").matches;
+
+/** Enter also confirms a word that an input method composes; then it does not send. */
+function isSendKey({ key, shiftKey, ctrlKey, metaKey, isComposing }: KeyboardEvent): boolean {
+  if (key !== "Enter" || isComposing) return false;
+  return ctrlKey || metaKey || (!shiftKey && !isTouch);
+}
+
+/** Sends the message, which is shown at once. True when the gateway has accepted it. */
+async function sendMessage(options: {
+  readonly sessionKey: string;
+  /** Empty: the session's. */
+  readonly agent: string;
+  readonly written: Message;
+  readonly message: string;
+  readonly skill: string | undefined;
+  readonly onSent: () => void;
+}): Promise<boolean> {
+  const { sessionKey, agent, written, message, skill, onSent } = options;
+  const id = crypto.randomUUID();
+  const parts = written.files.flatMap(({ part }) => part ?? []);
+  addSent({ id, sessionKey, agent, text: written.text.trim(), files: written.files, runId: null });
+  onSent();
+  const isSent = await act("", async () => {
+    const { runId, placed } = await client.request("POST /sessions/{session}/messages", {
+      path: { session: sessionKey },
+      body: {
+        message,
+        ...(parts.length > 0 && { files: parts }),
+        ...(skill !== undefined && { skill }),
+        ...(agent !== "" && { agent }),
+      },
+      idempotencyKey: id,
+    });
+    // The events of the run that received a message have it, too.
+    if (placed === "steered") dropSent(id);
+    else acceptSent(id, runId);
+  });
+  if (!isSent) dropSent(id);
+  else if (location.pathname === "/chat") navigate(`/chat/${encodeURIComponent(sessionKey)}`);
+  return isSent;
 }
 
 function AgentField(props: {
@@ -163,71 +255,6 @@ function useNames(): Names {
 
 function firstAgent({ agents }: Names): string {
   return (agents.find(({ name }) => name === "demo") ?? agents[0])?.name ?? "";
-}
-
-interface SlashLine {
-  /** The text of the field when it is picked. */
-  readonly line: string;
-  readonly shown: string;
-  readonly meaning: string;
-}
-
-const MOST_LINES = 12;
-
-/** Completions of the typed text, each with its effect. */
-function SlashLines(props: {
-  text: string;
-  names: Names;
-  off: readonly string[];
-  onPick: (text: string) => void;
-}) {
-  const { text, names, off, onPick } = props;
-  const found = linesFor(text, names, off);
-  if (found.length === 0) return null;
-  return (
-    <ul class="lines slash-lines" aria-label="What the line may be" data-testid="slash-names">
-      {found.slice(0, MOST_LINES).map(({ line, shown, meaning }) => (
-        <li key={shown}>
-          <button type="button" class="button small" onClick={() => onPick(`${line} `)}>
-            {shown}
-          </button>
-          <span class="quiet text">{meaning}</span>
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-/** One word: skills and commands. More of them: whatever can be named after the first. */
-function linesFor(text: string, names: Names, off: readonly string[]): readonly SlashLine[] {
-  const isWord = !/\s/.test(text);
-  const naming = namingLines(names, off)
-    .filter((line) => line.startsWith(text) && isWord === !line.includes(" "))
-    .map((line) => slashLineOf(line, names));
-  if (!isWord) {
-    const used = names.skills.find(({ name }) => text.startsWith(`/${name} `));
-    return used === undefined ? naming : [slashLineOf(`/${used.name}`, names)];
-  }
-  const commands = SESSION_COMMANDS.map(([usage, meaning]) => ({
-    line: usage.split(" ", 1)[0] ?? "",
-    shown: usage,
-    meaning,
-  })).filter(({ line }) => line.startsWith(text) && /^\/\w+$/.test(line));
-  return [...naming, ...commands];
-}
-
-/** A line that names a skill or an agent, with its arguments, and what that is. */
-function slashLineOf(line: string, { skills, agents }: Names): SlashLine {
-  const name = line.slice(Math.max(line.lastIndexOf(" "), 0) + 1);
-  const isAgent = line.startsWith("/agent ");
-  const skill = isAgent ? undefined : skills.find((one) => one.name === name);
-  const found = isAgent ? agents.find((one) => one.name === name) : skill;
-  const hint = skill?.argumentHint ?? null;
-  return {
-    line,
-    shown: hint === null || /^\/skills? o/.test(line) ? line : `${line} ${hint}`,
-    meaning: found?.description ?? "",
-  };
 }
 
 function refuse(text: string): void {

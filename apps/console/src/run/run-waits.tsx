@@ -1,4 +1,5 @@
 import type { RunDetail, RunWait } from "@switchyard/client/operations";
+import type { ComponentChildren } from "preact";
 import { toolText } from "../core/names.ts";
 import { useSeen } from "../core/seen.ts";
 import { Loading } from "../ui/resource-view.tsx";
@@ -11,29 +12,40 @@ import { isBehind, waitText, type StorySoFar } from "./run-story.ts";
 
 /** The waits of the run, with the actions that end them. */
 export function RunWaits({ run, story }: { run: RunDetail; story: StorySoFar }) {
-  const whole = new Map((run.waits ?? []).map((wait) => [wait.callId, wait]));
-  const waits = isBehind(story, run)
-    ? (run.waits ?? [])
-    : story.waits.map((wait) => whole.get(wait.callId) ?? wait);
   return (
     <div class="side">
-      {waits.map((wait) => (
-        <section
-          key={wait.callId}
-          class="part wait"
-          data-testid="wait"
-          data-status={said("wait", wait.reason)}
-        >
-          <h2>{headline(wait)}</h2>
-          <WaitBody run={run} wait={wait} />
-          {wait.until !== null && (
-            <p class="quiet">
-              {endWord(wait)} <Time at={wait.until} />
-            </p>
-          )}
-        </section>
+      {waitsOf(run, story).map((wait) => (
+        <WaitPart key={wait.callId} run={run} wait={wait} />
       ))}
     </div>
+  );
+}
+
+/** The waits as the events state them, each with the text that only the run itself has. */
+export function waitsOf(run: RunDetail, story: StorySoFar): readonly RunWait[] {
+  const whole = new Map((run.waits ?? []).map((wait) => [wait.callId, wait]));
+  return isBehind(story, run)
+    ? (run.waits ?? [])
+    : story.waits.map((wait) => whole.get(wait.callId) ?? wait);
+}
+
+/** One wait; `children` replace its headline and the action that ends it. */
+export function WaitPart(props: { run: RunDetail; wait: RunWait; children?: ComponentChildren }) {
+  const { run, wait, children } = props;
+  return (
+    <section class="part wait" data-testid="wait" data-status={said("wait", wait.reason)}>
+      {children ?? (
+        <>
+          <h2>{headline(wait)}</h2>
+          <WaitBody run={run} wait={wait} />
+        </>
+      )}
+      {wait.until !== null && (
+        <p class="quiet">
+          {endWord(wait)} <Time at={wait.until} />
+        </p>
+      )}
+    </section>
   );
 }
 
