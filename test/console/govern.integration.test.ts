@@ -2,9 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { axeViolations } from "./chromium.ts";
+import { countClicks } from "./clicks.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
 const there = await consoleWorld();
+
+const STATUSES =
+  "[...document.querySelectorAll('[data-testid=rule]')].map(({ dataset }) => dataset.status)";
+const SELECTED = `(({ value, selectionStart, selectionEnd }) => value.slice(selectionStart, selectionEnd))(
+  document.querySelector("[data-testid=draft]"))`;
 
 test(
   "a viewer sees no button that it may not use, and sees what is not permitted",
@@ -124,7 +130,86 @@ test(
       await rule("no-writes").innerText(),
       /deny[\s\S]*everybody[\s\S]*files\.write_file/,
     );
+    const effects = await page.evaluate<string[]>(STATUSES);
+    assert.deepEqual(effects, effects.toSorted().toReversed(), "those that deny are first");
     assert.deepEqual(await axeViolations(page), []);
+  },
+);
+
+test(
+  "a rule in force is edited, tested and activated with four clicks; one is made from a denial; the files are followed again with two",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/");
+    const clicks = await countClicks(page);
+    await page.getByRole("navigation").getByRole("link", { name: "Policy" }).click();
+    await page.getByRole("link", { name: "Edit careful-info" }).click();
+    const draft = page.getByTestId("draft");
+    await draft.waitFor();
+    await until(
+      () => page.evaluate<string>(SELECTED),
+      (text) => /^ {2}- id: careful-info\n/.test(text),
+    );
+    const text = await draft.inputValue();
+    await draft.fill(text.replace(/(id: careful-info\n.*\n.*approval: )always/, "$1session"));
+    await page
+      .getByTestId("draft-check")
+      .getByText(/rules, valid/)
+      .waitFor();
+    await page.getByTestId("comparison").getByTestId("compared").waitFor();
+    await page.getByTestId("activate").click();
+    await page.getByRole("button", { name: "Activate the draft" }).click();
+    await page.getByTestId("toast").getByText("The draft is active").waitFor();
+    const top = page.getByTestId("in-force");
+    await top.getByText("Edits of the files on disk do not count").waitFor();
+    assert.ok((await clicks()) <= 6, `${await clicks()} clicks`);
+    assert.equal(await clicks(), 4);
+    const used = await clicks();
+    await page.getByTestId("follow-files").click();
+    await page.getByRole("button", { name: "Follow the files", exact: true }).click();
+    await top.getByText("The rules follow the files on disk").waitFor();
+    assert.equal((await clicks()) - used, 2);
+
+    await go("/policy?tool=files.move_file&agent=lead");
+    await page.locator('[data-testid="explained"][data-status="deny"]').waitFor();
+    await page.getByTestId("make-rule").click();
+    await page
+      .getByTestId("proposed-rule")
+      .getByRole("button", { name: "Add it to the draft" })
+      .click();
+    await until(async () => /- id: lead-move-file\n/.test(await draft.inputValue()));
+    await page
+      .getByTestId("draft-check")
+      .getByText(/rules, valid/)
+      .waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await page.getByRole("button", { name: /^Back to version/ }).click();
+  },
+);
+
+test(
+  "an MCP server's question is answered in the inbox, by the server's form",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/");
+    await page.locator('[data-testid="live"][data-status="live"]').waitFor();
+    const called = there().send("/tools/mcp/everything/trigger-elicitation-request/call", {
+      arguments: {},
+    });
+    const clicks = await countClicks(page);
+    await page.getByTestId("needs-you").click();
+    const need = page.locator('[data-testid="need"][data-status="elicitation"]');
+    await need.click();
+    const question = page.getByTestId("server-question");
+    await question.getByText("The MCP server everything asks").waitFor();
+    await question.getByTestId("field-name").getByRole("textbox").fill("Ada <b>L.</b>");
+    assert.deepEqual(await axeViolations(page), []);
+    await question.getByRole("button", { name: "Answer", exact: true }).click();
+    await need.waitFor({ state: "detached" });
+    assert.ok((await clicks()) <= 3, "an answer takes at most three clicks");
+    assert.match(JSON.stringify(await called), /Name: Ada <b>L\.<\/b>/);
   },
 );
 
@@ -186,8 +271,9 @@ rules:
   await page.getByTestId("draft").fill(rules);
   const comparison = page.getByTestId("comparison");
   // Decisions are recorded in blocks, a moment later.
+  await comparison.waitFor();
   await until(async () => {
-    await comparison.getByRole("button").click();
+    await comparison.locator("button:enabled").click();
     const text = await comparison.getByTestId("compared").innerText();
     return !/: 0 would change/.test(text);
   });

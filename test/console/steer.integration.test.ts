@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { axeViolations } from "./chromium.ts";
-import { approveByKey } from "./approve.ts";
+import { approveByKey, confirmApproval } from "./approve.ts";
 import { countClicks } from "./clicks.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
@@ -174,8 +174,12 @@ test(
       '  - id: nobody-looks\n    effect: deny\n    what: { tools: ["files.*"] }\n    note: <b>closed</b>\n';
     await draft.fill(`${inForce}${added}`);
     await check.getByText(/rules, valid/).waitFor();
+    assert.match(
+      await page.getByTestId("draft-changes").innerText(),
+      /^\+ {2}- id: nobody-looks$/m,
+    );
     await page.getByRole("tab", { name: "Versions" }).click();
-    await page.getByRole("tab", { name: "Check a draft" }).click();
+    await page.getByRole("tab", { name: "Draft" }).click();
     assert.match(await draft.inputValue(), /nobody-looks/, "it is kept over a change of tabs");
     await page.reload();
     await check.getByText(/rules, valid/).waitFor();
@@ -205,9 +209,15 @@ test(
     const other = await there().look(t);
     await other.go("/policy?view=versions");
     await other.page.getByTestId("policy-versions").waitFor();
-    await other.page.getByRole("button", { name: "Roll back…" }).click();
+    await other.page
+      .getByRole("button", { name: /^Roll back to version/ })
+      .first()
+      .click();
     await other.page.getByTestId("confirm").getByRole("textbox").fill("it was wrong");
-    await other.page.getByTestId("confirm").getByRole("button", { name: "Roll back" }).click();
+    await other.page
+      .getByTestId("confirm")
+      .getByRole("button", { name: /^Roll back/ })
+      .click();
     await other.page.locator('[data-testid="toast"][data-status="good"]').waitFor();
     await page.getByRole("button", { name: "Activate the draft" }).click();
     await page.locator('[data-testid="toast"][data-status="bad"]').waitFor();
@@ -218,6 +228,13 @@ test(
     assert.match(await draft.inputValue(), /another idea/);
     await page.getByRole("button", { name: /^Back to version/ }).click();
     assert.equal(await draft.inputValue(), inForce);
+
+    const top = page.getByTestId("in-force");
+    await top.getByText("Edits of the files on disk do not count").waitFor();
+    await page.getByTestId("follow-files").click();
+    await page.getByRole("button", { name: "Follow the files", exact: true }).click();
+    await top.getByText("The rules follow the files on disk").waitFor();
+    assert.equal(await page.getByTestId("follow-files").count(), 0);
 
     await go(explained ?? "");
     const recorded = page.getByTestId("recorded-decision");
@@ -339,6 +356,48 @@ test(
     await page.getByRole("button", { name: "Forget" }).click();
     await page.getByRole("button", { name: "Forget it" }).click();
     await said.getByText("And once more").first().waitFor({ state: "detached" });
+  },
+);
+
+test(
+  "a question and a call are decided in the conversation, and a message sent meanwhile waits",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t, { width: 390 });
+    await go("/chat?new=yes");
+    const say = page.getByTestId("say");
+    const field = say.getByRole("textbox");
+    const said = page.getByTestId("conversation");
+    await say.getByRole("combobox").selectOption("curious");
+    await field.fill("Paint the wall");
+    await say.getByRole("button", { name: "Send" }).click();
+    const answer = said.getByTestId("answer");
+    await answer.getByRole("textbox").fill("blue");
+    await field.fill("And the door");
+    await say.getByRole("button", { name: "Send" }).click();
+    await said.getByText("Waits for its turn.").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await answer.locator("button:enabled").click();
+    const answers = said.locator('[data-status="assistant"]');
+    await answers.getByText("The colour is blue").waitFor();
+    // The next message has its turn.
+    await answer.getByRole("textbox").fill("red");
+    await answer.locator("button:enabled").click();
+    await answers.getByText("The colour is red").waitFor();
+    assert.equal(await said.locator('[data-status="user"]').count(), 2, "each message once");
+
+    await page.getByTestId("back").click();
+    await page.getByTestId("new-chat").click();
+    await say.getByRole("combobox").selectOption("careful");
+    await field.fill("notes.md");
+    const taps = await countClicks(page);
+    await say.getByRole("button", { name: "Send" }).click();
+    const call = said.getByTestId("chat-approval");
+    await call.getByTestId("sentence").getByText("careful wants to read notes.md").waitFor();
+    await call.locator('[data-testid="approve"]:enabled').click();
+    await confirmApproval(page);
+    await answers.getByText(/^Done: /).waitFor();
+    assert.equal(await taps(), 3);
   },
 );
 

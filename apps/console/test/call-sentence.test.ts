@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { argumentsDiff, callSentence, ruleFor, withRule } from "../src/pages/call-sentence.ts";
+import { argumentsDiff, callSentence } from "../src/pages/call-sentence.ts";
+import { linesOfRule, ruleFor, withRule } from "../src/pages/rule-text.ts";
 
 const call = (server: string | null, tool: string, agent: string | null = "payments") => ({
   principal: { user: "ann", agent, runId: null },
@@ -70,4 +71,12 @@ more: []
   );
   assert.match(ruleFor(call(null, "bash", null), "{}"), /who: \{ users: \[ann\] \}/);
   assert.equal(withRule("rules: []\n", rule), null, "a list in one line is left alone");
+});
+
+test("the lines of a rule are found by its id, in either form of YAML", () => {
+  const text =
+    "rules:\n  - id: one\n    effect: deny\n\n  - { id: two, effect: deny }\nrights: []\n";
+  assert.deepEqual(linesOfRule(text, "one"), { from: 1, to: 4 });
+  assert.deepEqual(linesOfRule(text, "two"), { from: 4, to: 5 });
+  assert.equal(linesOfRule(text, "on"), null);
 });

@@ -7,12 +7,14 @@ import { useResource } from "./resource.ts";
 import { client, may } from "./session.ts";
 
 type Question = Reply<"GET /runs/questions">["questions"][number];
+type ServerQuestion = Reply<"GET /mcp/questions">["questions"][number];
 type Dead = Reply<"GET /runs/dead">;
 type Withheld = Reply<"GET /skills/withheld">["withheld"][number];
 
 /** One thing beside calls that only a person can move on; the id is its part of the address. */
 export type Need = { readonly id: string } & (
   | { readonly kind: "question"; readonly question: Question }
+  | { readonly kind: "elicitation"; readonly question: ServerQuestion }
   | { readonly kind: "limit"; readonly run: RunSummary }
   | { readonly kind: "pins"; readonly server: ServerInfo; readonly pins: readonly ToolPin[] }
   | { readonly kind: "withheld"; readonly withheld: Withheld }
@@ -45,6 +47,7 @@ const AGAIN_AFTER_MS = 1_000;
 export function useLoadedNeeds(): Needs {
   const approvals = useIfMay("GET /approvals", {}, ["approval"]);
   const questions = useIfMay("GET /runs/questions", { query: LISTED });
+  const elicitations = useIfMay("GET /mcp/questions", {}, ["other"]);
   const limits = useIfMay("GET /runs", { query: WAITING });
   const dead = useIfMay("GET /runs/dead", { query: LISTED });
   const withheld = useIfMay("GET /skills/withheld", {}, ["other"]);
@@ -67,6 +70,11 @@ export function useLoadedNeeds(): Needs {
   const loaded = useMemo((): Needs => {
     const others: Need[] = [
       ...(questions.data?.questions ?? []).map(questionNeed),
+      ...(elicitations.data?.questions ?? []).map((question): Need => ({
+        kind: "elicitation",
+        id: `elicitation:${question.id}`,
+        question,
+      })),
       ...(limits.data?.runs ?? [])
         .filter(({ waitsFor }) => waitsFor?.includes("limit"))
         .map((run): Need => ({ kind: "limit", id: `limit:${run.runId}`, run })),
@@ -94,7 +102,15 @@ export function useLoadedNeeds(): Needs {
       count,
       isLoaded: approvals.data !== null,
     };
-  }, [approvals.data, questions.data, limits.data, dead.data, withheld.data, pins]);
+  }, [
+    approvals.data,
+    questions.data,
+    elicitations.data,
+    limits.data,
+    dead.data,
+    withheld.data,
+    pins,
+  ]);
   useEffect(() => void (needs.value = loaded), [loaded]);
   return loaded;
 }

@@ -1,6 +1,8 @@
 import type { Approval, Presentation } from "@switchyard/client/operations";
 import { may } from "../core/session.ts";
-import { argumentsDiff, callSentence, ruleFor } from "./call-sentence.ts";
+import { Patch } from "../ui/patch.tsx";
+import { argumentsDiff, callSentence } from "./call-sentence.ts";
+import { ruleFor } from "./rule-text.ts";
 
 interface Props {
   readonly approval: Approval;
@@ -23,18 +25,8 @@ export function CallSentence({ approval, presentation }: Props) {
 export function Diff({ presentation }: { presentation: Presentation }) {
   const patch = argumentsDiff(presentation.args, presentation.changes);
   if (patch === null) return null;
-  return (
-    <pre class="text patch" tabIndex={0} role="group" aria-label="Changed text" data-testid="diff">
-      {patch.split("\n").map((line, at) => (
-        <span key={at} class={CLASSES[line.slice(0, 1)] ?? ""}>
-          {`${line}\n`}
-        </span>
-      ))}
-    </pre>
-  );
+  return <Patch label="Changed text" text={patch} testId="diff" />;
 }
-
-const CLASSES: Readonly<Record<string, string>> = { "+": "added-line", "-": "removed-line" };
 
 /** Opens the draft of the policy with a rule for calls like this one. */
 export function MakeRule({ approval, args }: { approval: Approval; args: string }) {

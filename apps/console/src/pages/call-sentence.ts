@@ -16,7 +16,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Arguments that name the object of a call, the most precise first. */
-const OBJECTS = [
+export const OBJECTS = [
   "path",
   "file",
   "file_path",
@@ -131,7 +131,7 @@ function plain(value: string): string {
 }
 
 /** Arguments that are cut are no JSON any more. */
-function objectOf(args: string): Readonly<Record<string, unknown>> {
+export function objectOf(args: string): Readonly<Record<string, unknown>> {
   const parsed = parse(args);
   const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
   return isObject ? (parsed as Record<string, unknown>) : {};
@@ -145,37 +145,8 @@ function parse(text: string): unknown {
   }
 }
 
-function isShortText(value: unknown): value is string {
+export function isShortText(value: unknown): value is string {
   return (
     typeof value === "string" && value !== "" && value.length <= SHORT * 2 && !value.includes("\n")
   );
-}
-
-/** The rule that allows calls like this one, in YAML, for a draft of the policy. */
-export function ruleFor({ tool, principal }: Pick<Approval, "tool" | "principal">, args: string) {
-  const given = objectOf(args);
-  const name = OBJECTS.find((key) => isShortText(given[key]));
-  const who =
-    principal.agent === null ? `users: [${principal.user}]` : `agents: [${principal.agent}]`;
-  const what = tool.server === null ? tool.tool : `${tool.server}.${tool.tool}`;
-  const id = `${principal.agent ?? principal.user}-${tool.tool}`.toLowerCase();
-  return [
-    `- id: ${id.replaceAll(/[^a-z0-9-]+/g, "-").slice(0, 60)}`,
-    "  effect: allow",
-    "  approval: auto",
-    `  who: { ${who} }`,
-    `  what: { tools: [${JSON.stringify(what)}] }`,
-    ...(name === undefined
-      ? []
-      : [`  when: [{ arg: /${name}, op: eq, value: ${JSON.stringify(given[name])} }]`]),
-  ].join("\n");
-}
-
-/** The text of rules with one more at the beginning of its list; null when it has no list in lines. */
-export function withRule(text: string, rule: string): string | null {
-  const found = /^rules:[ \t]*\n(?:[ \t]*#.*\n)*([ \t]*)- /m.exec(text);
-  if (found === null) return null;
-  const at = text.indexOf("\n", found.index) + 1;
-  const lines = rule.split("\n").map((line) => `${found[1] ?? ""}${line}\n`);
-  return `${text.slice(0, at)}${lines.join("")}${text.slice(at)}`;
 }

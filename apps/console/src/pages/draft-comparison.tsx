@@ -1,9 +1,10 @@
 import type { Reply, Request } from "@switchyard/client/client";
+import type { Problem } from "@switchyard/client/problem-error";
 import type { AuditedRecord, PolicyTextFile } from "@switchyard/client/operations";
 import { useEffect, useState } from "preact/hooks";
 import { count } from "../core/format.ts";
-import { act } from "../core/resource.ts";
-import { client } from "../core/session.ts";
+import { client, problemOf } from "../core/session.ts";
+import { ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { wordOr } from "../ui/statuses.ts";
 
@@ -31,24 +32,39 @@ type RecordedFact = AuditedRecord &
     readonly decision: { readonly effect: string; readonly rule: string | null };
   };
 
-/** Shows which of the latest decisions the draft would change. */
+/** Shows which of the latest decisions the draft would change, as soon as it is valid. */
 export function DraftComparison({ files }: { files: readonly PolicyTextFile[] }) {
   const [compared, setCompared] = useState<Compared | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [round, setRound] = useState(0);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => setCompared(null), [files]);
-  const start = async (): Promise<void> => {
-    setBusy(true);
-    await act("", async () => setCompared(await compare(files)));
-    setBusy(false);
-  };
+  useEffect(() => {
+    const stop = new AbortController();
+    const run = async (): Promise<void> => {
+      setBusy(true);
+      const result = await compare(files).catch(problemOf);
+      if (stop.signal.aborted) return;
+      setBusy(false);
+      setProblem("changes" in result ? null : result);
+      if ("changes" in result) setCompared(result);
+    };
+    void run();
+    return () => stop.abort();
+  }, [files, round]);
   return (
     <section class="card" data-testid="comparison">
       <div class="card-head">
-        <h2>Against what was decided</h2>
-        <button type="button" class="button" disabled={isBusy} onClick={() => void start()}>
-          {isBusy ? "Comparing…" : `Compare with the last ${LAST} decisions`}
+        <h2>The last {LAST} decisions, decided by the draft</h2>
+        <button
+          type="button"
+          class="button small"
+          disabled={isBusy}
+          onClick={() => setRound(round + 1)}
+        >
+          {isBusy ? "Comparing…" : "Compare again"}
         </button>
       </div>
+      {problem !== null && <ProblemNote problem={problem} />}
       {compared !== null && <Result {...compared} />}
     </section>
   );
@@ -85,6 +101,7 @@ async function compare(files: readonly PolicyTextFile[]): Promise<Compared> {
   });
   // Decisions by a stop are left out: no rules were evaluated.
   const facts = (records as RecordedFact[]).filter(({ byRules }) => byRules !== null);
+  if (facts.length === 0) return { decisions: 0, unknown: 0, changes: [] };
   const { results } = await client.request("POST /policy/replay", {
     body: { files: [...files], decisions: facts.map(questionOf) },
   });

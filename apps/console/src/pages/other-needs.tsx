@@ -12,6 +12,7 @@ import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { RunLink } from "../ui/run-link.tsx";
 import { said } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
+import { ServerQuestion } from "./server-question.tsx";
 
 interface Line {
   readonly title: string;
@@ -23,6 +24,8 @@ function lineOf(need: Need): Line {
   switch (need.kind) {
     case "question":
       return { title: need.question.question, about: `question of ${need.question.agent}` };
+    case "elicitation":
+      return { title: need.question.message, about: `question of server ${need.question.server}` };
     case "limit":
       return { title: runText(need.run), about: "reached a limit" };
     case "dead":
@@ -41,7 +44,7 @@ function lineOf(need: Need): Line {
   }
 }
 
-/** Everything beside calls that needs the person: questions, reached limits, dead runs, changed pins, withheld skills. */
+/** Everything beside calls that needs the person: questions of runs and servers, reached limits, dead runs, changed pins, withheld skills. */
 export function OtherNeeds(props: {
   needs: readonly Need[];
   opened: string;
@@ -91,6 +94,8 @@ function Body({ need }: { need: Need }) {
   switch (need.kind) {
     case "question":
       return <QuestionBody {...need.question} />;
+    case "elicitation":
+      return <ServerQuestion {...need.question} />;
     case "limit":
       return <LimitBody runId={need.run.runId} />;
     case "dead":

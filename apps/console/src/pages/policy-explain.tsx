@@ -5,13 +5,15 @@ import { count } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
-import { callerName } from "../core/session.ts";
+import { callerName, may } from "../core/session.ts";
 import { useRecordedCall, type RecordedCall } from "../run/recorded-call.ts";
 import { Id } from "../ui/copy.tsx";
 import { RunLink } from "../ui/run-link.tsx";
 import { Loading, ProblemNote, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { said, toneOf } from "../ui/statuses.ts";
+import { editHref } from "./policy-rules.tsx";
+import { ruleFor } from "./rule-text.ts";
 import { ToolField, toolRefOf } from "./tool-field.tsx";
 
 type Question = Request<"POST /policy/explain">["body"];
@@ -138,6 +140,7 @@ function Explained({ body, recorded }: { body: Question; recorded: RecordedCall 
                 .
               </p>
             )}
+            <ChangeRule body={body} decision={decision} limits={limits ?? []} />
           </div>
           <div class="table-box" tabIndex={0} role="region" aria-label="Rules that were considered">
             <table class="plain">
@@ -178,6 +181,37 @@ function Explained({ body, recorded }: { body: Question; recorded: RecordedCall 
         </>
       )}
     </ResourceView>
+  );
+}
+
+/** Opens the draft at the rule that decided, or with a new rule where no rule allows the call. */
+function ChangeRule(props: {
+  body: Question;
+  decision: Decision;
+  limits: readonly { readonly passes: boolean }[];
+}) {
+  const { body, decision, limits } = props;
+  if (!may("GET /policy/texts")) return null;
+  const { effect, rule, stop } = decision;
+  if (rule !== null)
+    return (
+      <a class="button small" href={editHref(rule)} data-testid="edit-rule">
+        Edit rule {rule} in the draft
+      </a>
+    );
+  const isByNoRule =
+    effect === "deny" && stop === undefined && limits.every(({ passes }) => passes);
+  if (!isByNoRule) return null;
+  const principal = { user: body.user, agent: body.agent ?? null };
+  const text = ruleFor({ tool: body.tool, principal }, JSON.stringify(body.args));
+  return (
+    <a
+      class="button small"
+      href={`/policy?view=draft&rule=${encodeURIComponent(text)}`}
+      data-testid="make-rule"
+    >
+      Make a rule from this denial…
+    </a>
   );
 }
 

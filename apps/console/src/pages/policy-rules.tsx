@@ -1,14 +1,14 @@
 import type { PolicyRule } from "@switchyard/client/operations";
+import { useEffect } from "preact/hooks";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf } from "../core/router.ts";
-import { client } from "../core/session.ts";
+import { client, may } from "../core/session.ts";
 import { LoadMore } from "../ui/load-more.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { SearchField } from "../ui/search-field.tsx";
 import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
-import { Fact } from "../run/run-facts.tsx";
 
 const TIERS = {
   auto: "no person approves",
@@ -16,16 +16,23 @@ const TIERS = {
   always: "a person approves each time",
 } as const;
 
-/** The rules in force, each in words: for whom, about what, with which arguments. */
+/** Pages are loaded by themselves up to this many rules, so that all denies are first. */
+const LOADED_UNASKED = 1_000;
+
+/** The rules in force in words, those that deny first: a deny always wins. */
 export function Rules() {
-  const list = useResource("GET /policy/rules", {});
-  const more = useMoreRows("", list.data?.next ?? null, async (after) => {
+  const list = useResource("GET /policy/rules", {}, ["other"]);
+  const digest = list.data?.policyDigest ?? "";
+  const more = useMoreRows(digest, list.data?.next ?? null, async (after) => {
     const page = await client.request("GET /policy/rules", { query: { after } });
     return { rows: page.rules, next: page.next };
   });
+  useEffect(() => {
+    if (more.isMore && more.rows.length < LOADED_UNASKED) more.load();
+  }, [more.isMore, more.rows.length, digest]);
   const search = filterOf("q").toLowerCase();
-  const fits = ({ id, who, what }: PolicyRule): boolean =>
-    `${id} ${who} ${what}`.toLowerCase().includes(search);
+  const fits = ({ id, who, what, note }: PolicyRule): boolean =>
+    `${id} ${who} ${what} ${note ?? ""}`.toLowerCase().includes(search);
   return (
     <ResourceView
       of={list}
@@ -35,14 +42,32 @@ export function Rules() {
     >
       {(data) => (
         <>
-          <SearchField label="Search rules" placeholder="Id, who, or what…" />
-          <ul class="cards plain-list" data-testid="rules">
-            {joined(data.rules, more.rows, ({ id }) => id)
-              .filter(fits)
-              .map((rule) => (
-                <RuleCard key={rule.id} {...rule} />
-              ))}
-          </ul>
+          <div class="filters">
+            <SearchField label="Search rules" placeholder="Id, who, or what…" />
+          </div>
+          <div class="table-box" tabIndex={0} role="region" aria-label="Rules in force">
+            <table class="plain rules" data-testid="rules">
+              <thead>
+                <tr>
+                  <th scope="col">Rule</th>
+                  <th scope="col">Effect</th>
+                  <th scope="col">Who</th>
+                  <th scope="col">What</th>
+                  <th scope="col">When</th>
+                  <th scope="col">Approval</th>
+                  {may("GET /policy/texts") && <th scope="col">Change</th>}
+                </tr>
+              </thead>
+              <tbody>
+                {joined(data.rules, more.rows, ({ id }) => id)
+                  .filter(fits)
+                  .toSorted(deniesFirst)
+                  .map((rule) => (
+                    <RuleRow key={rule.id} {...rule} />
+                  ))}
+              </tbody>
+            </table>
+          </div>
           <LoadMore of={more} />
         </>
       )}
@@ -50,25 +75,39 @@ export function Rules() {
   );
 }
 
-function RuleCard({ id, effect, tier, approve, who, what, when, note }: PolicyRule) {
+function RuleRow({ id, effect, tier, approve, who, what, when, note }: PolicyRule) {
   return (
-    <li class="card" data-testid="rule" data-status={said("rule", effect)}>
-      <div class="card-head">
-        <h2>{id}</h2>
+    <tr data-testid="rule" data-status={said("rule", effect)}>
+      <td>
+        <code>{id}</code>
+        {note !== null && <p class="quiet">{note}</p>}
+      </td>
+      <td>
         <Status is={effect} />
-      </div>
-      <dl class="facts">
-        <Fact name="Who">{who}</Fact>
-        <Fact name="What">{what}</Fact>
-        <Fact name="When">{when.length === 0 ? "whatever the arguments" : when.join("; ")}</Fact>
-        {effect === "allow" && (
-          <Fact name="Approval">
-            {tier === undefined ? "as the tool itself says" : TIERS[tier]}
-          </Fact>
-        )}
-        {approve !== undefined && <Fact name="Approved by">{approve}</Fact>}
-      </dl>
-      {note !== null && <p class="quiet">{note}</p>}
-    </li>
+      </td>
+      <td>{who}</td>
+      <td>{what}</td>
+      <td>{when.length === 0 ? "whatever the arguments" : when.join("; ")}</td>
+      <td>
+        {effect === "allow" && (tier === undefined ? "as the tool itself says" : TIERS[tier])}
+        {approve !== undefined && `; ${approve}`}
+      </td>
+      {may("GET /policy/texts") && (
+        <td>
+          <a class="button small" href={editHref(id)} aria-label={`Edit ${id}`}>
+            Edit
+          </a>
+        </td>
+      )}
+    </tr>
   );
+}
+
+/** The address of the draft with the rule selected. */
+export function editHref(rule: string): string {
+  return `/policy?view=draft&edit=${encodeURIComponent(rule)}`;
+}
+
+function deniesFirst(one: PolicyRule, other: PolicyRule): number {
+  return Number(other.effect === "deny") - Number(one.effect === "deny");
 }

@@ -7,6 +7,7 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { Tabs } from "../ui/tabs.tsx";
 import { PolicyDraft } from "./policy-draft.tsx";
 import { Explain } from "./policy-explain.tsx";
+import { InForce } from "./policy-in-force.tsx";
 import { Rules } from "./policy-rules.tsx";
 import { Stops } from "./policy-stops.tsx";
 import { Versions } from "./policy-versions.tsx";
@@ -16,7 +17,7 @@ const TABS = [
   { id: "rules", title: "Rules" },
   { id: "explain", title: "Explain" },
   { id: "who", title: "Who can" },
-  { id: "draft", title: "Check a draft" },
+  { id: "draft", title: "Draft" },
   { id: "versions", title: "Versions" },
   { id: "stops", title: "Stops" },
 ];
@@ -48,6 +49,7 @@ export function Policy() {
   const tool = filterOf("tool");
   const isOfCall = filterOf("call") !== "";
   const view = filterOf("view") || (tool === "" && !isOfCall ? "rules" : "explain");
+  const versions = useResource("GET /policy/versions", {}, ["other"]);
   const { cli, request } = elsewhere(view, tool || "files.read_file");
   return (
     <Page
@@ -56,6 +58,7 @@ export function Policy() {
       cli={cli}
       nats={`nats req yard.rpc.${callerName()}.policy.${request}`}
     >
+      <InForce of={versions} />
       <Tabs
         label="Parts of the policy"
         tabs={TABS}
@@ -66,8 +69,8 @@ export function Policy() {
         {view === "rules" && <Rules />}
         {view === "explain" && <Explain />}
         {view === "who" && <WhoCan />}
-        {view === "draft" && <PolicyDraft />}
-        {view === "versions" && <Versions />}
+        {view === "draft" && <PolicyDraft of={versions} />}
+        {view === "versions" && <Versions of={versions} />}
         {view === "stops" && <Stops />}
       </div>
     </Page>

@@ -304,7 +304,7 @@ function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose
             <a
               href={`/policy?run=${encodeURIComponent(call.runId)}&call=${encodeURIComponent(call.callId)}`}
             >
-              Explain in the policy
+              {decision.effect === "deny" ? "Explain, or make a rule" : "Explain in the policy"}
             </a>
           )}
         </section>

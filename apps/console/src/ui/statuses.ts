@@ -71,7 +71,7 @@ export const STATUSES = {
   "compared-fact": ["same", "differs"],
   explained: EFFECTS,
   "found-skill": ["loaded", "repaired", "skipped", "withheld"],
-  need: ["question", "limit", "pins", "withheld", "dead", "letter"],
+  need: ["question", "elicitation", "limit", "pins", "withheld", "dead", "letter"],
   live: ["connecting", "live", "waiting"],
   "policy-would": EFFECTS,
   rule: EFFECTS,
