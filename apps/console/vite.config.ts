@@ -1,5 +1,8 @@
 import { defineConfig } from "vite";
 
+const SHARED =
+  /console\/src\/(core\/(?!files-diff|stored-draft|run-|saved-views)|ui\/(?!markdown|chart|draw-bars|schema-form|form-schema|data-table|patch|split-panels|stop-form))/;
+
 // oxlint-disable-next-line import/no-default-export -- Vite reads it from there
 export default defineConfig({
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
@@ -10,5 +13,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     manifest: true,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          // Parts that nearly every view needs: one file packs better than twenty small ones.
+          groups: [{ name: "shared", test: SHARED }],
+        },
+      },
+    },
   },
 });

@@ -196,7 +196,7 @@ test(
     await go("/");
     await page.locator('[data-testid="live"][data-status="live"]').waitFor();
     const called = there().send("/tools/mcp/everything/trigger-elicitation-request/call", {
-      arguments: {},
+      args: {},
     });
     const clicks = await countClicks(page);
     await page.getByTestId("needs-you").click();

@@ -9,6 +9,7 @@ import { waitsOf, WaitPart } from "../run/run-waits.tsx";
 import { Snippet } from "../ui/copy.tsx";
 import { Loading } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { said } from "../ui/statuses.ts";
 import { Decide } from "./approval-decision.tsx";
 import { CallSentence, Diff } from "./approval-sentence.tsx";
 import { FileChips, type AttachedFile } from "./attached-files.tsx";
@@ -53,7 +54,7 @@ export function ChatRun({ runId, agent, sent }: Props) {
 /** A person's message. */
 export function PersonTurn({ by, text, files }: Asked & { readonly by: string }) {
   return (
-    <article class="turn person" data-testid="turn" data-status="user">
+    <article class="turn person" data-testid="turn" data-status={said("turn", "user")}>
       <h3>{by === callerName() ? "You" : by}</h3>
       {text !== "" && <p class="text">{text}</p>}
       <FileChips files={files} />

@@ -22,7 +22,7 @@ export function ServerQuestion({
 }: Question) {
   const schema: FormSchema = {
     type: "object",
-    properties: (form?.fields ?? {}) as Record<string, FormSchema>, // a flat part of JSON Schema
+    properties: form?.fields ?? {},
     required: form?.required ?? [],
   };
   const [value, setValue] = useState(() => initialOf(schema, schema) as Record<string, unknown>);
