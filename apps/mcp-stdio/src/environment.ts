@@ -14,6 +14,8 @@ export interface ServerEnvironment {
   readonly threadId: string | null;
   /** The message that is answered. */
   readonly messageId: string | null;
+  /** Claims that the record of the session has to confirm; null: none is made. */
+  readonly claims: SessionClaims | null;
   readonly senderIsOwner: boolean;
   /** True: the starter states that the agent runs in a sandbox. */
   readonly sandboxed: true | null;
@@ -22,6 +24,15 @@ export interface ServerEnvironment {
 
 export const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
 export type Profile = (typeof PROFILES)[number];
+
+/** What a bridge claims about the session that it works for [F39]. */
+export interface SessionClaims {
+  readonly session: string;
+  readonly agent?: string;
+  readonly channel?: string;
+  readonly group?: string;
+  readonly depth?: number;
+}
 
 /** The environment cannot be used; the message is for the person who set it. */
 export class EnvironmentError extends Error {
@@ -61,9 +72,32 @@ export function readEnvironment(env: NodeJS.ProcessEnv): ServerEnvironment {
     to: read("TO"),
     threadId: read("THREAD_ID"),
     messageId: read("MESSAGE_ID"),
+    claims: claimsIn(read),
     senderIsOwner: read("SENDER_IS_OWNER") === "true",
     // The opposite value is not sent: only settings that narrow are passed on.
     sandboxed: read("SANDBOXED") === "true" ? true : null,
     profile,
+  };
+}
+
+/** Claims are checked as soon as one of these is set: the session and the channel alone tell tools where they are, for any session. */
+function claimsIn(read: (name: string) => string | null): SessionClaims | null {
+  const [agent, group, depth] = [read("AGENT_ID"), read("GROUP_ID"), read("DEPTH")];
+  if (agent === null && group === null && depth === null) return null;
+  const [session, channel] = [read("SESSION_KEY"), read("CHANNEL")];
+  if (session === null)
+    throw new EnvironmentError(
+      "SWITCHYARD_AGENT_ID, SWITCHYARD_GROUP_ID and SWITCHYARD_DEPTH are claims about a session: set SWITCHYARD_SESSION_KEY, too",
+    );
+  if (depth !== null && !/^\d{1,2}$/.test(depth))
+    throw new EnvironmentError(
+      `SWITCHYARD_DEPTH is ${depth}; it has to be the number of runs above the session's, from 0`,
+    );
+  return {
+    session,
+    ...(agent !== null && { agent }),
+    ...(channel !== null && { channel }),
+    ...(group !== null && { group }),
+    ...(depth !== null && { depth: Number(depth) }),
   };
 }

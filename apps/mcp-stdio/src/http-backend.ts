@@ -1,5 +1,6 @@
 import { clientTool } from "@switchyard/contracts/client-tool";
 import type { ToolInfo } from "@switchyard/contracts/mcp";
+import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/session-claims";
 import { createClient } from "@switchyard/client/client";
 import { ProblemError } from "@switchyard/client/problem-error";
 import {
@@ -14,10 +15,26 @@ import {
   type CallReply,
   type CallRequest,
 } from "./backend.ts";
+import type { SessionClaims } from "./environment.ts";
+import { sessionToken } from "./session-token.ts";
 
-/** The tools through the gateway, as the token's user. */
-export function httpBackend(baseUrl: string, token: string): Backend {
-  const client = createClient({ baseUrl: baseUrl.replace(/\/+$/, ""), token });
+/** The tools through the gateway, as the token's user; with claims, under the rules of the session that they are about. */
+export function httpBackend(
+  baseUrl: string,
+  bearer: string,
+  claims: SessionClaims | null,
+): Backend {
+  const at = { baseUrl: baseUrl.replace(/\/+$/, ""), token: bearer };
+  const client = createClient(at);
+  const tokenFor = sessionToken(claims, async ({ session, ...body }, signal) =>
+    client.request("POST /sessions/{session}/claim", { path: { session }, body }, { signal }),
+  );
+  const underClaims = async (signal: AbortSignal) => {
+    const { token } = await tokenFor(signal);
+    return token === undefined
+      ? client
+      : createClient({ ...at, headers: { [SESSION_TOKEN_HEADER]: token } });
+  };
   const send = async (request: CallRequest): Promise<CallReply> => {
     const { name: tool, args, callId, signal } = request;
     if (tool.startsWith(AGENT_TOOL)) {
@@ -29,10 +46,11 @@ export function httpBackend(baseUrl: string, token: string): Backend {
       );
     }
     const server = serverOf(tool);
+    const claiming = await underClaims(signal);
     const body = { args };
     const about = { body, idempotencyKey: callId };
     if (server === null)
-      return client.request(
+      return claiming.request(
         "POST /tools/builtin/{tool}/call",
         { path: { tool }, ...about },
         { signal },
@@ -40,16 +58,21 @@ export function httpBackend(baseUrl: string, token: string): Backend {
     const path = { server, tool };
     const ofClient = request.meta === undefined ? {} : { _meta: request.meta };
     const ofTool = { ...about, body: { ...body, ...ofClient } };
-    return client.request("POST /tools/mcp/{server}/{tool}/call", { path, ...ofTool }, { signal });
+    return claiming.request(
+      "POST /tools/mcp/{server}/{tool}/call",
+      { path, ...ofTool },
+      { signal },
+    );
   };
   return {
     tools: (scope, signal) =>
       orBackendError(async () => {
-        const { tools } = await client.request("GET /tools/builtin", {}, { signal });
+        const claiming = await underClaims(signal);
+        const { tools } = await claiming.request("GET /tools/builtin", {}, { signal });
         if (scope === "platform") return tools;
         const [mcp, { agents }] = await Promise.all([
-          client.request("GET /tools", {}, { signal }),
-          client.request("GET /agents", {}, { signal }),
+          claiming.request("GET /tools", {}, { signal }),
+          claims === null ? client.request("GET /agents", {}, { signal }) : NO_AGENTS,
         ]);
         const ofServers = mcp.tools.map((tool) => clientTool(tool as ToolInfo, tool.name)); // the contract's own reply
         return [...tools, ...ofServers, ...agents.map(agentTool)];
@@ -63,6 +86,9 @@ export function httpBackend(baseUrl: string, token: string): Backend {
     close: async () => {},
   };
 }
+
+/** Agents are started under the caller's own rules, not those of a session. */
+const NO_AGENTS = { agents: [] };
 
 async function orBackendError<T>(ask: () => Promise<T>): Promise<T> {
   try {

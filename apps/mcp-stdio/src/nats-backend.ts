@@ -5,6 +5,7 @@ import { listAgents } from "@switchyard/contracts/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp";
 import { listQuestions } from "@switchyard/contracts/mcp-questions";
+import { claimSession } from "@switchyard/contracts/session-claims";
 import { sendToSession } from "@switchyard/contracts/sessions";
 import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
@@ -19,22 +20,37 @@ import {
   type Backend,
   type CallRequest,
 } from "./backend.ts";
+import type { SessionClaims } from "./environment.ts";
+import { sessionToken } from "./session-token.ts";
 
-/** The tools over NATS, as the bus's user or, with a run token, as the token's run. */
-export function natsBackend(bus: Bus, runToken: string | null): Backend {
-  const token = runToken === null ? {} : { token: runToken };
+/**
+ * The tools over NATS, as the bus's user or, with a run token, as the token's run; with claims, under the rules of the session that they are
+ * about.
+ */
+export function natsBackend(
+  bus: Bus,
+  { runToken, claims }: { readonly runToken: string | null; readonly claims: SessionClaims | null },
+): Backend {
+  const claimed = sessionToken(claims, (about, signal) =>
+    call(bus, claimSession, about, { signal }),
+  );
+  const tokenFor = async (signal: AbortSignal) =>
+    runToken === null ? claimed(signal) : { token: runToken };
   return {
     tools: (scope, signal) =>
       orBackendError(async () => {
+        const token = await tokenFor(signal);
         const { tools } = await call(bus, listBuiltins, token, { signal });
         if (scope === "platform") return tools;
         const mcp = await call(bus, listTools, token, { signal });
         // A run starts others with the tools of its runner.
-        const agents = runToken === null ? await call(bus, listAgents, {}, { signal }) : NO_AGENTS;
+        const agents =
+          token.token === undefined ? await call(bus, listAgents, {}, { signal }) : NO_AGENTS;
         const ofServers = mcp.tools.map((tool) => clientTool(tool, tool.name));
         return [...tools, ...ofServers, ...agents.agents.map(agentTool)];
       }),
-    call: (request) => orBackendError(() => send(bus, token, request)),
+    call: (request) =>
+      orBackendError(async () => send(bus, await tokenFor(request.signal), request)),
     questions: (server, signal) =>
       orBackendError(
         async () => (await call(bus, listQuestions, { server }, { signal })).questions,

@@ -76,7 +76,7 @@ function openOnce(environment: ServerEnvironment, options: ServeStdioOptions) {
 }
 
 async function open(
-  { gatewayUrl, gatewayToken }: ServerEnvironment,
+  { gatewayUrl, gatewayToken, claims }: ServerEnvironment,
   { gateway, openBus }: ServeStdioOptions,
 ): Promise<Backend> {
   const { url, token } = (gatewayUrl === null ? await gateway() : null) ?? {
@@ -85,13 +85,14 @@ async function open(
   };
   if (url !== null && /^https?:/.test(url)) {
     const { httpBackend } = await import("./http-backend.ts");
-    return httpBackend(url, token ?? "");
+    return httpBackend(url, token ?? "", claims);
   }
   const [bus, { natsBackend }] = await Promise.all([
     openBus({ url, seed: token !== null && SEED.test(token) ? token : null }),
     import("./nats-backend.ts"),
   ]);
-  return natsBackend(bus, token !== null && RUN_TOKEN.test(token) ? token : null);
+  const runToken = token !== null && RUN_TOKEN.test(token) ? token : null;
+  return natsBackend(bus, { runToken, claims });
 }
 
 /** An NKey seed of a user and a signed run token are distinguished by their form. */

@@ -38,6 +38,7 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
   "sessions.history": [{ method: "GET", path: "/sessions/{session}/history" }],
   "sessions.send": [{ method: "POST", path: "/sessions/{session}/messages" }],
   "sessions.reset": [{ method: "POST", path: "/sessions/{session}/reset" }],
+  "sessions.claim": [{ method: "POST", path: "/sessions/{session}/claim" }],
   "schedules.list": [{ method: "GET", path: "/schedules" }],
   "schedules.add": [{ method: "POST", path: "/schedules" }],
   "schedules.status": [{ method: "GET", path: "/schedules/status" }],

@@ -3708,6 +3708,41 @@ export interface Operations {
     };
   };
 
+  /** Checks claims about a session of the caller, and returns a token for calls under its rules. Role: operator. */
+  "POST /sessions/{session}/claim": {
+    request: {
+      path: { session: string };
+      body?: {
+        /** The agent in whose place the caller acts. */
+        agent?: string;
+        /** The channel of the conversation. */
+        channel?: string;
+        /** The group conversation in the channel. */
+        group?: string;
+        /** The number of runs above those of the session. */
+        depth?: number;
+      };
+    };
+    reply: {
+      /** The token for calls under the rules of the session. */
+      token: string;
+      /** When it ends; from then on it has no effect. */
+      expiresAt: Timestamp;
+      /** Id of the session; a reset gives the session another one. */
+      sessionId: SessionId;
+      /** Key of the session, unique among those of its owner. */
+      sessionKey: string;
+      /** The agent of the session's run. */
+      agent: string;
+      /** The channel of the conversation; null: it has none. */
+      channel: string | null;
+      /** The group conversation in the channel; null: it has none. */
+      group: string | null;
+      /** The number of runs above those of the session. */
+      depth: number;
+    };
+  };
+
   /** Lists the caller's jobs. Role: viewer. */
   "GET /schedules": {
     request: {

@@ -21,6 +21,11 @@ export const grantRun = rpc({
      * valid as `parentToken` alone.
      */
     heldRun: RunId.optional(),
+    /**
+     * The user that claims the session of the run, and whose run it has to be by its record in Redis. The token is valid for this user alone, has no
+     * epoch, and is marked as dictated by the user.
+     */
+    forUser: CallerName.optional(),
     agent: AgentName,
     requester: CallerName,
     tools: z.array(z.array(z.string().min(1).max(256)).max(256)).max(MAX_TOOL_LAYERS),

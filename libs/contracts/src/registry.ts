@@ -49,6 +49,7 @@ import * as schedules from "./schedules.ts";
 import * as sessionGrants from "./session-grants.ts";
 import * as sessionEvents from "./session-events.ts";
 import * as sessionDelivery from "./session-delivery.ts";
+import * as sessionClaims from "./session-claims.ts";
 import * as sessions from "./sessions.ts";
 import * as skillCatalogue from "./skill-catalogue.ts";
 import * as skillStore from "./skill-store.ts";
@@ -110,6 +111,7 @@ export const contractsByOwner = {
     ...contractsOf(models),
     ...contractsOf(modelCompletion),
     ...contractsOf(runEvents),
+    ...contractsOf(sessionClaims),
     ...contractsOf(sessions),
     ...contractsOf(sessionEvents),
     ...contractsOf(sessionDelivery),

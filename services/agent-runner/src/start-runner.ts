@@ -156,9 +156,14 @@ async function openParts(
       (await runHolding(redis, thing, now)) ?? (await sessionHolding(redis, thing)),
   );
   const settings = sessionSettings(config);
+  const clients = createServiceClients(bus, instance, [
+    cacheDefinitions(),
+    retryOverloaded(Math.random),
+  ]);
   const sessions = openSessions(kit, {
     controls,
     runs: store,
+    clients,
     settings,
     problemOfModel: (name) => problemOfModel(name, modelsConfig),
     now,
@@ -183,10 +188,7 @@ async function openParts(
     active: new ActiveRuns(),
     index,
     log,
-    clients: createServiceClients(bus, instance, [
-      cacheDefinitions(),
-      retryOverloaded(Math.random),
-    ]),
+    clients,
     models: createModelRegistry(modelsConfig, kit.env, runtimes),
     runtimes,
     limiter: openProviderLimiter(redis),

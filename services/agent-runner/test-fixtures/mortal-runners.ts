@@ -90,7 +90,14 @@ export async function mortalRunners(lab: Lab, options: MortalOptions): Promise<M
     const runs = openRunStore(redis, { holdMs: 0 });
     return openSessions(
       { ...kit, storage: endlessStorage },
-      { controls, runs, settings: SESSION_SETTINGS, problemOfModel: () => null, now },
+      {
+        controls,
+        runs,
+        clients: createServiceClients(bus, "i".repeat(43)),
+        settings: SESSION_SETTINGS,
+        problemOfModel: () => null,
+        now,
+      },
     );
   };
   return {

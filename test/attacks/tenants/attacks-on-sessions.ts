@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
+import { claimSession } from "@switchyard/contracts/session-claims";
 import {
   deleteSession,
   getSession,
@@ -43,6 +44,22 @@ export const attacksOnSessions: Rows = {
         const { session } = await call(teamB, patchSession, { session: "labelled", label });
         assert.equal(session.owner, TEAM_B);
       },
+    },
+  ],
+  [claimSession.name]: [
+    {
+      title: "by its id",
+      run: ({ teamB, victim }) =>
+        refused(call(teamB, claimSession, { session: victim.session.id }), "unknown_session"),
+    },
+    {
+      title: "by its key, which names a session of its own at most",
+      run: ({ teamB, victim }) =>
+        refused(
+          call(teamB, claimSession, { session: victim.session.key, channel: "telegram" }),
+          "unknown_session",
+          "false_claim",
+        ),
     },
   ],
   [resetSession.name]: attacksBy(({ teamB }, named) => call(teamB, resetSession, named)),

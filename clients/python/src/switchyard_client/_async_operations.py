@@ -452,6 +452,30 @@ class AsyncOperations:
             body={"owner": owner},
         )
 
+    async def claim_session(
+        self,
+        session: str,
+        *,
+        agent: str = NOT_GIVEN,
+        channel: str = NOT_GIVEN,
+        group: str = NOT_GIVEN,
+        depth: int = NOT_GIVEN,
+    ) -> m.ClaimSessionReply:
+        """Checks claims about a session of the caller, and returns a token for calls under its
+        rules. The rest is as in `Client.claim_session`.
+        """
+        return await self._call(
+            "POST",
+            "/sessions/{session}/claim",
+            values={"session": session},
+            body={
+                "agent": agent,
+                "channel": channel,
+                "group": group,
+                "depth": depth,
+            },
+        )
+
     async def list_schedules(
         self,
         *,

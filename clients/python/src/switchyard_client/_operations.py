@@ -846,6 +846,46 @@ class Operations:
             body={"owner": owner},
         )
 
+    def claim_session(
+        self,
+        session: str,
+        *,
+        agent: str = NOT_GIVEN,
+        channel: str = NOT_GIVEN,
+        group: str = NOT_GIVEN,
+        depth: int = NOT_GIVEN,
+    ) -> m.ClaimSessionReply:
+        """Checks claims about a session of the caller, and returns a token for calls under its
+        rules.
+
+        Needs the role `operator`.
+
+        Args:
+            session: The session, by its key or its id.
+            agent: The agent in whose place the caller acts.
+            channel: The channel of the conversation.
+            group: The group conversation in the channel.
+            depth: The number of runs above those of the session.
+
+        Raises:
+            ProblemError: `unknown_session`, `not_found`, `false_claim`, `no_run`, `claim_refused`,
+                those of every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.claim_session("planning")
+        """
+        return self._call(
+            "POST",
+            "/sessions/{session}/claim",
+            values={"session": session},
+            body={
+                "agent": agent,
+                "channel": channel,
+                "group": group,
+                "depth": depth,
+            },
+        )
+
     def list_schedules(
         self,
         *,

@@ -698,6 +698,25 @@ class CheckSkillsReplyFiles(TypedDict):
     """Remarks about the file, with their lines."""
 
 
+class ClaimSessionReply(TypedDict):
+    token: str
+    """The token for calls under the rules of the session."""
+    expiresAt: Timestamp
+    """When it ends; from then on it has no effect."""
+    sessionId: str
+    """Id of the session; a reset gives the session another one."""
+    sessionKey: str
+    """Key of the session, unique among those of its owner."""
+    agent: str
+    """The agent of the session's run."""
+    channel: str | None
+    """The channel of the conversation; null: it has none."""
+    group: str | None
+    """The group conversation in the channel; null: it has none."""
+    depth: int
+    """The number of runs above those of the session."""
+
+
 class Conformance(TypedDict):
     target: Literal["agent-skills", "claude-code", "claude-ai", "openclaw", "clawhub"]
     """The format."""

@@ -47,6 +47,8 @@ export async function grantToken(
   options: {
     /** The run that this process holds, when that run works for the grantee. */
     readonly heldRun?: string;
+    /** The user that claims the run's session, and gets the token instead of this runner. */
+    readonly forUser?: string;
     readonly clients: Pick<ServiceClients, "grantRun">;
     readonly load: (runId: string) => Promise<readonly JournalEntry[]>;
     readonly signal?: AbortSignal;
@@ -54,12 +56,13 @@ export async function grantToken(
 ): Promise<RunToken & { readonly policyDigest: string }> {
   const { runId, agent, requester, toolLayers, roles = [], approval, parent } = grantee;
   const { sharesMemory, broughtBy } = grantee;
-  const { clients, load, signal, heldRun } = options;
+  const { clients, load, signal, heldRun, forUser } = options;
   const parentToken = parent === undefined ? null : await tokenOfParent(parent.runId, options);
   const { token, expiresAt, policyDigest } = await clients.grantRun(
     {
       runId,
       ...(heldRun === undefined ? {} : { heldRun }),
+      ...(forUser === undefined ? {} : { forUser }),
       agent,
       requester,
       tools: toolLayers.map((layer) => layer.slice()),

@@ -33,13 +33,14 @@ export function openSessions(
   options: {
     readonly controls: RunControls;
     readonly runs: Pick<RunStore, "load">;
+    readonly clients: SessionParts["clients"];
     readonly settings: SessionSettings;
     readonly problemOfModel: SessionParts["problemOfModel"];
     readonly now: () => number;
   },
 ): SessionParts {
   const { bus, log, redis, storage } = kit;
-  const { controls, runs, settings, problemOfModel, now } = options;
+  const { controls, runs, clients, settings, problemOfModel, now } = options;
   const { maxMessages, maxBytes, maxPerOwner, maxQueued, idleMs, contextBytes } = settings;
   return {
     bus,
@@ -54,6 +55,7 @@ export function openSessions(
       status: (runId) => fromRedis(redis.hget(stateKey(runId), "status")),
       digest: (runId) => fromRedis(redis.hget(stateKey(runId), "digest")),
     },
+    clients,
     unwritten: openUnsyncedEvents(redis),
     limits: { maxQueued, maxPerOwner, idleMs },
     contextBytes,

@@ -1,4 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
+import { handleClaims } from "./claim-session.ts";
 import { handleDeliveries } from "./deliver-message.ts";
 import { handleSessionList } from "./list-sessions.ts";
 import { handleSessionMessages } from "./send-message.ts";
@@ -11,6 +12,7 @@ export function serveSessions(service: Service, parts: SessionParts): void {
   handleSessionList(service, parts);
   handleSessions(service, parts);
   handleSessionMessages(service, parts);
+  handleClaims(service, parts);
   handleDeliveries(service, parts);
   handleNotes(service, parts);
 }

@@ -7,7 +7,7 @@ import { proceedSession } from "@switchyard/contracts/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { JournalEntry } from "../core/journal-entry.ts";
-import { isOutage } from "../clients/service-clients.ts";
+import { isOutage, type ServiceClients } from "../clients/service-clients.ts";
 import { publishNoted } from "../journal/publish-noted.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import type { UnsyncedEvents } from "../journal/unsynced-events.ts";
@@ -35,6 +35,7 @@ export interface SessionParts {
   readonly index: SessionIndex;
   readonly controls: RunControls;
   readonly runs: KnownRuns;
+  readonly clients: Pick<ServiceClients, "grantRun">;
   readonly unwritten: Pick<UnsyncedEvents, "addEvent">;
   readonly storage: Pick<OwnerStorage, "admit">;
   readonly limits: SessionLimits;

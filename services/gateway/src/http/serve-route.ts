@@ -1,7 +1,9 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { call } from "@switchyard/bus/call";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/session-claims";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
 import { getRun } from "@switchyard/contracts/runs";
 import { refusalOf } from "@switchyard/contracts/user-roles";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
@@ -54,7 +56,7 @@ export function serveRoute(
     }
     const attachment = attachmentOf(c, contract);
     const body = attachment === undefined ? await readBody(c, limits) : NO_BODY;
-    const { tokens, request } = readRequest(route, shape, {
+    const { tokens, request: given } = readRequest(route, shape, {
       path: c.req.param(),
       query: c.req.url.includes("?") ? new URL(c.req.url).searchParams : NO_QUERY,
       body,
@@ -62,6 +64,8 @@ export function serveRoute(
       ifMatch: headerOf(c, "if-match"),
       caller: user.caller,
     });
+    const claimed = UNDER_CLAIMS.has(contract) ? headerOf(c, SESSION_TOKEN_HEADER) : undefined;
+    const request = claimed === undefined ? given : { ...Object(given), token: claimed };
     const about = { userToken: user.token, correlationId: c.get("requestId") };
     const repeat = repeatOf(c, parts, { route, body });
     const known = await repeat?.begin();
@@ -97,6 +101,14 @@ export function serveRoute(
     return answerOf(c, route, reply);
   };
 }
+
+/** Operations whose calls can be made under the rules of a session, with the token that confirmed claims about it [F39]. */
+const UNDER_CLAIMS: ReadonlySet<Route["contract"]> = new Set<Route["contract"]>([
+  listBuiltins,
+  callBuiltin,
+  listTools,
+  callTool,
+]);
 
 /** Returns a body that is not JSON, where the contract accepts one: the fields of the request are in the query then. */
 function attachmentOf(c: Context<GatewayEnv>, contract: Route["contract"]) {

@@ -26,7 +26,10 @@ export interface RouteShape {
 /** The field of a request that receives the value of `If-Match`. */
 export const VERSION_FIELD = "ifVersion";
 
-/** Only runs and the services that work for them have a token and an epoch; over HTTP every caller acts for itself. */
+/**
+ * Only runs and the services that work for them have a token and an epoch; over HTTP every caller acts for itself, at most under the rules of a session
+ * of its own, whose token is in a header.
+ */
 export const SERVICE_FIELDS = new Set(["token", "epoch", "progress", "onBehalfOf", "sender"]);
 
 const shapes = new Map<Route, RouteShape>();

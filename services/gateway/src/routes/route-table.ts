@@ -26,6 +26,7 @@ import { getRecording } from "@switchyard/contracts/run-recordings";
 import { totalRuns } from "@switchyard/contracts/run-totals";
 import * as waits from "@switchyard/contracts/run-waits";
 import * as runs from "@switchyard/contracts/runs";
+import { claimSession } from "@switchyard/contracts/session-claims";
 import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
 import * as sessions from "@switchyard/contracts/sessions";
 import * as skillCatalogue from "@switchyard/contracts/skill-catalogue";
@@ -143,6 +144,7 @@ export const routes: readonly Route[] = [
   get("/sessions/{session}/history", sessions.sessionHistory, { id: "getSessionHistory" }),
   post("/sessions/{session}/messages", sessions.sendToSession, { idempotent: "runId" }),
   post("/sessions/{session}/reset", sessions.resetSession),
+  post("/sessions/{session}/claim", claimSession),
 
   get("/schedules", schedules.listSchedules),
   post("/schedules", schedules.addSchedule, {

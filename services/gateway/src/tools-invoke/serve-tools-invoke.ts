@@ -8,6 +8,7 @@ import {
   callBuiltin,
   listBuiltins,
 } from "@switchyard/contracts/toolbox";
+import { claimSession } from "@switchyard/contracts/session-claims";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
 import { z } from "zod";
@@ -16,7 +17,7 @@ import { howToApprove } from "../agent-runs/run-wait.ts";
 import { requesterOf, checkRights, type Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
-import { claimsOf, withClaims } from "./session-claims.ts";
+import { checkedClaims, claimsOf, withClaims } from "./session-claims.ts";
 
 const BODY_LIMITS = bodyLimits(2 * 1024 * 1024);
 
@@ -52,7 +53,12 @@ export async function serveToolsInvoke(
   }
   const { tool: name, action, args, dryRun, approvalId, sessionKey } = parsed.data;
   const requester = requesterOf(c, parts);
-  const found = await find(requester, name);
+  const claimed = await tokenOf(
+    requester,
+    checkedClaims((header) => c.req.header(header), sessionKey),
+  );
+  if ("refusal" in claimed) return c.json(failed("false_claim", claimed.refusal), 403);
+  const found = await find(requester, name, claimed);
   // Denied and unknown tools get the same answer: to a caller, a tool that it may not call does not exist.
   if (found === null) return c.json(failed("not_found", `Tool not available: ${name}`), 404);
   const named = action !== undefined && found.takesAction ? { ...args, action } : args;
@@ -64,6 +70,7 @@ export async function serveToolsInvoke(
       found,
       args: merged,
       approvalId,
+      claimed,
     });
     if (isError) return c.json(failed("tool_error", text), 400);
     const details = structuredContent === undefined ? {} : { details: structuredContent };
@@ -87,17 +94,54 @@ interface Found {
   readonly parameters: ReadonlySet<string>;
 }
 
-async function find(requester: Requester, name: string): Promise<Found | null> {
+/** The token of true claims; empty where none is made. */
+interface Claimed {
+  readonly token?: string;
+}
+
+/** Has the claims checked against the record of the session [F39]; `refusal` has the reason why a claim does not hold. */
+async function tokenOf(
+  requester: Requester,
+  claims: ReturnType<typeof checkedClaims>,
+): Promise<Claimed | { readonly refusal: string }> {
+  if (claims === null) return {};
+  const checked = claimSession.request.safeParse(claims);
+  if (!checked.success) {
+    const [issue] = checked.error.issues;
+    const isSession = issue?.path[0] === "session";
+    return {
+      refusal: isSession
+        ? "claims are about a session: name it in sessionKey"
+        : `${String(issue?.path[0])}: ${issue?.message}`,
+    };
+  }
+  try {
+    const { token } = await requester.ask(claimSession, checked.data);
+    return { token };
+  } catch (error) {
+    if (!(error instanceof ServiceError) || !FALSE.has(error.code)) throw error;
+    return { refusal: error.message };
+  }
+}
+
+const FALSE: ReadonlySet<string> = new Set([
+  "false_claim",
+  "unknown_session",
+  "no_run",
+  "claim_refused",
+]);
+
+async function find(requester: Requester, name: string, claimed: Claimed): Promise<Found | null> {
   if (builtinNamed(name) !== null) {
     if (!requester.may(callBuiltin)) return null;
-    const { tools } = await requester.ask(listBuiltins, {});
+    const { tools } = await requester.ask(listBuiltins, claimed);
     const tool = tools.find((one) => one.name === builtinNamed(name));
     if (tool === undefined) return null;
     const parameters = parametersOf(tool.inputSchema);
     return { name: tool.name, server: null, takesAction: parameters.has("action"), parameters };
   }
   if (!requester.may(callTool)) return null;
-  const { tools } = await requester.ask(listTools, {});
+  const { tools } = await requester.ask(listTools, claimed);
   const tool = tools.find((one) => one.name === name || `${one.server}.${one.tool}` === name);
   if (tool === undefined) return null;
   const { server, inputSchema } = tool;
@@ -113,13 +157,18 @@ function parametersOf({ properties }: Readonly<Record<string, unknown>>): Readon
 async function invoke(
   { bus }: FollowParts,
   requester: Requester,
-  about: { found: Found; args: Record<string, unknown>; approvalId: string | undefined },
+  about: {
+    found: Found;
+    args: Record<string, unknown>;
+    approvalId: string | undefined;
+    claimed: Claimed;
+  },
 ) {
-  const { found, args, approvalId } = about;
+  const { found, args, approvalId, claimed } = about;
   const { name: tool, server } = found;
   const user = await requester.user();
   checkRights(server === null ? callBuiltin : callTool, user);
-  const request = { tool, args, ...(approvalId !== undefined && { approvalId }) };
+  const request = { tool, args, ...claimed, ...(approvalId !== undefined && { approvalId }) };
   const options = { userToken: user.token, correlationId: requester.requestId };
   if (server !== null) return callMcpTool(bus, request, { ...options, tokens: { server } });
   const timeoutMs = builtinTimeoutMs(tool, args);

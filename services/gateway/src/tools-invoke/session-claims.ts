@@ -34,3 +34,30 @@ export function withClaims(
   const known = Object.entries(claims).filter(([name]) => parameters.has(name));
   return { ...args, ...Object.fromEntries(known) };
 }
+
+/** Headers with claims that the record of the session has to confirm, by the fields of `sessions.claim`. */
+const CHECKED = { "agent-id": "agent", "group-id": "group", depth: "depth" } as const;
+
+/**
+ * Returns the claims for `sessions.claim`; null when none is made. The session and the channel alone claim no rights, and narrow as above; a
+ * channel beside one of these claims is checked, too.
+ */
+export function checkedClaims(
+  header: (name: string) => string | undefined,
+  sessionKey: string | undefined,
+): Readonly<Record<string, unknown>> | null {
+  const read = (name: string): string | undefined =>
+    PREFIXES.map((prefix) => header(prefix + name)).find((one) => one !== undefined);
+  const claims = Object.entries(CHECKED).flatMap(([name, field]) => {
+    const value = read(name);
+    if (value === undefined) return [];
+    return [[field, field === "depth" ? Number(value) : value] as const];
+  });
+  if (claims.length === 0) return null;
+  const channel = read("message-channel");
+  return {
+    ...Object.fromEntries(claims),
+    ...(channel !== undefined && { channel }),
+    ...(sessionKey !== undefined && { session: sessionKey }),
+  };
+}

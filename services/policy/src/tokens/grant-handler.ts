@@ -28,23 +28,27 @@ export interface GrantParts {
 
 /**
  * Mints run tokens, for runs that the calling runner holds, that their requester may start and that are not stopped. Only the
- * user that requested a token can use it. The limits of a run that another one started are taken from the other's token.
+ * user that requested a token can use it, or the user that claims the session of the run. The limits of a run that another one started are taken from the other's token.
  */
 export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
   return async (request, { fail, caller }) => {
-    const { runId, heldRun, instance, agent, requester, origin = {} } = request;
+    const { runId, heldRun, forUser, instance, agent, requester, origin = {} } = request;
     if (instance === undefined)
       throw fail.policy_unavailable(
         "a runner of an earlier version asks, and does not show that it holds the run: replace it",
         { cause: "no instance" },
       );
-    const held = await epochOfHeld(parts.runs, { runId, heldRun, instance }).catch(
-      (error: unknown) => {
-        const cause = error instanceof Error ? error.name : "unknown";
-        const message = `Redis does not return the holder of run ${runId}; try again`;
-        throw fail.policy_unavailable(message, { cause });
-      },
-    );
+    const finding =
+      forUser === undefined
+        ? epochOfHeld(parts.runs, { runId, heldRun, instance })
+        : claimOf(parts.runs, { runId, requester, forUser });
+    const held = await finding.catch((error: unknown) => {
+      const cause = error instanceof Error ? error.name : "unknown";
+      const message = `Redis does not return the holder of run ${runId}; try again`;
+      throw fail.policy_unavailable(message, { cause });
+    });
+    if (held === null && forUser !== undefined)
+      throw fail.not_held(`run ${runId} is no run of user ${forUser}, by its record`, { runId });
     if (held === null)
       throw fail.not_held(
         `the runner that asks does not hold run ${heldRun ?? runId}${heldRun === undefined ? "" : `, or that does not work for run ${runId}`}; take the run first`,
@@ -91,7 +95,7 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
       hasShare,
       epoch: held.epoch,
       inherited,
-      holder: caller,
+      holder: forUser ?? caller,
       nowMs: parts.now(),
     });
     const token = await signed(parts, claims, {
@@ -103,34 +107,50 @@ export function createGrant(parts: GrantParts): Handler<typeof grantRun> {
   };
 }
 
+/** The claim of a user to act in the session of a run: the run has to be the user's own. */
+async function claimOf(
+  runs: Pick<RunRecords, "requesterOf">,
+  { runId, requester, forUser }: { runId: string; requester: string; forUser: string },
+): Promise<{ readonly epoch: null } | null> {
+  const isOwn = requester === forUser && (await runs.requesterOf(runId)) === forUser;
+  return isOwn ? { epoch: null } : null;
+}
+
 type GrantRequest = z.output<typeof grantRun.request>;
 type Inherited = Extract<Awaited<ReturnType<typeof inherit>>, { kind: "inherited" }>;
 
 interface Minting {
   readonly inherited: Inherited;
   readonly hasShare: boolean;
-  /** Null for a run that the caller does not hold itself. */
+  /** Null for a run that the caller does not hold itself, or whose session a user claims. */
   readonly epoch: number | null;
   readonly holder: string;
   readonly nowMs: number;
 }
 
 function claimsOf(
-  { runId, agent, requester, roles = [], ttlSeconds }: GrantRequest,
+  { runId, agent, requester, roles = [], ttlSeconds, forUser }: GrantRequest,
   { inherited, hasShare, epoch, holder, nowMs }: Minting,
 ): RunTokenClaims {
   const { tools, approval } = inherited;
   // The right is not inherited: a run that shares a parent's memory does not share that of its sub-agents.
-  const context = hasShare
-    ? { ...inherited.context, sharesMemory: true as const }
-    : inherited.context;
+  const context =
+    hasShare || forUser !== undefined
+      ? {
+          ...inherited.context,
+          ...(hasShare && { sharesMemory: true as const }),
+          // A user makes the calls in the place of the agent's model (decision 034).
+          ...(forUser !== undefined && { replayed: true as const, dictatedBy: forUser }),
+        }
+      : inherited.context;
   const iat = Math.floor(nowMs / 1000);
   return {
     iss: RUN_TOKEN_ISSUER,
     aud: RUN_TOKEN_AUDIENCE,
     sub: agent,
     run: runId,
-    ...(epoch === null ? { handsDown: true } : { epoch }),
+    ...(epoch !== null && { epoch }),
+    ...(epoch === null && forUser === undefined && { handsDown: true as const }),
     requester,
     holder,
     tools,

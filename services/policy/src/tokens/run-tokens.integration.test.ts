@@ -243,6 +243,36 @@ test("the model's provider and the channel narrow, and are trusted from the toke
   assert.match((await check(reported)).decision.reason, /layer public/);
 });
 
+test("a user who claims the session of its own run gets a token under the rules of its agent and channel, which nobody else can use [F39]", async () => {
+  const origin = { channel: "slack:public-help" };
+  const asked = {
+    runId: "channels~run-claimed",
+    agent: "reporter",
+    requester: "channels",
+    tools: [["files.*", "!files.append"]],
+    origin,
+    ttlSeconds: 600,
+  };
+  const claim = (more: object) =>
+    runner.ask({ ...asked, forUser: "channels", ...more }, LONG_TIMEOUT);
+  await assert.rejects(claim({}), { code: "not_held", message: /no run of user channels/ });
+  await runner.redis.hset("yard:run:{channels~run-claimed}:state", { requester: "channels" });
+  await assert.rejects(claim({ forUser: "team-a" }), { code: "not_held" });
+  await assert.rejects(claim({ requester: "team-a", forUser: "team-a" }), { code: "not_held" });
+
+  const { token } = await claim({});
+  const { principal, decision, epoch } = await check(token, { onBehalfOf: "channels" });
+  assert.deepEqual(principal, {
+    user: "channels",
+    agent: "reporter",
+    runId: "channels~run-claimed",
+    context: { ...origin, replayed: true, dictatedBy: "channels" },
+  });
+  assert.match(decision.reason, /layer public/);
+  assert.equal(epoch, undefined);
+  await assert.rejects(check(token), { code: "invalid_token" }); // the runner itself
+});
+
 test("only owners may use tools reserved for owners, and the token states who acts for one [X42]", async () => {
   const cron = builtinToolRef("cron_add");
   for (const [owner, isFor] of [

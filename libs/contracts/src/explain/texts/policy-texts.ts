@@ -64,6 +64,7 @@ export const policyTexts = {
   heldRun: "The run that the process holds when it works for `runId`.",
   "policy.grant.request.tools": "Layers of tool patterns: each layer must match a tool.",
   origin: "The origin of the run, as a trusted service reports it.",
+  forUser: "The user that claims the session of the run, and alone may use the token.",
   broughtBy: "The service that brought the message of its requester.",
   parentToken: "Token of the run that starts this one; the new token never permits more.",
   keys: "The keys.",

@@ -1,0 +1,28 @@
+import type { SessionClaims } from "./environment.ts";
+
+export interface ClaimedToken {
+  readonly token: string;
+  readonly expiresAt: string;
+}
+
+/** A token is renewed this long before it expires, in milliseconds. */
+const RENEW_MS = 60_000;
+
+/**
+ * Returns the source of the token that calls carry: none without claims, else one that the runner issues for claims that are true. It is kept until
+ * shortly before it expires, and requested again after a failure.
+ */
+export function sessionToken(
+  claims: SessionClaims | null,
+  claim: (claims: SessionClaims, signal: AbortSignal) => Promise<ClaimedToken>,
+  now: () => number = Date.now,
+): (signal: AbortSignal) => Promise<{ readonly token?: string }> {
+  let held: Promise<ClaimedToken> | null = null;
+  return async (signal) => {
+    if (claims === null) return {};
+    const before = await held?.catch(() => null);
+    if (before && Date.parse(before.expiresAt) - now() > RENEW_MS) return { token: before.token };
+    held = claim(claims, signal);
+    return { token: (await held).token };
+  };
+}
