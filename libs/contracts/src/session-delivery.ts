@@ -55,6 +55,8 @@ export const sessionOutcome = rpc({
     status: z.enum(["pending", "ok", "error"]),
     /** The whole answer. */
     output: z.string().optional(),
+    /** The run has sent this very text to its chat itself; missing: it has not, by its own record. */
+    isSent: z.literal(true).optional(),
     failure: RunFailure.optional(),
   }),
   errors: { store_unavailable: storeUnavailable },

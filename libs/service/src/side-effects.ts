@@ -30,13 +30,20 @@ export type SideEffect = MessageSent | CronAdded;
 export interface SideEffects {
   readonly sentTexts: readonly string[];
   readonly sentMediaUrls: readonly string[];
-  readonly sentTargets: readonly Pick<MessageSent, "tool" | "provider" | "accountId" | "to">[];
+  readonly sentTargets: readonly Pick<
+    MessageSent,
+    "tool" | "provider" | "accountId" | "to" | "threadId"
+  >[];
   readonly cronAdds: number;
 }
 
-/** Writes one line, and resolves when it is on the disk. Rejects with the system's error. */
+/**
+ * Writes one line, and resolves when it is on the disk. Begins a new line after one that a crash has cut. Rejects with the system's error.
+ */
 export async function recordSideEffect(file: string, effect: SideEffect): Promise<void> {
-  await appendFile(file, `${JSON.stringify(effect)}\n`, { mode: 0o600, flush: true });
+  const before = await textOf(file);
+  const start = before === "" || before.endsWith("\n") ? "" : "\n";
+  await appendFile(file, `${start}${JSON.stringify(effect)}\n`, { mode: 0o600, flush: true });
 }
 
 /**
@@ -54,12 +61,13 @@ export async function readSideEffects(file: string): Promise<SideEffects> {
   };
 }
 
-function targetOf({ tool, provider, accountId, to }: MessageSent) {
+function targetOf({ tool, provider, accountId, to, threadId }: MessageSent) {
   return {
     tool,
     provider,
     ...(accountId !== undefined && { accountId }),
     ...(to !== undefined && { to }),
+    ...(threadId !== undefined && { threadId }),
   };
 }
 

@@ -135,6 +135,18 @@ export const JournalEntry = z.discriminatedUnion("kind", [
     /** Models that were to answer first and could not. */
     passedOver: z.array(z.object({ model: ModelName, message: z.string() })).optional(),
     durationMs: z.number().nonnegative(),
+    /** Messages that a coding CLI sent with the run's tools, as its file of side effects lists them at its exit; missing: none. */
+    sent: z
+      .array(
+        z.object({
+          text: z.string(),
+          provider: z.string(),
+          accountId: z.string().optional(),
+          to: z.string().optional(),
+          threadId: z.string().optional(),
+        }),
+      )
+      .optional(),
     /** The number of the run's messages that the model had received; missing: none. */
     heard: z.int().nonnegative().optional(),
     /** Digests of the tools that were new or changed in the model's request, by name. */

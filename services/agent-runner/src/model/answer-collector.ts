@@ -4,6 +4,7 @@ import type { LanguageModelStreamPart, LanguageModelUsage } from "ai";
 import { wellFormedJson } from "@switchyard/contracts/well-formed";
 import type { AnswerPart, FinishReason } from "../core/answer-part.ts";
 import { isNestedTooDeeply, MAX_NESTING } from "../core/nesting.ts";
+import type { SentMessage } from "../core/sent-messages.ts";
 import { tokensOf, tokensOfChars } from "./estimate-tokens.ts";
 import type { ModelAnswer, ModelRequest } from "./model-request.ts";
 import { ModelFailure } from "./model-failure.ts";
@@ -31,7 +32,7 @@ export class AnswerCollector {
   #written = 0;
   #startedInReasoning: boolean | null = null;
   #servedModel: string;
-  #end: Pick<ModelAnswer, "usage" | "finishReason" | "saidCostUsd"> | null = null;
+  #end: Pick<ModelAnswer, "usage" | "finishReason" | "saidCostUsd" | "sent"> | null = null;
 
   constructor(request: ModelRequest, restore: ProviderTools["restore"] = (_tool, input) => input) {
     this.#request = request;
@@ -59,6 +60,7 @@ export class AnswerCollector {
           usage: usageOf(part.usage),
           finishReason: finishReasonOf(part.finishReason),
           ...saidCost(part.providerMetadata?.["runtime"]?.["costUsd"]),
+          ...sentIn(part.providerMetadata?.["runtime"]?.["sent"]),
         };
         return;
       case "tool-input-delta":
@@ -191,6 +193,10 @@ function usageOf(usage: LanguageModelUsage): Usage {
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(reasoningTokens > 0 ? { reasoningTokens } : {}),
   };
+}
+
+function sentIn(sent: unknown): { readonly sent?: SentMessage[] } {
+  return Array.isArray(sent) ? { sent: sent as SentMessage[] } : {}; // the runtime's own model made it
 }
 
 function saidCost(costUsd: unknown): { readonly saidCostUsd?: number } {

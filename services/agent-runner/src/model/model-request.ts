@@ -4,6 +4,7 @@ import type { Usage } from "@switchyard/contracts/runs";
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
 import type { ModelMessage } from "ai";
 import type { AnswerPart, FinishReason } from "../core/answer-part.ts";
+import type { SentMessage } from "../core/sent-messages.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 export interface ModelRequest {
@@ -52,4 +53,6 @@ export interface ModelAnswer {
   readonly startedInReasoning: boolean | null;
   /** The cost that a runtime reports, in US dollars; missing: the cost is computed from the model's price. */
   readonly saidCostUsd?: number;
+  /** Messages that a coding CLI has sent with the run's tools; missing: none. */
+  readonly sent?: SentMessage[];
 }

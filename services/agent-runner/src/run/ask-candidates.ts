@@ -81,6 +81,8 @@ export type Question = Omit<
   readonly output: StartedEntry["output"];
   readonly scripted: SharedV4ProviderOptions[string];
   readonly replayed: () => ReplayQuestion;
+  /** JSON of the side effects of the last answer's calls, for the record that a coding CLI's host writes. */
+  readonly effects: () => string;
 };
 
 /** The run waits in its slot for a pause up to this length; for a longer one it returns to the queue. */
@@ -265,7 +267,11 @@ export class CandidateCaller {
         ...(hasForm ? { form: output } : {}),
         onTextVoid: question.onReset,
         ...(isRuntime
-          ? { providerOptions: { [RUNTIME_OPTIONS]: { runId: started.runId } } }
+          ? {
+              providerOptions: {
+                [RUNTIME_OPTIONS]: { runId: started.runId, effects: question.effects() },
+              },
+            }
           : providerOptionsFor(name, question, promptCache === "key" ? started : null)),
       });
       models.noteAnswer(name, answer);

@@ -15,6 +15,7 @@ import { withNamedTools } from "../core/call-tool.ts";
 import { conversationOf } from "../core/conversation.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { costOf } from "../core/model-price.ts";
+import { effectsOfTurn } from "../core/sent-messages.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
 import { recordedRequest } from "../core/recorded-request.ts";
 import { textBesideCalls } from "../core/next-action.ts";
@@ -70,6 +71,7 @@ export class ModelCaller {
       onDelta: (delta) => this.#listener.onDelta(step, delta),
       onReset: () => this.#listener.onReset(step),
       scripted: { turns: playedTurns(state) },
+      effects: () => JSON.stringify(effectsOfTurn(state.turns.at(-1), state)),
       replayed: () => ({ answer: state.turns.length, request: recordedRequest(state) }),
     });
     this.#listener.onAnswered(step);
@@ -98,6 +100,7 @@ export class ModelCaller {
         onDelta: () => {},
         onReset: () => {},
         scripted: { task: "summarise" },
+        effects: () => "{}",
         replayed: () => ({ upTo }),
       },
     );

@@ -1,6 +1,7 @@
 // The messages between a runner and the host process of one run: lines of JSON over the host's standard input and output.
 
 import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { SideEffect } from "@switchyard/service/side-effects";
 
 /** The programs that Switchyard can start; `acp` is any agent of the Agent Client Protocol. */
 export const CLIS = ["claude", "codex", "gemini", "opencode", "acp"] as const;
@@ -35,6 +36,11 @@ export interface HostStart {
   readonly baseURL: string | null;
   /** The run's own directory: the CLI's session files and its working directory. */
   readonly directory: string;
+  /**
+   * The file in which the host records what the CLI's calls have sent, before the CLI gets a result [F36]. It is outside of the directory, so that a
+   * confined CLI cannot write it.
+   */
+  readonly sideEffectsFile: string;
   /** Null: without one, with the rights of the runner. */
   readonly sandbox: {
     /** Bubblewrap. */
@@ -60,6 +66,8 @@ export interface HostResults {
     readonly id: string;
     readonly text: string;
     readonly isError: boolean;
+    /** The messages and jobs of the call, for the file of side effects; missing: none. */
+    readonly effects?: readonly SideEffect[];
   }[];
   readonly tools: readonly HostTool[];
 }

@@ -22,6 +22,7 @@ const KEY = "canary-key";
 const launch = (cli: Cli, thinking: HostStart["thinking"] = null) => {
   const start: HostStart = {
     type: "start",
+    sideEffectsFile: "/run/x.effects",
     cli,
     command: [cli],
     env: {},

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio, StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { cutText } from "@switchyard/contracts/cut-text";
+import { recordSideEffect, type SideEffect } from "@switchyard/service/side-effects";
 import { PendingCalls, resultOf } from "./pending-calls.ts";
 import type { HostEvent, HostResults, HostTool, KnownResult } from "./host-protocol.ts";
 
@@ -39,6 +40,7 @@ const BRIDGE = fileURLToPath(new URL("mcp-bridge.ts", import.meta.url));
 export async function openToolBridge(options: {
   readonly tools: readonly HostTool[];
   readonly known: readonly KnownResult[];
+  readonly sideEffectsFile: string;
   readonly report: (event: HostEvent) => void;
 }): Promise<ToolBridge> {
   const directory = await mkdtemp(join(tmpdir(), "yard-run-"));
@@ -47,6 +49,9 @@ export async function openToolBridge(options: {
   const key = randomBytes(32).toString("base64url");
   const book = new PendingCalls(options.known, options.report);
   let names = namesOf(options.tools);
+  const record = async (effects: readonly SideEffect[]): Promise<void> => {
+    for (const effect of effects) await recordSideEffect(options.sideEffectsFile, effect);
+  };
   const servers = new Set<Server>();
   const createDoorServer = (): Server => {
     const server = new Server(
@@ -92,7 +97,10 @@ export async function openToolBridge(options: {
       const isChanged = JSON.stringify([...names.values()]) !== JSON.stringify(tools);
       names = namesOf(tools);
       if (isChanged) for (const server of servers) server.sendToolListChanged().catch(() => {}); // a CLI that has left
-      for (const { id, ...result } of results) book.answer(id, result);
+      for (const { id, effects = [], ...result } of results)
+        void record(effects)
+          .catch(() => {}) // the journal has them, too
+          .then(() => book.answer(id, result));
     },
     async close() {
       listener.close();

@@ -49,7 +49,10 @@ test("a host that cannot be started, or is killed while it writes, ends its turn
   });
   for (const program of [join(at, "missing"), killed]) {
     process.execPath = program;
-    const host = startHost({ ...START, type: "start", directory: at }, process.env);
+    const host = startHost(
+      { ...START, type: "start", directory: at, sideEffectsFile: `${at}.effects` },
+      process.env,
+    );
     const event = await host.next(10_000);
     assert.equal(event?.type, "failed", program);
     assert.equal(host.isOver(), true);

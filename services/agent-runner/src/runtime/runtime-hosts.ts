@@ -3,6 +3,7 @@ import { lstat, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Environment } from "@switchyard/service/env";
 import type { HostStart } from "../runtime-host/host-protocol.ts";
+import { readSideEffects, type SideEffects } from "@switchyard/service/side-effects";
 import { startHost, type RuntimeHost } from "./runtime-host.ts";
 
 /** Directories of runs are removed after this: runs are stored for days, their CLIs' sessions need not be. */
@@ -12,11 +13,16 @@ const KEEP_MS = 7 * 86_400_000;
 export interface RuntimeHosts {
   /** The host whose CLI waits for results of the run's calls; null when there is none. */
   waiting(runId: string): RuntimeHost | null;
-  start(runId: string, start: Omit<HostStart, "type" | "directory">): Promise<RuntimeHost>;
+  start(
+    runId: string,
+    start: Omit<HostStart, "type" | "directory" | "sideEffectsFile">,
+  ): Promise<RuntimeHost>;
   /** The CLI waits for results now: its process stays for a while. */
   keep(runId: string): void;
   /** Ends a run's CLI. The files of its session are removed at the end of the run. */
   leave(runId: string, how: { readonly hasEnded: boolean }): Promise<void>;
+  /** What the CLIs of a run have sent on this machine, after their exit or death [F36]. */
+  sideEffects(runId: string): Promise<SideEffects>;
   stop(): Promise<void>;
 }
 
@@ -39,6 +45,7 @@ export function openRuntimeHosts({ directory, lingerMs, env }: HostsOptions): Ru
   const ending = new Map<string, Promise<void>>();
   const directoryOf = (runId: string): string =>
     join(directory, createHash("sha256").update(runId).digest("hex").slice(0, 32));
+  const effectsFileOf = (runId: string): string => `${directoryOf(runId)}.effects`;
   const end = (runId: string): Promise<void> => {
     const one = held.get(runId);
     if (one !== undefined) {
@@ -65,7 +72,9 @@ export function openRuntimeHosts({ directory, lingerMs, env }: HostsOptions): Ru
       await requireOwn(directory);
       const path = directoryOf(runId);
       await mkdir(path, { recursive: true, mode: 0o700 });
-      const host = startHost({ ...start, type: "start", directory: path }, env);
+      const sideEffectsFile = effectsFileOf(runId);
+      const named = { type: "start", directory: path, sideEffectsFile } as const;
+      const host = startHost({ ...start, ...named }, env);
       held.set(runId, { host, timer: null });
       return host;
     },
@@ -79,8 +88,11 @@ export function openRuntimeHosts({ directory, lingerMs, env }: HostsOptions): Ru
     async leave(runId, { hasEnded }) {
       if (!held.has(runId) && !ending.has(runId) && !hasEnded) return;
       await end(runId);
-      if (hasEnded) await rm(directoryOf(runId), { recursive: true, force: true });
+      if (!hasEnded) return;
+      await rm(directoryOf(runId), { recursive: true, force: true });
+      await rm(effectsFileOf(runId), { force: true });
     },
+    sideEffects: (runId) => readSideEffects(effectsFileOf(runId)),
     async stop() {
       await Promise.all([...held.keys()].map(end));
       await Promise.all(ending.values());

@@ -4,6 +4,8 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
+import type { SideEffect } from "@switchyard/service/side-effects";
+import type { SentMessage } from "../core/sent-messages.ts";
 import type { HostEvent, HostStart, HostTool } from "../runtime-host/host-protocol.ts";
 import { RuntimeFailure } from "./runtime-failure.ts";
 import type { RuntimeHost } from "./runtime-host.ts";
@@ -42,7 +44,13 @@ export function createRuntimeModel(
       waiting !== null &&
       [...waiting.pending].every((id) => results.some((one) => one.id === id))
     ) {
-      const wanted = results.filter(({ id }) => waiting.pending.delete(id));
+      const effects = effectsIn(options);
+      const wanted = results
+        .filter(({ id }) => waiting.pending.delete(id))
+        .map((result) => ({
+          ...result,
+          ...(effects[result.id] && { effects: effects[result.id] }),
+        }));
       waiting.send({ type: "results", results: withNews(wanted, saidSince(prompt)), tools });
       return waiting;
     }
@@ -110,7 +118,7 @@ async function* partsOf(
       if (event !== null) yield* answer.partsOf(event);
       if (event === null || event.type === "end") {
         isWanted = event === null;
-        yield* answer.finish(event);
+        yield* answer.finish(event, isWanted ? [] : await sentBy(hosts, runId));
         return;
       }
     }
@@ -119,6 +127,26 @@ async function* partsOf(
     if (isWanted) hosts.keep(runId);
     else await hosts.leave(runId, { hasEnded: false });
   }
+}
+
+/** Ends the CLI, whose turn is over, and reads what it has sent, also before an earlier one died. */
+async function sentBy(hosts: RuntimeHosts, runId: string): Promise<SentMessage[]> {
+  await hosts.leave(runId, { hasEnded: false });
+  const { sentTexts, sentTargets } = await hosts.sideEffects(runId);
+  return sentTargets.map(({ provider, accountId, to, threadId }, index) => ({
+    text: sentTexts[index] ?? "",
+    provider,
+    ...(accountId !== undefined && { accountId }),
+    ...(to !== undefined && { to }),
+    ...(threadId !== undefined && { threadId }),
+  }));
+}
+
+/** The side effects of the calls whose results the CLI waits for, by the ids of the calls. */
+function effectsIn({ providerOptions }: LanguageModelV4CallOptions): Record<string, SideEffect[]> {
+  const effects = providerOptions?.[RUNTIME_OPTIONS]?.["effects"];
+  // The runner wrote it.
+  return typeof effects === "string" ? (JSON.parse(effects) as Record<string, SideEffect[]>) : {};
 }
 
 /** The parts of one answer, as a provider sends them. */
@@ -162,7 +190,10 @@ class RuntimeAnswer {
     }
   }
 
-  *finish(end: (HostEvent & { type: "end" }) | null): Generator<LanguageModelV4StreamPart> {
+  *finish(
+    end: (HostEvent & { type: "end" }) | null,
+    sent: readonly SentMessage[],
+  ): Generator<LanguageModelV4StreamPart> {
     yield* this.#close();
     const { inputTokens, cachedTokens, outputTokens } = this.#usage;
     yield {
@@ -178,9 +209,12 @@ class RuntimeAnswer {
         outputTokens: { total: outputTokens, text: outputTokens, reasoning: 0 },
       },
       // A CLI that reports costs had none for an answer without a cost.
-      ...(this.#host.saysCost && {
-        providerMetadata: { [RUNTIME_OPTIONS]: { costUsd: this.#costUsd } },
-      }),
+      providerMetadata: {
+        [RUNTIME_OPTIONS]: {
+          ...(this.#host.saysCost && { costUsd: this.#costUsd }),
+          ...(sent.length > 0 && { sent: sent.map((one) => ({ ...one })) }),
+        },
+      },
     };
   }
 

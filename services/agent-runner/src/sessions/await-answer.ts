@@ -1,10 +1,17 @@
 import type { RunFailure } from "@switchyard/contracts/runs";
 import { replay } from "../core/replay.ts";
+import { isAnswerSent } from "../core/sent-messages.ts";
 import { pause } from "../signals/interruption.ts";
 import type { SessionParts } from "./session-parts.ts";
 import { slotOfId } from "./session-slot.ts";
 
-export type Answered = { readonly output: string } | { readonly failure: RunFailure };
+export type Answered =
+  | {
+      readonly output: string;
+      /** True when the run has sent this very text to its chat itself. */
+      readonly isSent: boolean;
+    }
+  | { readonly failure: RunFailure };
 
 const FIRST_LOOK_MS = 20;
 const LAST_LOOK_MS = 500;
@@ -56,7 +63,7 @@ function endOf(entries: Parameters<typeof replay>[0]): Answered {
   const { end, cancellation } = replay(entries);
   switch (end?.status) {
     case "succeeded":
-      return { output: end.output };
+      return { output: end.output, isSent: isAnswerSent(entries, end.output) };
     case "failed":
     case "dead":
       return { failure: end.failure };

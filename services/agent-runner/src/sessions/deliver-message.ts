@@ -35,7 +35,10 @@ export function handleDeliveries(service: Service, parts: SessionParts): void {
   service.handle(sessionOutcome, async ({ sessionId, runId }) => {
     const answered = await lookForAnswer(parts, { sessionId, runId });
     if (answered === null) return { status: "pending" as const };
-    if ("output" in answered) return { status: "ok" as const, output: answered.output };
+    if ("output" in answered) {
+      const { output, isSent } = answered;
+      return { status: "ok" as const, output, ...(isSent && { isSent: true as const }) };
+    }
     return { status: "error" as const, failure: answered.failure };
   });
 }

@@ -228,7 +228,7 @@ export class AnswerMessages {
     const { sessionId, caller } = record;
     if (sessionId === null) return { ...record, state: "new" };
     const runId = `${caller}~${record.runId}`;
-    const { status, output, failure } = await call(this.#parts.bus, sessionOutcome, {
+    const { status, output, failure, isSent } = await call(this.#parts.bus, sessionOutcome, {
       sessionId,
       runId,
     });
@@ -236,7 +236,9 @@ export class AnswerMessages {
     if (status === "error")
       return { ...record, state: "answering", answer: failureText(failure?.code ?? "internal") };
     const text = (output ?? "").trim();
-    const isSaid = text !== "" && (await this.#parts.said(runId, record.address, text));
+    // The run's own record also has what was sent more than a day ago.
+    const isSaid =
+      text !== "" && (isSent === true || (await this.#parts.said(runId, record.address, text)));
     return { ...record, state: "answering", answer: text === "" || isSaid ? null : text };
   }
 

@@ -74,7 +74,9 @@ runner.handle(deliverToSession, ({ owner, runId, message, files, session, origin
 runner.handle(sessionOutcome, ({ runId }) => {
   const end = ends.get(runId);
   if (end === undefined) return { status: "pending" as const };
-  if ("output" in end) return { status: "ok" as const, output: end.output };
+  const isSent = "output" in end &&
+    end.output === "re: sent by the run" && { isSent: true as const };
+  if ("output" in end) return { status: "ok" as const, output: end.output, ...isSent };
   return {
     status: "error" as const,
     failure: { code: end.code, message: "secret details of the inside" },
@@ -231,6 +233,12 @@ test("a message from an agent to another chat is noted in its session, and a not
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
   for (const sendId of [first, again, byRun, late]) assert.equal(noted.get(sendId)?.length, 1);
   for (const sendId of others) assert.equal(noted.has(sendId), false);
+});
+
+test("an answer that the run's own record has as sent to its chat is not sent again [F13] [F36]", async () => {
+  await submit({ ...from("twice"), text: "sent by the run" });
+  await submit({ ...from("twice"), text: "after it" });
+  assert.deepEqual(await answersAt("twice", 1), ["re: after it"]);
 });
 
 test("hostile text is data: control characters go, commands and long texts do not break anything", async () => {

@@ -234,6 +234,7 @@ export const runTexts = {
   activeMinutes: "Only sessions that were used within so many minutes.",
   messageLimit: "The number of last messages of each session in the reply.",
   history: "The last messages, oldest first.",
+  "sessions.outcome.reply.isSent": "True when the run has sent this text to its chat itself.",
   "sessions.claim.request.agent": "The agent in whose place the caller acts.",
   "sessions.claim.request.channel": "The channel of the conversation.",
   "sessions.claim.request.group": "The group conversation in the channel.",
