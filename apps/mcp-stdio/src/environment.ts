@@ -25,7 +25,7 @@ export interface ServerEnvironment {
 export const PROFILES = ["minimal", "coding", "messaging", "full"] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** What a bridge claims about the session that it works for [F39]. */
+/** The claims of a bridge about the session that it works for [F39]. */
 export interface SessionClaims {
   readonly session: string;
   readonly agent?: string;
@@ -80,7 +80,7 @@ export function readEnvironment(env: NodeJS.ProcessEnv): ServerEnvironment {
   };
 }
 
-/** Claims are checked as soon as one of these is set: the session and the channel alone tell tools where they are, for any session. */
+/** Reads the claims; null while only the session and the channel are set, which tools use as the location of the caller. */
 function claimsIn(read: (name: string) => string | null): SessionClaims | null {
   const [agent, group, depth] = [read("AGENT_ID"), read("GROUP_ID"), read("DEPTH")];
   if (agent === null && group === null && depth === null) return null;

@@ -21,7 +21,7 @@ export interface RuntimeHosts {
   keep(runId: string): void;
   /** Ends a run's CLI. The files of its session are removed at the end of the run. */
   leave(runId: string, how: { readonly hasEnded: boolean }): Promise<void>;
-  /** What the CLIs of a run have sent on this machine, after their exit or death [F36]. */
+  /** Returns the record of what the CLIs of a run have sent on this machine, after their exit or death [F36]. */
   sideEffects(runId: string): Promise<SideEffects>;
   stop(): Promise<void>;
 }
