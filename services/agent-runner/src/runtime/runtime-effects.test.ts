@@ -93,7 +93,7 @@ test("what a CLI sends is on the disk before the CLI gets the result, and is rea
   assert.equal(send?.toolName, "message_send");
   const second = await run.step({ call: send, text: "sent", effects: [EFFECT] });
   assert.equal(second.sent, undefined, "the turn is not over");
-  // The CLI has gone on to its next call, so it has the result.
+  // The CLI makes its next call, so it has the result.
   const [wait] = second.calls;
   assert.equal(wait?.toolName, "wait");
   assert.deepEqual(JSON.parse(await readFile(await run.file(), "utf8")), EFFECT);

@@ -4,7 +4,7 @@ import type {
   LanguageModelV4FinishReason,
   LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import type { SideEffect } from "@switchyard/service/side-effects";
+import type { SideEffect, SideEffects } from "@switchyard/service/side-effects";
 import type { SentMessage } from "../core/sent-messages.ts";
 import type { HostEvent, HostStart, HostTool } from "../runtime-host/host-protocol.ts";
 import { RuntimeFailure } from "./runtime-failure.ts";
@@ -47,10 +47,7 @@ export function createRuntimeModel(
       const effects = effectsIn(options);
       const wanted = results
         .filter(({ id }) => waiting.pending.delete(id))
-        .map((result) => ({
-          ...result,
-          ...(effects[result.id] && { effects: effects[result.id] }),
-        }));
+        .map((result) => withEffects(result, effects[result.id]));
       waiting.send({ type: "results", results: withNews(wanted, saidSince(prompt)), tools });
       return waiting;
     }
@@ -133,13 +130,24 @@ async function* partsOf(
 async function sentBy(hosts: RuntimeHosts, runId: string): Promise<SentMessage[]> {
   await hosts.leave(runId, { hasEnded: false });
   const { sentTexts, sentTargets } = await hosts.sideEffects(runId);
-  return sentTargets.map(({ provider, accountId, to, threadId }, index) => ({
-    text: sentTexts[index] ?? "",
+  return sentTargets.map((target, index) => sentMessage(target, sentTexts[index] ?? ""));
+}
+
+function sentMessage(
+  { provider, accountId, to, threadId }: SideEffects["sentTargets"][number],
+  text: string,
+): SentMessage {
+  return {
+    text,
     provider,
     ...(accountId !== undefined && { accountId }),
     ...(to !== undefined && { to }),
     ...(threadId !== undefined && { threadId }),
-  }));
+  };
+}
+
+function withEffects<T>(result: T, effects: readonly SideEffect[] | undefined) {
+  return effects === undefined ? result : { ...result, effects };
 }
 
 /** The side effects of the calls whose results the CLI waits for, by the ids of the calls. */
