@@ -120,6 +120,11 @@ function comparisonOf(condition: Comparing, at: string): { comparable: string; h
       return equalsAny([condition.value ?? null], at);
     case "in":
       return equalsAny(condition.value, at);
+    case "inFile":
+      return {
+        comparable: isText,
+        holds: `${JSON.stringify(LISTS[condition.value])}.contains(${at}.v)`,
+      };
     case "prefix":
       return { comparable: isText, holds: `${at}.v like "${escaped(condition.value)}*"` };
     case "glob":
@@ -157,6 +162,11 @@ function comparisonOf(condition: Comparing, at: string): { comparable: string; h
 }
 
 const SIGNS = { lt: "<", lte: "<=", gt: ">", gte: ">=" } as const;
+
+/** The lists of the rules that are compared. */
+export const LISTS: Readonly<Record<string, readonly string[]>> = {
+  "list.txt": ["ab", "a/b", "é"],
+};
 
 /** Patterns that JavaScript reads as RE2 does, so that each text can list those that match it. */
 export const PATTERNS = ["a+b?", "[a-z]", "a.*", "(ab|a/b)", "\\S*1"] as const;

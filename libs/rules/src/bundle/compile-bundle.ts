@@ -12,7 +12,7 @@ import { toolPatternsOf } from "../schema/tool-selectors.ts";
 import { compilePeople, type People } from "../rights/people.ts";
 import type { Approve } from "../schema/approve-schema.ts";
 import type { StartRules } from "../rights/may-start.ts";
-import { compileCondition, type CompiledCondition } from "./conditions.ts";
+import { compileCondition, type CompiledCondition, type Lists } from "./conditions.ts";
 
 /** A bundle compiled for decisions: everything is parsed once, and rules are indexed by the tool they name. */
 export interface CompiledBundle {
@@ -114,7 +114,7 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
   const ttlMs = bundle.defaults?.ttl ?? DEFAULT_TTL_MS;
   const rules = bundle.rules
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    .map((rule) => compileRule(rule, ttlMs));
+    .map((rule) => compileRule(rule, ttlMs, bundle.lists ?? {}));
   return {
     digest: bundleDigest(bundle),
     ruleCount: rules.length,
@@ -227,7 +227,7 @@ function indexOf(rules: readonly CompiledRule[]): RuleIndex {
   return { exact, byPrefix, prefixLengths, anywhere };
 }
 
-function compileRule(rule: Rule, ttlMs: number): CompiledRule {
+function compileRule(rule: Rule, ttlMs: number, lists: Lists): CompiledRule {
   const { who, what } = rule;
   const patterns = toolPatternsOf(what);
   const isBeside = what?.servers !== undefined;
@@ -250,7 +250,7 @@ function compileRule(rule: Rule, ttlMs: number): CompiledRule {
     patterns: patterns ?? [null],
     features: featurePatternsOf(what),
     isAboutEverything: rule.effect === "deny" && what === undefined,
-    conditions: (rule.when ?? []).map((condition) => compileCondition(condition, rule)),
+    conditions: (rule.when ?? []).map((condition) => compileCondition(condition, rule, lists)),
   };
 }
 

@@ -2,7 +2,7 @@ import { compileEarlier, compileWindow, type CompiledWindow } from "../budgets/c
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
 import type { ArgumentCondition, Condition } from "../schema/condition-schema.ts";
-import type { Rule } from "../schema/bundle.ts";
+import type { Bundle, Rule } from "../schema/bundle.ts";
 import type { At } from "../schema/time-schema.ts";
 import { hostIn } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
@@ -57,18 +57,22 @@ export const TIME = "time";
 /** Longer texts are incomparable, which bounds the cost of one condition to the longest glob times this. */
 const MAX_TEXT_LENGTH = 16_384;
 
+/** The entries of the files that `inFile` names, by name. */
+export type Lists = NonNullable<Bundle["lists"]>;
+
 /** Prepares a condition of a valid bundle: pointers, patterns and times are parsed once. */
 export function compileCondition(
   condition: Condition,
   rule: Pick<Rule, "id" | "effect">,
+  lists: Lists = {},
 ): CompiledCondition {
   if ("window" in condition) return compileHistory(compileWindow(condition.window, rule));
   if ("after" in condition) return compileHistory(compileEarlier(condition.after, rule, true));
   if ("neverAfter" in condition)
     return compileHistory(compileEarlier(condition.neverAfter, rule, false));
   if ("at" in condition) return compileAt(condition.at);
-  if ("not" in condition) return negated(compileCondition(condition.not, rule));
-  return compileArgument(condition);
+  if ("not" in condition) return negated(compileCondition(condition.not, rule, lists));
+  return compileArgument(condition, lists);
 }
 
 function compileHistory(window: CompiledWindow): CompiledCondition {
@@ -83,7 +87,7 @@ function compileHistory(window: CompiledWindow): CompiledCondition {
   };
 }
 
-function compileArgument(condition: ArgumentCondition): CompiledCondition {
+function compileArgument(condition: ArgumentCondition, lists: Lists): CompiledCondition {
   const { arg } = condition;
   const find = finder(arg);
   const common = {
@@ -109,7 +113,7 @@ function compileArgument(condition: ArgumentCondition): CompiledCondition {
       judge: ({ args }) => compareTwo(op, find(args), findOther(args)),
     };
   }
-  const compare = comparisonOf(condition);
+  const compare = comparisonOf(condition, lists);
   return {
     ...common,
     judge({ args }) {
@@ -196,12 +200,16 @@ function ordered(op: NumberOperator, limit: number): (actual: unknown) => Verdic
   }
 }
 
-function comparisonOf(condition: Comparing): (actual: unknown) => Verdict {
+function comparisonOf(condition: Comparing, lists: Lists): (actual: unknown) => Verdict {
   switch (condition.op) {
     case "eq":
       return oneOf([condition.value ?? null]);
     case "in":
       return oneOf(condition.value);
+    case "inFile": {
+      const entries = new Set(lists[condition.value]);
+      return text((actual) => entries.has(actual));
+    }
     case "prefix":
       return text((actual) => actual.startsWith(condition.value));
     case "glob":

@@ -124,7 +124,7 @@ test("a condition with an unknown operator, a wrong value or no pointer is refus
   const condition = (text: string) =>
     refusal(`${HEAD}  - id: a\n    effect: deny\n    when:\n      - { ${text} }\n`);
   assert.deepEqual(condition("arg: /x, op: regex, value: a"), [
-    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, prefix, glob, matches, lt, lte, gt, gte, maxLength, pathWithin, hostIn, absent",
+    "policy.yaml:6:20: rules[0].when[0].op must be one of eq, in, inFile, prefix, glob, matches, lt, lte, gt, gte, maxLength, pathWithin, hostIn, absent",
   ]);
   assert.match(condition("arg: /x, op: lteq, value: 1")[0] ?? "", /did you mean "lte"\?$/);
   assert.deepEqual(condition("arg: /x, value: a"), [

@@ -1,7 +1,8 @@
 /* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import { explainIssue, repeatedIds, WITH_IDS } from "./explain-issue.ts";
 import { groupNamed } from "../schema/approve-schema.ts";
-import { isTemporal } from "../schema/condition-schema.ts";
+import { isTemporal, type Condition } from "../schema/condition-schema.ts";
+import { isListFile, MAX_LISTS, readList } from "../schema/list-file.ts";
 import { MAX_WINDOWS } from "../schema/window-schema.ts";
 import { unknownProfiles } from "../schema/layer-schema.ts";
 import { toolProfileNames } from "../schema/tool-profiles.ts";
@@ -48,7 +49,9 @@ export function parseBundle(source: SourceFile): Bundle {
 
 /** Reads all files of a policy, in any order. Throws a {@link BundleError} that names every problem of all of them. */
 export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
-  const inOrder = sources.toSorted((a, b) => (a.file < b.file ? -1 : 1));
+  const inOrder = sources
+    .filter(({ file }) => !isListFile(file))
+    .toSorted((a, b) => (a.file < b.file ? -1 : 1));
   const read = inOrder.map(({ file, text }) => ({ file, yaml: readYaml(text, checkFile) }));
   const broken = read.flatMap(({ file, yaml }) =>
     yaml.problems.map((problem) => ({ file, ...problem })),
@@ -66,8 +69,11 @@ export function parseBundleFiles(sources: readonly SourceFile[]): Bundle {
     ...missingRules(parts),
     ...surplusWindows(parts),
   ];
+  const lists = listsOf(parts, sources);
+  problems.push(...lists.problems);
   if (problems.length > 0) throw new BundleError(problems);
-  return merged(parts.map(({ value }) => value));
+  const bundle = merged(parts.map(({ value }) => value));
+  return Object.keys(lists.entries).length === 0 ? bundle : { ...bundle, lists: lists.entries };
 }
 
 interface Part {
@@ -100,6 +106,42 @@ function surplusWindows(parts: readonly Part[]): BundleProblem[] {
   if (surplus === undefined) return [];
   const message = `the policy has more than ${MAX_WINDOWS} conditions on earlier calls`;
   return [{ ...surplus, message }];
+}
+
+/** Reads the files that `inFile` names, each once. */
+function listsOf(
+  parts: readonly Part[],
+  sources: readonly SourceFile[],
+): { readonly entries: Record<string, readonly string[]>; readonly problems: BundleProblem[] } {
+  const entries: Record<string, readonly string[]> = {};
+  const problems: BundleProblem[] = [];
+  const uses = parts.flatMap(({ file, value, positionOf }) =>
+    (value.rules ?? []).flatMap(({ when = [] }, rule) =>
+      when.flatMap((condition, index) => {
+        const name = listNameOf(condition);
+        return name === null ? [] : [{ file, name, ...positionOf(["rules", rule, "when", index]) }];
+      }),
+    ),
+  );
+  for (const { name, ...position } of new Map(uses.map((use) => [use.name, use])).values()) {
+    const source = sources.find(({ file }) => file === name);
+    const list = source === undefined ? null : readList(source.text);
+    if (list === null)
+      problems.push({ ...position, message: `there is no list ${name} beside the rules` });
+    else if (list.problem !== null) problems.push({ file: name, column: 1, ...list.problem });
+    else entries[name] = list.entries;
+  }
+  if (Object.keys(entries).length <= MAX_LISTS) return { entries, problems };
+  const message = `the policy uses more than ${MAX_LISTS} lists`;
+  return {
+    entries,
+    problems: [...problems, { file: parts[0]?.file ?? "policy", line: 1, column: 1, message }],
+  };
+}
+
+function listNameOf(condition: Condition): string | null {
+  const argument = "not" in condition ? condition.not : condition;
+  return "op" in argument && argument.op === "inFile" ? argument.value : null;
 }
 
 /** Reports ids that occur in two files; duplicates within one file were reported before. */

@@ -3,7 +3,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
-import { askCedar, loadCedar, PATTERNS, type OracleAnswer } from "../../test/cedar-oracle.ts";
+import {
+  askCedar,
+  LISTS,
+  loadCedar,
+  PATTERNS,
+  type OracleAnswer,
+} from "../../test/cedar-oracle.ts";
 import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
 import { OPERATORS, type ArgumentCondition } from "../schema/condition-schema.ts";
 import { Rule } from "../schema/bundle.ts";
@@ -56,6 +62,8 @@ const condition: fc.Arbitrary<ArgumentCondition> = fc
         return fc
           .array(scalar, { minLength: 1, maxLength: 3 })
           .map((value) => ({ ...base, op, value }));
+      case "inFile":
+        return fc.constant({ ...base, op, value: "list.txt" });
       case "prefix":
         return one("a", "a/", "é").map((value) => ({ ...base, op, value }));
       case "glob":
@@ -167,7 +175,7 @@ function compare(decider: Decider, decisions: number, seed: number) {
       );
       for (const tried of rules.flatMap(({ when = [] }) => when))
         if ("op" in tried) operators.add(tried.op);
-      const bundle = compileBundle({ version: 1, rules });
+      const bundle = compileBundle({ version: 1, rules, lists: LISTS });
       loadCedar(rules);
       for (const asked of calls) {
         const expected = askCedar(asked);

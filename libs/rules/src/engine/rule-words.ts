@@ -70,6 +70,7 @@ function wordsFor(arg: string, wanted: string): string {
 const OPERATORS: Readonly<Record<string, string>> = {
   eq: "is",
   in: "is one of",
+  inFile: "is in the list",
   prefix: "begins with",
   glob: "looks like",
   matches: "matches",

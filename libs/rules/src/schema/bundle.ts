@@ -124,6 +124,8 @@ export type BundleFile = z.infer<typeof BundleFile>;
 /** All files of a bundle together, in an order that is none of theirs. */
 export interface Bundle extends Omit<BundleFile, "rules"> {
   readonly rules: readonly Rule[];
+  /** The entries of the files that `inFile` names. */
+  readonly lists?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**

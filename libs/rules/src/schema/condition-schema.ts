@@ -2,6 +2,7 @@ import { z } from "zod";
 import { isHostPattern } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { isComparablePath } from "../values/path-within.ts";
+import { ListName } from "./list-file.ts";
 import { objectError, Text } from "./selector-schema.ts";
 import { At } from "./time-schema.ts";
 import { Arg, Earlier, Window } from "./window-schema.ts";
@@ -62,6 +63,7 @@ export const ArgumentCondition = z.discriminatedUnion(
   [
     comparing("eq", Scalar),
     z.strictObject({ arg: Arg, op: z.literal("in"), value: neverEmpty(Scalar), required }),
+    z.strictObject({ arg: Arg, op: z.literal("inFile"), value: ListName, required }),
     z.strictObject({ arg: Arg, op: z.literal("prefix"), value: Text.min(1).max(4_096), required }),
     z.strictObject({ arg: Arg, op: z.literal("glob"), value: Text.min(1).max(256), required }),
     z.strictObject({ arg: Arg, op: z.literal("matches"), value: Pattern, required }),

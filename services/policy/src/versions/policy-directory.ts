@@ -1,5 +1,5 @@
 import { readdir, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import {
   isPolicyTests,
   MAX_POLICY_FILES,
@@ -7,6 +7,7 @@ import {
 } from "@switchyard/contracts/policy-texts";
 import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
 import type { PolicyTexts } from "@switchyard/rules/engine/validate";
+import { listNamesIn } from "@switchyard/rules/schema/list-file";
 
 /**
  * The policy on disk: one policy file with its tests beside it, or a directory of files whose order has no effect, with test
@@ -58,7 +59,7 @@ async function readSingle(path: string): Promise<PolicyState> {
   const testsPath = policyTestsPath(path);
   const [policy, tests] = await Promise.all([readTextFile(path), readTextFile(testsPath)]);
   return {
-    files: [{ name: basename(path), path, file: policy }],
+    files: await withLists(dirname(path), [{ name: basename(path), path, file: policy }]),
     tests:
       tests.kind === "missing" ? [] : [{ name: basename(testsPath), path: testsPath, file: tests }],
     problem: null,
@@ -83,9 +84,25 @@ async function readDirectory(directory: string): Promise<PolicyState> {
       return { name, path, file: await readTextFile(path) };
     }),
   );
-  const files = read.filter(({ name }) => !isPolicyTests(name));
+  const files = await withLists(
+    directory,
+    read.filter(({ name }) => !isPolicyTests(name)),
+  );
   const problem = files.length === 0 ? `${directory}: has no .yaml file with rules` : null;
   return { files, tests: read.filter(({ name }) => isPolicyTests(name)), problem };
+}
+
+/** Adds the lists beside the rules. A list that is missing is left to the check of the rules, which names the rule that needs it. */
+async function withLists(directory: string, files: readonly NamedFile[]): Promise<NamedFile[]> {
+  const texts = files.map(({ file }) => (file.kind === "text" ? file.text : ""));
+  const names = [...new Set(texts.flatMap(listNamesIn))];
+  const lists = await Promise.all(
+    names.map(async (name) => {
+      const path = join(directory, name);
+      return { name, path, file: await readTextFile(path) };
+    }),
+  );
+  return [...files, ...lists.filter(({ file }) => file.kind !== "missing")];
 }
 
 function areSameFiles(a: readonly NamedFile[], b: readonly NamedFile[]): boolean {

@@ -219,3 +219,39 @@ test("a bundle is named after its file, as one token of a subject", () => {
   assert.equal(bundleName("my policy.v2.yaml"), "my-policy-v2");
   assert.equal(bundleName("/x/.yaml"), "policy");
 });
+
+test("a list beside the rules comes into force like them, and a broken one leaves the policy as it was", async () => {
+  const path = await policyAt(
+    "version: 1\nrules:\n  - { id: none, effect: deny, when: [{ arg: /to, op: inFile, value: blocked.txt }] }\n",
+  );
+  const list = join(dirname(path), "blocked.txt");
+  await assert.rejects(openFile(path), {
+    message: `YARD_POLICY_FILE: policy refused\n${path}:3:38: there is no list blocked.txt beside the rules`,
+  });
+  await writeFile(list, "DE1\n");
+  const { file, next } = await openFile(path);
+  const first = file.current.digest;
+  assert.deepEqual(
+    file.texts.files.map(({ name }) => name),
+    ["policy.yaml", "blocked.txt"],
+  );
+
+  await replace(list, "DE1\nDE2\n");
+  const second = await next();
+  assert.deepEqual(second, { kind: "activated", digest: file.current.digest });
+  assert.notEqual(file.current.digest, first);
+
+  await replace(list, "# nothing\n");
+  const refused = await next();
+  assert.ok(refused.kind === "refused");
+  assert.deepEqual(refused.lines, [`${list}:1:1: the list has no entry`]);
+  assert.deepEqual(second, { kind: "activated", digest: file.current.digest });
+
+  await rm(list);
+  const missing = await next();
+  assert.ok(missing.kind === "refused");
+  assert.deepEqual(missing.lines, [`${path}:3:38: there is no list blocked.txt beside the rules`]);
+
+  await replace(list, "DE1\n");
+  assert.deepEqual(await next(), { kind: "activated", digest: first });
+});
