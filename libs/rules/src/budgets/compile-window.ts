@@ -25,6 +25,8 @@ export interface CompiledWindow {
   readonly withinMs: number;
   /** The tools whose calls count; null: the calls that the rule selects. */
   readonly counted: readonly ToolPattern[] | null;
+  /** The calls that count: those that were made, or those with an outcome. */
+  readonly outcome: "made" | NonNullable<Earlier["outcome"]>;
   /** False for a window about earlier calls only. */
   readonly countsThis: boolean;
   readonly limit: { readonly op: WindowLimit; readonly value: number };
@@ -67,6 +69,7 @@ export function compileWindow(window: Window, rule: OfRule): CompiledWindow {
     per,
     withinMs: within,
     counted: of === undefined ? null : (toolPatternsOf({ tools: of }) ?? []),
+    outcome: "made",
     countsThis: true,
     limit: { op, value: kind === "sum" ? (exactAmount(limit) ?? 0) : limit },
     required,
@@ -78,20 +81,27 @@ export function compileWindow(window: Window, rule: OfRule): CompiledWindow {
 
 /** Prepares `after` (`isAfter`) or `neverAfter`: a count of earlier calls that is one at least, or none. */
 export function compileEarlier(
-  { tools, in: per, within = LONGEST_MS }: Earlier,
+  { tools, in: per, within = LONGEST_MS, outcome, required = false }: Earlier,
   rule: OfRule,
   isAfter: boolean,
 ): CompiledWindow {
   return {
-    ...identified(rule, { kind: "earlier", of: tools, per, within }),
+    ...identified(rule, {
+      kind: "earlier",
+      of: tools,
+      per,
+      within,
+      ...(outcome && { outcome }),
+    }),
     kind: "count",
     per,
     withinMs: within,
     counted: toolPatternsOf({ tools }) ?? [],
+    outcome: outcome ?? "made",
     countsThis: false,
     limit: { op: isAfter ? "gte" : "lt", value: 1 },
-    required: false,
-    subject: `number of earlier calls of ${tools.join(", ")} in the ${per}${within === LONGEST_MS ? "" : ` in ${durationText(within)}`}`,
+    required,
+    subject: `number of earlier ${outcome === undefined ? "" : `${outcome} `}calls of ${tools.join(", ")} in the ${per}${within === LONGEST_MS ? "" : ` in ${durationText(within)}`}`,
     wanted: isAfter ? "gte 1" : "lt 1",
     shareOf: shares("count", null),
   };

@@ -4,7 +4,7 @@ import { budgetsOf } from "../budgets/compile-budgets.ts";
 import { hasFlowLabel } from "../budgets/flow.ts";
 import { labelsOf } from "../layers/labels.ts";
 import { ignoresArguments, type Call } from "./evaluate.ts";
-import { planWindows } from "./plan-windows.ts";
+import { outcomeWindows, planWindows } from "./plan-windows.ts";
 import { ignoreArguments } from "../layers/tool-layers.ts";
 
 /**
@@ -15,6 +15,8 @@ export function isKeepable(bundle: CompiledBundle, call: Call, decision: Decisio
   if (decision.effect === "ask") return false;
   // Another rule may count the call, although no rule with conditions is about it.
   if (planWindows(bundle, call) !== null) return false;
+  // Each denial counts for the rules about denied calls.
+  if (outcomeWindows(bundle, call, "denied").length > 0) return false;
   if (budgetsOf(bundle.budgets, call).length > 0) return false;
   if (hasFlowLabel(labelsOf(bundle.labels, call.tool, call.server?.labels))) return false;
   if (call.layers !== null && !ignoreArguments(call.layers, call.tool)) return false;

@@ -51,8 +51,7 @@ export function planWindows(bundle: CompiledBundle, call: Call): PlannedCall | n
     if (isMatched) selecting.push(rule);
     for (const { window } of rule.conditions) {
       if (window === undefined) continue;
-      const isCounted =
-        window.counted?.some((pattern) => matchesTool(pattern, target.ref)) ?? isMatched;
+      const isCounted = window.outcome === "made" && (isAbout(window, target.ref) ?? isMatched);
       if (isMatched || isCounted) uses.add(window, isCounted);
     }
   }
@@ -70,6 +69,38 @@ export function planWindows(bundle: CompiledBundle, call: Call): PlannedCall | n
     withReadings: (readings) => uses.withReadings(readings),
     asked: selecting.flatMap(({ conditions }) => conditions.flatMap(({ window }) => window ?? [])),
   };
+}
+
+/** True when the tool is one of those that the window is about; undefined when the rule's own selectors decide. */
+function isAbout({ counted }: CompiledWindow, ref: Target["ref"]): boolean | undefined {
+  return counted?.some((pattern) => matchesTool(pattern, ref));
+}
+
+/** An outcome of a call that windows count. */
+export type CallOutcome = Exclude<CompiledWindow["outcome"], "made">;
+
+/** Returns the windows in which a call with this outcome counts. */
+export function outcomeWindows(
+  bundle: Pick<CompiledBundle, "temporal" | "labels">,
+  { principal, tool }: Pick<Call, "principal" | "tool">,
+  outcome: CallOutcome,
+): readonly WindowAsked[] {
+  const { ref } = targetOf(bundle, tool, undefined);
+  const found = new Map<string, WindowAsked>();
+  for (const { conditions } of bundle.temporal)
+    for (const { window } of conditions) {
+      if (window?.outcome !== outcome || isAbout(window, ref) !== true) continue;
+      const owner = windowOwner(window, principal);
+      const { kind, withinMs } = window;
+      if (owner === null) continue;
+      const key = keyOf(window, owner);
+      found.set(key, { key, kind, withinMs, share: "1" });
+    }
+  return [...found.values()];
+}
+
+function keyOf({ name, per }: CompiledWindow, owner: string): string {
+  return `${name}:${per}:${owner}`;
 }
 
 function selectsRule(rule: CompiledRule, principal: Principal, target: Target): boolean {
@@ -123,7 +154,7 @@ class Uses {
       return;
     }
     const counts = share !== null && typeof share !== "string" ? share.counts : null;
-    const key = `${window.name}:${window.per}:${owner}`;
+    const key = keyOf(window, owner);
     const position = this.#positions.get(key) ?? this.windows.length;
     if (position === this.windows.length) {
       const { kind, withinMs } = window;

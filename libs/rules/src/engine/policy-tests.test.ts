@@ -188,3 +188,39 @@ test("the number of tests is limited", () => {
     `t.yaml:1:1: tests has more than ${MAX_POLICY_TESTS} tests`,
   ]);
 });
+
+test("earlier calls of a test may have been denied or approved", () => {
+  const rules = compileBundle(
+    parseBundle({
+      file: "test.yaml",
+      text: `version: 1
+rules:
+  - { id: pays, effect: allow, approval: auto, what: { tools: [bank.pay] }, when: [{ neverAfter: { tools: [bank.vault], in: session, outcome: denied } }] }
+  - { id: more, effect: allow, approval: auto, what: { tools: [bank.more] }, when: [{ after: { tools: [bank.pay], in: session, within: 1h, outcome: approved } }] }
+`,
+    }),
+  );
+  const decided = (tool: string, earlier: object[], expect: string) => ({
+    name: `${tool} ${JSON.stringify(earlier)}`,
+    given: { user: "ann", session: "s1", tool, earlier },
+    expect,
+  });
+  const tests = [
+    decided("bank.pay", [], "allow"),
+    decided("bank.pay", [{ ago: "1m", tool: "bank.vault", outcome: "denied" }], "deny"),
+    decided("bank.pay", [{ ago: "1m", tool: "bank.vault" }], "allow"),
+    decided(
+      "bank.pay",
+      [{ ago: "1m", tool: "bank.vault", outcome: "denied", session: "s2" }],
+      "allow",
+    ),
+    decided("bank.more", [{ ago: "1m", tool: "bank.pay" }], "deny"),
+    decided("bank.more", [{ ago: "1m", tool: "bank.pay", outcome: "approved" }], "allow"),
+    decided("bank.more", [{ ago: "2h", tool: "bank.pay", outcome: "approved" }], "deny"),
+  ];
+  const { results } = runPolicyTests(JSON.stringify({ tests }), rules);
+  assert.deepEqual(
+    results?.filter(({ passed }) => !passed),
+    [],
+  );
+});

@@ -9,8 +9,9 @@ import { EntryId, objectError } from "../schema/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { WindowMemory } from "../budgets/window-memory.ts";
 import { Duration } from "../schema/budget-schema.ts";
+import { OUTCOMES } from "../schema/window-schema.ts";
 import { decide, type Call } from "./evaluate.ts";
-import { planWindows } from "./plan-windows.ts";
+import { outcomeWindows, planWindows } from "./plan-windows.ts";
 import { explainIssue } from "../bundle/explain-issue.ts";
 import { readYaml, type Checked, type FileProblem } from "@switchyard/service/yaml-file";
 
@@ -25,7 +26,7 @@ const ToolText = z
 const Arguments = z.record(z.string(), z.unknown(), { error: "must be a mapping" });
 const MAX_EARLIER = 100;
 
-/** A call before the tested one, which was made. Its caller is that of the test, except for what it states. */
+/** A call before the tested one, which was made, unless its outcome is that it was denied. Its caller is that of the test, except for what it states. */
 const EarlierCall = z.strictObject(
   {
     ago: Duration,
@@ -35,10 +36,11 @@ const EarlierCall = z.strictObject(
     agent: AgentName.optional(),
     run: RunId.optional(),
     session: RunContext.shape.session,
+    outcome: z.enum(OUTCOMES, { error: `must be ${OUTCOMES.join(" or ")}` }).optional(),
   },
   {
     error: objectError(
-      "must be a mapping with ago and tool, and args, user, agent, run and session where they matter",
+      "must be a mapping with ago and tool, and args, user, agent, run, session and outcome where they matter",
     ),
   },
 );
@@ -153,10 +155,15 @@ function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
   // Only the time between calls matters to windows, so a test without a time may be at any.
   const nowMs = given.at === undefined ? 0 : Date.parse(given.at);
   const memory = new WindowMemory();
-  for (const [index, { ago, ...stated }] of (given.earlier ?? []).entries()) {
+  for (const [index, { ago, outcome, ...stated }] of (given.earlier ?? []).entries()) {
     const { at: _, earlier: __, args: ___, ...caller } = given;
-    const plan = planWindows(bundle, callOf({ ...caller, ...stated }));
-    if (plan !== null) memory.record(plan, String(index), nowMs - ago);
+    const earlier = callOf({ ...caller, ...stated });
+    const made = outcome === "denied" ? null : planWindows(bundle, earlier);
+    const windows = [
+      ...(made?.windows ?? []),
+      ...(outcome === undefined ? [] : outcomeWindows(bundle, earlier, outcome)),
+    ];
+    memory.record({ windows }, String(index), nowMs - ago);
   }
   const plan = planWindows(bundle, call);
   if (plan === null) return decide(bundle, call);

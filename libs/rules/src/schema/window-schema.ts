@@ -68,12 +68,17 @@ export const Window = z
   });
 export type Window = z.infer<typeof Window>;
 
+/** The outcomes of calls that `after` and `neverAfter` can be about in place of calls that were made. */
+export const OUTCOMES = ["denied", "approved"] as const;
+
 /** Earlier calls of some tools, in the same run, session or family of runs. */
 export const Earlier = z.strictObject(
   {
     tools: listOf(ToolGlob),
     in: z.enum(["run", "session", "family"], { error: "must be run, session or family" }),
     within: within.optional(),
+    outcome: z.enum(OUTCOMES, { error: `must be ${OUTCOMES.join(" or ")}` }).optional(),
+    required: z.boolean({ error: "must be true or false" }).optional(),
   },
   { error: objectError("must be a mapping with tools and in") },
 );

@@ -18,6 +18,7 @@ import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
+import type { CallOutcome } from "@switchyard/rules/engine/plan-windows";
 import type { DecisionAudit } from "../audit/decision-audit.ts";
 import type { DecisionSigner } from "../audit/decision-signer.ts";
 import { STOPS_UNKNOWN, stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
@@ -28,6 +29,7 @@ import {
   askedCall,
   follow,
   refusal,
+  type Admission,
   type AdmitDeps,
   type AskedCall,
 } from "./admit-call.ts";
@@ -58,6 +60,12 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly stops: Pick<StopList, "find" | "isCurrent">;
   /** Undoes the count of the preceding decision request as a call. */
   readonly uncount: (call: Pick<AskedCall, "principal" | "tool"> & CallArguments) => Promise<void>;
+  /** Records the outcome of a call for the rules about earlier calls; once more under the same id changes nothing. */
+  readonly recordOutcome: (
+    call: Pick<AskedCall, "principal" | "tool">,
+    outcome: CallOutcome,
+    id: string,
+  ) => Promise<void>;
   /** Returns the digest of the bundle in force. */
   readonly policyDigest: () => string;
   /** Returns who has to approve a call, by the rules that the decision names and those that match here. */
@@ -90,6 +98,19 @@ export function handleApprovals(service: Service, deps: ApprovalHandlerDeps): vo
   handleReaders(service, deps);
   handleDecisions(service, deps);
   handleGrants(service, deps);
+}
+
+/** Records the decision of a person for the rules about denied and approved calls. A call whose approval is not recorded does not pass. */
+async function recordAdmission(
+  { recordOutcome }: ApprovalHandlerDeps,
+  call: AskedCall,
+  admission: Admission,
+): Promise<void> {
+  const { outcome, approvalId } = admission;
+  const isDenied = outcome === "refused" && admission.state === "denied";
+  if (outcome !== "passed" && !isDenied) return;
+  const id = approvalId ?? call.binding;
+  await orUnavailable(() => recordOutcome(call, isDenied ? "denied" : "approved", id));
 }
 
 /** Handles the requests of tool providers. */
@@ -125,6 +146,7 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
       );
     const admission = await orUnavailable(() => admitCall(deps, call));
     if (admission.outcome === "waiting") await deps.uncount({ ...call, args: request.args });
+    await recordAdmission(deps, call, admission);
     if (admission.outcome !== "passed" || deps.signer === null) return admission;
     const { approvalId, grantId } = admission;
     const signed = await deps.signer.admission({

@@ -44,6 +44,7 @@ export interface ApprovalsOptions {
   readonly stops: Pick<StopList, "find" | "isCurrent">;
   readonly policyDigest: () => string;
   readonly uncount: ApprovalHandlerDeps["uncount"];
+  readonly recordOutcome: ApprovalHandlerDeps["recordOutcome"];
   readonly termsOf: ApprovalHandlerDeps["termsOf"];
   readonly settings: ApproverSettings;
   /** Wraps the reporter in one that records. */
@@ -87,6 +88,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     identify: options.identify,
     stops: options.stops,
     uncount: options.uncount,
+    recordOutcome: options.recordOutcome,
     termsOf: options.termsOf,
     contextOf: contextReader(bus),
     waitMs: options.waitMs,

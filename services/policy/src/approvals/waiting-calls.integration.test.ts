@@ -38,6 +38,15 @@ rules:
     what: { tools: [bank.move] }
     approve: { from: [ann], within: 1m, reason: required, escalate: { after: 1s, to: [ben] } }
   - { id: reads, effect: allow, approval: session, what: { tools: [files.read_file] } }
+  - id: reports
+    effect: allow
+    approval: auto
+    what: { tools: [bank.report] }
+    when: [{ after: { tools: [files.write_file], in: run, outcome: approved } }]
+  - id: closed
+    effect: deny
+    what: { tools: [bank.report] }
+    when: [{ after: { tools: [files.write_file], in: run, outcome: denied } }]
 groups:
   - { id: leads, users: [ann, ben] }
 `,
@@ -111,6 +120,26 @@ async function waiting(runId: string, requester: string): Promise<string> {
   const admission = await admit(runId, requester);
   return admission.outcome === "waiting" ? admission.approvalId : assert.fail(admission.outcome);
 }
+
+test("the decision of a person about a call counts for the rules about approved and denied calls", async () => {
+  const report = async (runId: string) => {
+    const token = await tokenOf(runId, "team-h");
+    const asked = { onBehalfOf: "runner", token, tool: mcpToolRef("bank", "report"), args: {} };
+    const { decision } = await call(broker, checkPolicy, asked);
+    return [decision.effect, decision.rule];
+  };
+  const id = await waiting("run-approved", "team-h");
+  assert.equal((await report("run-approved"))[0], "deny");
+  await call(person, approveCall, { id });
+  assert.equal((await report("run-approved"))[0], "deny", "the call has not passed yet");
+  assert.equal((await admit("run-approved", "team-h")).outcome, "passed");
+  assert.deepEqual(await report("run-approved"), ["allow", "reports"]);
+
+  const denied = await waiting("run-refused", "team-h");
+  await call(person, denyCall, { id: denied });
+  assert.equal((await admit("run-refused", "team-h")).outcome, "refused");
+  assert.deepEqual(await report("run-refused"), ["deny", "closed"]);
+});
 
 test("a decision that carries the binding of another call decides nothing", async () => {
   const [seen, other] = [await waiting("run-seen", "team-d"), await waiting("run-next", "team-d")];

@@ -51,6 +51,8 @@ export interface Taken {
  */
 export interface BudgetStore {
   take(counts: readonly BudgetCount[], place: Place, plan: WindowPlan | null): Promise<Taken>;
+  /** Counts a call in windows whatever they hold; once more under the same id changes nothing. A window that is full stays as it is. */
+  record(windows: readonly WindowAsked[], id: string): Promise<void>;
   /** Reads windows without counting a call. */
   readWindows(plan: WindowPlan): Promise<WindowAnswer>;
   /** Subtracts a call from its counters, except from the limits of concurrent calls. */
@@ -134,6 +136,12 @@ export function createBudgetStore(
   return {
     take: (counts, place, plan) =>
       fromRedis(takeAll(redis, counts, { ...place, plan, nowMs: nowMs() })),
+    async record(windows, id) {
+      const plan = { windows, denies: [], allows: [], passesAlone: true };
+      // A person's decision has to take effect also while Redis is full.
+      const options = { reservation: id, nowMs: nowMs(), isEssential: true };
+      await fromRedis(takeWindows(redis, plan, options));
+    },
     readWindows: (plan) =>
       fromRedis(takeWindows(redis, plan, { reservation: null, nowMs: nowMs() })),
     async uncount(counts, fingerprint) {

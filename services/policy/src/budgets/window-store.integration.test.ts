@@ -9,6 +9,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import fc from "fast-check";
 import { modelOf, type ModelCall } from "../../../../libs/rules/test/window-model.ts";
 import { explainCall, judgeCall } from "../calls/judge-call.ts";
+import { recordOutcome } from "../calls/record-outcome.ts";
 import { createBudgetStore } from "./budget-store.ts";
 
 const server = await testRedis();
@@ -165,4 +166,51 @@ test("random histories are decided in Redis as an independent model of the docum
     }),
     { numRuns: HISTORIES },
   );
+});
+
+test("denied and approved calls count for the rules about them, in the same run only, and not as calls that were made", async () => {
+  const bundle = bundleOf(`  - { id: reads, effect: allow, what: { tools: [bank.read] } }
+  - { id: no-vault, effect: deny, what: { tools: [bank.vault] } }
+  - { id: sends, effect: allow, what: { tools: [bank.send] }, when: [{ after: { tools: [bank.transfer], in: run, outcome: approved } }] }
+  - { id: probing, effect: deny, what: { tools: [bank.*] }, when: [{ after: { tools: [bank.vault], in: run, within: 1h, outcome: denied } }] }
+  - { id: vaulted, effect: deny, what: { tools: [bank.read] }, when: [{ after: { tools: [bank.vault], in: run } }] }
+`);
+  let nowMs = 1_000_000_000;
+  const { about, budgets, redis } = await replicaOf(bundle, () => nowMs);
+  const callOf = (tool: string, runId: string) => ({
+    principal: { user: "ann", agent: "a", runId },
+    tool: mcpToolRef("bank", tool),
+    args: {},
+    layers: null,
+  });
+  const judge = async (tool: string, runId: string) => {
+    const { decision, isKeepable } = await judgeCall(about, {
+      kind: "tool",
+      call: callOf(tool, runId),
+    });
+    return [decision.effect, decision.rule, isKeepable];
+  };
+  assert.deepEqual(await judge("read", "o1"), ["allow", "reads", false]);
+  assert.deepEqual(await judge("vault", "o1"), ["deny", "no-vault", false]);
+  assert.deepEqual(await judge("read", "o1"), ["deny", "probing", false]);
+  assert.deepEqual(await judge("read", "o2"), ["allow", "reads", false]);
+  nowMs += 3_600_000;
+  assert.deepEqual(await judge("read", "o1"), ["allow", "reads", false]);
+
+  assert.deepEqual((await judge("send", "o2"))[0], "deny");
+  const approved = { call: callOf("transfer", "o2"), outcome: "approved", id: "apr-1" } as const;
+  await recordOutcome(budgets, bundle, approved);
+  await recordOutcome(budgets, bundle, approved);
+  assert.deepEqual(await judge("send", "o2"), ["allow", "sends", false]);
+  assert.deepEqual((await judge("send", "o1"))[0], "deny");
+  const { limits } = await explainCall(about, callOf("send", "o2"));
+  assert.match(
+    limits.find(({ name }) => name === "sends")?.detail ?? "",
+    /^number of earlier approved calls of bank\.transfer in the run is 1, /,
+  );
+
+  redis.disconnect();
+  const { decision } = await judgeCall(about, { kind: "tool", call: callOf("vault", "o3") });
+  assert.equal(decision.effect, "deny");
+  assert.match(decision.reason, /so the denial is not recorded for the rules about denied calls/);
 });

@@ -107,17 +107,24 @@ for position = 1, #KEYS / 3 do drop(position, ARGV[position + 1], ARGV[1]) end
 return 1
 `;
 
+interface TakeOptions {
+  readonly reservation: string | null;
+  readonly nowMs: number | null;
+  /** Also writes above the memory limit of Redis. */
+  readonly isEssential?: boolean;
+}
+
 /** Reads the windows, decides, and counts the call under the reservation if it passes, in one script. Without a reservation nothing is counted. */
 export async function takeWindows(
   redis: Redis,
   plan: WindowPlan,
-  { reservation, nowMs }: { readonly reservation: string | null; readonly nowMs: number | null },
+  { reservation, nowMs, isEssential = false }: TakeOptions,
 ): Promise<WindowAnswer> {
   const { windows, denies, allows, passesAlone } = plan;
   if (windows.length === 0)
     return { isTaken: passesAlone && denies.length === 0, full: null, readings: [] };
   const reply = await redis.eval(
-    TAKE,
+    isEssential ? `${ESSENTIAL}${TAKE}` : TAKE,
     windows.length * 3,
     ...windows.flatMap(keysOf),
     JSON.stringify({ windows, denies, allows, passesAlone }),

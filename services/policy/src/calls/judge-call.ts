@@ -1,9 +1,11 @@
+import { randomUUID } from "node:crypto";
 import type { Decision } from "@switchyard/contracts/policy";
 import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { FeatureKind } from "@switchyard/rules/bundle/feature-patterns";
 import type { BudgetStore } from "../budgets/budget-store.ts";
 import { considerCall, narrowCall, narrowFeature, type Consideration } from "./narrow-call.ts";
+import { recordDenial } from "./record-outcome.ts";
 import { stopInForce, stopReason, type StopList } from "../stops/stop-list.ts";
 import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
 import { decide, type Call } from "@switchyard/rules/engine/evaluate";
@@ -46,6 +48,13 @@ export async function judgeCall(
   const plan = planWindows(bundle, call);
   const decision = decide(bundle, plan?.atBest ?? call);
   const counted = await narrowCall(budgets, bundle, { call, decision, plan });
+  if (counted.decision.effect === "deny") {
+    const unrecorded = await recordDenial(budgets, bundle, call, randomUUID());
+    if (unrecorded !== null) {
+      const reason = `${counted.decision.reason}; ${unrecorded}`;
+      return { ...counted, decision: { ...counted.decision, reason }, isKeepable: false };
+    }
+  }
   return { ...counted, isKeepable: isKeepable(bundle, call, counted.decision) };
 }
 
