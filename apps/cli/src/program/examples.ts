@@ -127,6 +127,8 @@ const EXAMPLES: readonly string[] = [
   `policy stops`,
   `policy test policies/rules.yaml`,
   `policy lint policies/`,
+  `policy import cedar bank.cedar`,
+  `policy export cedar policies/`,
   `approvals list`,
   `approvals show apr-8c5e0d3f9b1a4f27a6de40b7c2915e08`,
   `approvals approve apr-8c5e0d3f9b1a4f27a6de40b7c2915e08 --session --uses 5`,

@@ -64,4 +64,28 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
         (await import("../commands/policy.ts")).lint(terminal, file, options),
       ),
     );
+  addTranslationCommands(policy, perform);
+}
+
+function addTranslationCommands(policy: Command, perform: Perform): void {
+  const load = () => import("../commands/policy-cedar.ts");
+  policy
+    .command("import <language> <file>")
+    .description("write rules that allow at most what policies of cedar or dogwood allow")
+    .option("--resource <entity>", "the resource of the policies that is this installation")
+    .option("--json", JSON_TEXT)
+    .action((language, file, options) =>
+      perform(options, async (terminal) =>
+        (await load()).importPolicies(terminal, language, file, options),
+      ),
+    );
+  policy
+    .command("export <language> <path>")
+    .description("write the rules of a file or directory as policies of cedar, for review")
+    .option("--json", JSON_TEXT)
+    .action((language, path, options) =>
+      perform(options, async (terminal) =>
+        (await load()).exportPolicies(terminal, language, path, options),
+      ),
+    );
 }

@@ -137,6 +137,27 @@ export const POLICY_OUTPUTS: JsonOutputs = {
   "policy stops": { document: budgets.listStops.reply },
   "policy test": { document: judged },
   "policy lint": { document: judged },
+  "policy import": {
+    document: strict({
+      policies: count,
+      rules: count,
+      text: string(),
+      notes: array(
+        strict({
+          line: int().positive(),
+          policy: string(),
+          kind: union([literal("left-out"), literal("stricter"), literal("failed")]),
+          reason: string(),
+        }),
+      ),
+    }),
+  },
+  "policy export": {
+    document: strict({
+      text: string(),
+      notes: array(strict({ rule: string(), reason: string() })),
+    }),
+  },
   revoke: { document: union([budgets.stopCalls.reply, budgets.resumeCalls.reply]) },
   "approvals list": { document: approvals.listApprovals.reply },
   "approvals show": { document: approvals.getApproval.reply },
