@@ -8,8 +8,7 @@ import { serveAuditQueries } from "./audit/audit-queries.ts";
 import { startPolicyAudit } from "./start-policy-audit.ts";
 import { announceBundles } from "./versions/announce-bundles.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
-import { uncountCall } from "./calls/narrow-call.ts";
-import { recordOutcome } from "./calls/record-outcome.ts";
+import { countsOfApprovals } from "./calls/record-outcome.ts";
 import { isStoppedBy, stopReason } from "./stops/stop-list.ts";
 import { Config } from "./config.ts";
 import { createHandlers, serveHandlers } from "./handlers.ts";
@@ -101,9 +100,7 @@ export const policyService = defineService({
       identify,
       stops,
       policyDigest: () => policyFile.current.digest,
-      uncount: (call) => uncountCall(budgets, policyFile.current, call),
-      recordOutcome: (call, outcome, id) =>
-        recordOutcome(budgets, policyFile.current, { call, outcome, id }),
+      ...countsOfApprovals(budgets, () => policyFile.current),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
       audited: audit.approvals,
       recordable: audit.decisions.admit,

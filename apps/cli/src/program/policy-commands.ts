@@ -68,7 +68,6 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
 }
 
 function addTranslationCommands(policy: Command, perform: Perform): void {
-  const load = () => import("../commands/policy-cedar.ts");
   policy
     .command("import <language> <file>")
     .description("write rules that allow at most what policies of cedar or dogwood allow")
@@ -76,7 +75,12 @@ function addTranslationCommands(policy: Command, perform: Perform): void {
     .option("--json", JSON_TEXT)
     .action((language, file, options) =>
       perform(options, async (terminal) =>
-        (await load()).importPolicies(terminal, language, file, options),
+        (await import("../commands/policy-cedar.ts")).importPolicies(
+          terminal,
+          language,
+          file,
+          options,
+        ),
       ),
     );
   policy
@@ -85,7 +89,12 @@ function addTranslationCommands(policy: Command, perform: Perform): void {
     .option("--json", JSON_TEXT)
     .action((language, path, options) =>
       perform(options, async (terminal) =>
-        (await load()).exportPolicies(terminal, language, path, options),
+        (await import("../commands/policy-cedar.ts")).exportPolicies(
+          terminal,
+          language,
+          path,
+          options,
+        ),
       ),
     );
 }

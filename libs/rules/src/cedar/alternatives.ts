@@ -55,7 +55,16 @@ function bounded(alternatives: readonly (readonly Literal[])[]) {
 }
 
 /** The members of the context that every request has. */
-const ALWAYS_THERE = ["user", "agent", "channel", "group", "roles", "labels", "server", "tool"];
+const ALWAYS_THERE: ReadonlySet<string> = new Set([
+  "user",
+  "agent",
+  "channel",
+  "group",
+  "roles",
+  "labels",
+  "server",
+  "tool",
+]);
 
 /** True for a condition that is never an error in Cedar. */
 function cannotFail(expression: Expression): boolean {
@@ -97,7 +106,7 @@ function isAlwaysThere(expression: Expression): boolean {
       return (
         expression.of.kind === "variable" &&
         expression.of.name === "context" &&
-        ALWAYS_THERE.includes(expression.name)
+        ALWAYS_THERE.has(expression.name)
       );
     default:
       return false;

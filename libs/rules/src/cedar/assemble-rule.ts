@@ -25,18 +25,18 @@ const WHO = ["users", "agents", "channels", "groups"] as const;
 
 /** Adds a part; returns a reason when a rule cannot have both what it has and the part. */
 export function withPart(draft: Draft, part: RulePart): Draft | string {
-  let who = draft.who;
+  const who: Record<string, readonly string[]> = { ...draft.who };
   for (const key of WHO) {
     const name = part[key];
     if (name === undefined) continue;
     const merged = narrower(who[key]?.[0], name);
     if (merged === null || merged === undefined)
       return `a rule takes one of the ${key}, not two at once`;
-    who = { ...who, [key]: [merged] };
+    who[key] = [merged];
   }
   if (part.roles !== undefined) {
     if (who["roles"] !== undefined) return "a rule takes one list of roles";
-    who = { ...who, roles: part.roles };
+    who["roles"] = part.roles;
   }
   const server = narrower(draft.server, part.server);
   const tool = narrower(draft.tool, part.tool);

@@ -35,7 +35,7 @@ export type Comparison = "==" | "!=" | "<" | "<=" | ">" | ">=";
 /** A condition on earlier calls: their number, the sum of an argument, or the number of its different values. */
 export interface History {
   readonly measure: "calls" | "count" | "sum" | "distinct";
-  /** The argument that is summed or told apart; null for counts of calls. */
+  /** The argument that is summed, or whose different values count; null for counts of calls. */
   readonly argument: string | null;
   readonly withinMs: number;
   readonly event: CedarEvent;

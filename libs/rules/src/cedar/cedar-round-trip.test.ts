@@ -286,7 +286,7 @@ rules:
     `// the section budgets narrows this further; it is not here
 
 // money
-// After an approval (always); Cedar has none, so this says what can be allowed.
+// After an approval (always); Cedar has none, so this states what can be allowed.
 // Approved by: {"from":["ann"],"count":1}
 @id("asks")
 @approval("always")

@@ -97,7 +97,7 @@ function approvalComments(rule: Rule, { defaults }: Bundle): string[] {
   const approval =
     tier === "auto"
       ? []
-      : [`// After an approval (${tier}); Cedar has none, so this says what can be allowed.`];
+      : [`// After an approval (${tier}); Cedar has none, so this states what can be allowed.`];
   const approve =
     rule.approve === undefined ? [] : [`// Approved by: ${JSON.stringify(rule.approve)}`];
   const who = rule.who ?? {};
@@ -109,16 +109,18 @@ function approvalComments(rule: Rule, { defaults }: Bundle): string[] {
   return [...approval, ...approve, ...replayed];
 }
 
+function anyOf(globs: readonly string[] | undefined, member: string): string[] {
+  return globs === undefined ? [] : [eitherOf(globs.map((glob) => memberText(member, glob)))];
+}
+
 function whoParts({ who }: Rule): string[] {
-  const any = (globs: readonly string[] | undefined, member: string) =>
-    globs === undefined ? [] : [eitherOf(globs.map((glob) => memberText(member, glob)))];
   if (who?.roles?.some((role) => /[*?]/.test(role)) === true)
     throw new Inexpressible(`roles by a pattern (${who.roles.join(", ")})`);
   return [
-    ...any(who?.users, "user"),
-    ...any(who?.agents, "agent"),
-    ...any(who?.channels, "channel"),
-    ...any(who?.groups, "group"),
+    ...anyOf(who?.users, "user"),
+    ...anyOf(who?.agents, "agent"),
+    ...anyOf(who?.channels, "channel"),
+    ...anyOf(who?.groups, "group"),
     ...(who?.roles === undefined ? [] : [`context.roles.containsAny(${setOf(who.roles)})`]),
   ];
 }

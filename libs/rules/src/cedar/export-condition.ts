@@ -32,14 +32,14 @@ function argumentOf(pointer: string): { readonly isThere: string; readonly value
     if (/^\d+$/.test(name)) throw new Inexpressible(`an entry of a list (${pointer})`);
     present.push(`${holder} has ${quoted(name)}`);
     holder =
-      /^[A-Za-z_]\w*$/.test(name) && !RESERVED.includes(name)
+      /^[A-Za-z_]\w*$/.test(name) && !RESERVED.has(name)
         ? `${holder}.${name}`
         : `${holder}[${quoted(name)}]`;
   }
   return { isThere: present.join(" && "), value: holder };
 }
 
-const RESERVED: readonly string[] = [
+const RESERVED: ReadonlySet<string> = new Set([
   "true",
   "false",
   "if",
@@ -50,7 +50,7 @@ const RESERVED: readonly string[] = [
   "has",
   "is",
   "__cedar",
-];
+]);
 const SIGNS = { eq: "==", lt: "<", lte: "<=", gt: ">", gte: ">=" } as const;
 
 type Comparing = Exclude<ArgumentCondition, { op: "absent" }>;
@@ -82,7 +82,7 @@ function comparisonText(condition: Comparing, value: string, other: string | nul
   }
 }
 
-function literalText(value: unknown): string {
+function literalText(value: string | number | boolean | null | undefined): string {
   if (typeof value === "number" && !Number.isSafeInteger(value))
     throw new Inexpressible(`the number ${value}, which is not whole`);
   if (value === null || value === undefined) throw new Inexpressible("null");

@@ -12,7 +12,9 @@ function notesOf(
 }
 
 function rulesOf(text: string): unknown[] {
-  return importCedar(text, { resource: GATEWAY }).rules.map(({ id: _, ...rule }) => rule);
+  return importCedar(text, { resource: GATEWAY }).rules.map((rule) =>
+    Object.fromEntries(Object.entries(rule).filter(([key]) => key !== "id")),
+  );
 }
 
 test("scope, arguments and callers become selectors and conditions", () => {

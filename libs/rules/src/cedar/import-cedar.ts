@@ -64,7 +64,9 @@ function readPolicies(text: string): CedarPolicy[] | ImportNote {
 
 function nameOfPolicy({ annotations, line }: CedarPolicy): string {
   const given = (annotations.get("id") ?? "").toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
-  return given.replaceAll(/^-+|-+$/g, "").slice(0, 56) || `line-${line}`;
+  // ASCII only, so no character is cut in half.
+  const [short = ""] = /^.{0,56}(?<!-)/.exec(given.replaceAll(/^-+|-+$/g, "")) ?? [];
+  return short === "" ? `line-${line}` : short;
 }
 
 function freeId(name: string, taken: Set<string>): string {

@@ -97,9 +97,12 @@ function parseOperand(reader: TokenReader): Part {
   return kind === "name" && reader.peek(1).text === "::" ? parseEvent(reader) : parseTerm(reader);
 }
 
+function term(value: Term): Part {
+  return { kind: "term", value };
+}
+
 function parseTerm(reader: TokenReader): Part {
   const { kind, text } = reader.next;
-  const term = (value: Term): Part => ({ kind: "term", value });
   if (kind === "number" || text === "-") {
     const sign = reader.accept("-") ? -1 : 1;
     if (reader.next.kind !== "number") throw reader.unexpected("a number");

@@ -7,7 +7,7 @@ export interface ToolOfAction {
 }
 
 /** The names of tools that mean a whole family in rules. */
-const FAMILIES: readonly string[] = ["message", "cron", "gateway", "call"];
+const FAMILIES: ReadonlySet<string> = new Set(["message", "cron", "gateway"]);
 
 /** Reads `Target___tool` of AgentCore, `server.tool`, `mcp__server__tool`, and the name of a built-in tool. */
 export function toolOfAction({ type, id }: Expression & { kind: "entity" }): ToolOfAction | null {
@@ -17,9 +17,7 @@ export function toolOfAction({ type, id }: Expression & { kind: "entity" }): Too
   if (target !== undefined && ofTarget !== undefined)
     return target.length > 24 ? null : { server: target.toLowerCase(), tool: ofTarget };
   if (server !== undefined && tool !== undefined) return { server, tool };
-  return /^[A-Za-z]\w{0,127}$/.test(id) && !FAMILIES.includes(id)
-    ? { server: null, tool: id }
-    : null;
+  return /^[A-Za-z]\w{0,127}$/.test(id) && !FAMILIES.has(id) ? { server: null, tool: id } : null;
 }
 
 /** The tool as the selector `tools` of rules names it. */

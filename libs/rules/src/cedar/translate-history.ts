@@ -99,12 +99,12 @@ function windowed(
   };
 }
 
+function written(part: object & { readonly within?: number | undefined }): object {
+  return { ...part, ...(part.within !== undefined && { within: durationText(part.within) }) };
+}
+
 /** Writes times as rules do: the parsed form has milliseconds. */
 export function writtenCondition(condition: Condition): unknown {
-  const written = (part: object & { readonly within?: number | undefined }) => ({
-    ...part,
-    ...(part.within !== undefined && { within: durationText(part.within) }),
-  });
   if ("window" in condition) return { window: written(condition.window) };
   if ("after" in condition) return { after: written(condition.after) };
   if ("neverAfter" in condition) return { neverAfter: written(condition.neverAfter) };

@@ -31,13 +31,13 @@ export interface ReadList {
   readonly problem: { readonly line: number; readonly message: string } | null;
 }
 
+function problem(line: number, message: string): ReadList {
+  return { entries: [], problem: { line, message } };
+}
+
 /** Reads a list: one text a line, without the blanks around it. Empty lines and those that begin with `#` are left out. */
 export function readList(text: string): ReadList {
   const entries = new Set<string>();
-  const problem = (line: number, message: string): ReadList => ({
-    entries: [],
-    problem: { line, message },
-  });
   for (const [index, line] of text.split("\n").entries()) {
     const entry = line.trim().normalize("NFC");
     if (entry === "" || entry.startsWith("#")) continue;

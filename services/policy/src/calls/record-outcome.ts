@@ -3,6 +3,7 @@ import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { Call } from "@switchyard/rules/engine/evaluate";
 import { outcomeWindows, type CallOutcome } from "@switchyard/rules/engine/plan-windows";
 import type { BudgetStore } from "../budgets/budget-store.ts";
+import { uncountCall } from "./narrow-call.ts";
 
 /** Records that a call was denied or approved, for the rules with `after` and `neverAfter` about that. Without such a rule it does nothing. */
 export async function recordOutcome(
@@ -17,6 +18,16 @@ export async function recordOutcome(
 ): Promise<void> {
   const windows = outcomeWindows(bundle, of.call, of.outcome);
   if (windows.length > 0) await store.record(windows, of.id);
+}
+
+/** The changes of counts that admissions of approved calls make, by the rules in force. */
+export function countsOfApprovals(budgets: BudgetStore, bundle: () => CompiledBundle) {
+  return {
+    uncount: (call: Pick<Call, "principal" | "tool" | "args">) =>
+      uncountCall(budgets, bundle(), call),
+    recordOutcome: (call: Pick<Call, "principal" | "tool">, outcome: CallOutcome, id: string) =>
+      recordOutcome(budgets, bundle(), { call, outcome, id }),
+  };
 }
 
 /** Records a denial. Returns the reason when it could not be recorded, and null otherwise. */

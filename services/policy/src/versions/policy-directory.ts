@@ -94,8 +94,8 @@ async function readDirectory(directory: string): Promise<PolicyState> {
 
 /** Adds the lists beside the rules. A list that is missing is left to the check of the rules, which names the rule that needs it. */
 async function withLists(directory: string, files: readonly NamedFile[]): Promise<NamedFile[]> {
-  const texts = files.map(({ file }) => (file.kind === "text" ? file.text : ""));
-  const names = [...new Set(texts.flatMap(listNamesIn))];
+  const named = files.flatMap(({ file }) => (file.kind === "text" ? listNamesIn(file.text) : []));
+  const names = [...new Set(named)];
   const lists = await Promise.all(
     names.map(async (name) => {
       const path = join(directory, name);
