@@ -97,7 +97,7 @@ function parseOperand(reader: TokenReader): Part {
   return kind === "name" && reader.peek(1).text === "::" ? parseEvent(reader) : parseTerm(reader);
 }
 
-function term(value: Term): Part {
+function partOf(value: Term): Part {
   return { kind: "term", value };
 }
 
@@ -106,16 +106,16 @@ function parseTerm(reader: TokenReader): Part {
   if (kind === "number" || text === "-") {
     const sign = reader.accept("-") ? -1 : 1;
     if (reader.next.kind !== "number") throw reader.unexpected("a number");
-    return term({ kind: "number", value: sign * Number(reader.read().text) });
+    return partOf({ kind: "number", value: sign * Number(reader.read().text) });
   }
   if (kind === "string") {
     reader.string();
-    return term({ kind: "other", what: "a comparison with a text" });
+    return partOf({ kind: "other", what: "a comparison with a text" });
   }
-  if (reader.accept("*")) return term({ kind: "name", name: "_" });
+  if (reader.accept("*")) return partOf({ kind: "name", name: "_" });
   let name = reader.name();
   while (reader.accept(".")) name = `${name}.${reader.name()}`;
-  return term({ kind: "name", name });
+  return partOf({ kind: "name", name });
 }
 
 function parseWithin(reader: TokenReader): number {
