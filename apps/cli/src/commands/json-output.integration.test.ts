@@ -324,6 +324,10 @@ test("the policy, approvals and the audit", async () => {
   await data("policy", "test", policy);
   await data("policy", "test");
   await printed("policy", "lint", policy);
+  await data("policy", "export", "cedar", policy);
+  const permit = 'permit (principal, action == Action::"files.read", resource);';
+  const cedar = write("policies.cedar", permit);
+  await data("policy", "import", "cedar", cedar);
   const changed = write(
     "changed.yaml",
     `${readFileSync(policy, "utf8")}
