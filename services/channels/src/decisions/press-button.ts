@@ -115,7 +115,7 @@ function isPlaceOf(
   return (
     address.channel === settings.channel &&
     address.accountId === settings.accountId &&
-    address.target.kind === target.kind &&
+    (address.target.kind === "user") === (target.kind === "user") &&
     address.target.id === target.id
   );
 }

@@ -23,7 +23,8 @@ export function promptText(
   { maxLength, consoleUrl }: { readonly maxLength: number; readonly consoleUrl: string | null },
 ): PromptText {
   const { principal, tool, risk, why, expiresAt, id, argsDigest, caller } = approval;
-  const { args, argsBytes, hasHiddenCharacters, hasRedactions } = presentation;
+  const { argsBytes, hasHiddenCharacters, hasRedactions } = presentation;
+  const args = withoutFences(presentation.args);
   const agent =
     principal.agent === null ? `${shown(caller)}, by hand` : `agent ${shown(principal.agent)}`;
   const lines = [
@@ -72,6 +73,11 @@ function timeText(timestamp: string): string {
 
 function shown(name: string): string {
   return cutForReader(oneLine(name), MAX_NAME);
+}
+
+/** Three of these characters end a code block, in which some chats show the arguments. */
+function withoutFences(text: string): string {
+  return text.replaceAll("```", String.raw`\u{60}\u{60}\u{60}`);
 }
 
 function oneLine(text: string): string {

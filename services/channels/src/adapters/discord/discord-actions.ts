@@ -1,6 +1,7 @@
 import type { APIMessage } from "discord-api-types/v10";
 import { type ChannelAdapter, ChannelError, type ReadMessage } from "../adapter.ts";
 import { type DiscordClient, snowflake } from "./discord-client.ts";
+import { discordContent } from "./discord-press.ts";
 
 /** Actions on existing messages. */
 export function discordActions({ ask, channelOf, messagePath }: DiscordClient) {
@@ -10,6 +11,17 @@ export function discordActions({ ask, channelOf, messagePath }: DiscordClient) {
       await ask((api) =>
         remove ? api.delete(path, { signal: call.signal }) : api.put(path, { signal: call.signal }),
       );
+    },
+
+    async edit(at, content, call) {
+      const path = await messagePath(at, call);
+      // https://docs.discord.com/developers/resources/message#edit-message: an empty list removes the buttons.
+      const body = {
+        content: discordContent(content),
+        components: [],
+        allowed_mentions: { parse: [] },
+      };
+      await ask((api) => api.patch(path, { body, signal: call.signal }));
     },
 
     async delete(at, call) {

@@ -4,6 +4,7 @@ import { type AdapterKit, ChannelError, type InboundSink } from "../adapter.ts";
 import { discordError } from "./discord-error.ts";
 import { openGateway } from "./discord-gateway.ts";
 import { discordMessage } from "./discord-message.ts";
+import { answerDiscordPress } from "./discord-press.ts";
 import { afterMessage, readCursor, writeCursor } from "./discord-cursor.ts";
 
 /** Guilds, messages in guilds, direct messages, and the texts of messages. */
@@ -72,6 +73,9 @@ export async function discordInbound(
         await kit.cursor.set(writeCursor(cursor));
       },
       async onEvent(type, data, seq) {
+        // A press is acknowledged within 3 s, so it does not wait for the messages before it, nor they for it.
+        if (type === "INTERACTION_CREATE")
+          void answerDiscordPress(rest, data, { sink, now: kit.now });
         if (type === "MESSAGE_CREATE") {
           const message = data as APIMessage & { guild_id?: string };
           await store(message, message.guild_id === undefined);

@@ -276,4 +276,50 @@ suite("discord", () => {
     await server.close();
     await assert.rejects(send("103"), { code: "provider_error" });
   });
+
+  test("buttons are below a text without links, an edit removes them, and only the person who presses gets the answer", async () => {
+    const sink = memorySink();
+    await adapter.start?.(sink, stop.signal);
+    const buttons = [{ label: "Approve", data: "yd:1" }];
+    const text = "Args:\n```@ada https://x";
+    const message = outgoing("discord", "200", { text, verbatimFrom: 6, buttons });
+    const [messageId = ""] = (await adapter.send(message, adapterCall())).messageIds;
+    assert.equal(server.messages[0]?.["content"], "```\nArgs:\n'''@ada https://x\n```");
+    const answer = await until(server.press(messageId, { from: "42", data: "yd:1" }));
+    assert.deepEqual(answer, { text: "Approved.", isEphemeral: true });
+    sink.refuseNext(1);
+    const refused = await until(server.press(messageId, { from: "42", data: "yd:1" }));
+    assert.match(refused.text, /Press again later/);
+    await until(server.press("77", { from: "43", data: "yd:2", channel: await directChannel() }));
+    assert.deepEqual(
+      sink.presses.map(({ target, messageId: at, personId, data }) => [target, at, personId, data]),
+      [
+        [{ kind: "channel", id: "200" }, messageId, "42", "yd:1"],
+        [{ kind: "user", id: "43" }, "77", "43", "yd:2"],
+      ],
+    );
+    for (const rubbish of [null, 5, {}, { type: 3 }])
+      server.push(rubbish as never, { type: "INTERACTION_CREATE" });
+    const at = { address: message.address, messageId };
+    for (let times = 0; times < 2; times += 1)
+      await adapter.edit?.(at, { text: "Done", verbatimFrom: 4 }, adapterCall());
+    assert.deepEqual(
+      [server.messages[0]?.["content"], server.messages[0]?.["components"]],
+      ["```\nDone\n```", []],
+    );
+    const gone = { ...at, messageId: "1" };
+    await assert.rejects(async () => adapter.edit?.(gone, { text: "x" }, adapterCall()), {
+      code: "not_found",
+    });
+
+    /** Opens the conversation with a person. */
+    async function directChannel(): Promise<string> {
+      const target = { kind: "user", id: "43" } as const;
+      await adapter.send(
+        { ...message, address: { ...message.address, target } },
+        adapterCall(1_000, "1".repeat(32)),
+      );
+      return "743";
+    }
+  });
 });

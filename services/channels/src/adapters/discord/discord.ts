@@ -12,6 +12,7 @@ import { discordActions } from "./discord-actions.ts";
 import { discordClient, DiscordConfig, snowflake } from "./discord-client.ts";
 import { discordProblem } from "./discord-error.ts";
 import { discordInbound } from "./discord-inbound.ts";
+import { discordButtons, discordContent } from "./discord-press.ts";
 
 /** https://docs.discord.com/developers/resources/message#message-object-message-flags */
 const SUPPRESS_EMBEDS = 1 << 2;
@@ -60,17 +61,22 @@ function create(config: DiscordConfig, kit: AdapterKit): ChannelAdapter {
       }
     },
 
-    async send({ address, text, attachments, replyToMessageId, silent }, call) {
+    async send(message, call) {
+      const { address, text, attachments, replyToMessageId, silent, buttons } = message;
       const channel = await channelOf(address, call);
       const flags =
         (silent ? SUPPRESS_NOTIFICATIONS : 0) + (config.linkPreviews ? 0 : SUPPRESS_EMBEDS);
       const body = {
-        ...(text !== "" && { content: text }),
+        ...(text !== "" && { content: discordContent(message) }),
         // At most 25 characters: 128 bits to the base of 36.
         nonce: BigInt(`0x${call.idempotencyKey}`).toString(36),
         enforce_nonce: true,
+        ...(buttons !== undefined && { components: discordButtons(buttons) }),
         // Only named users may be mentioned: no @everyone, no role.
-        allowed_mentions: { parse: ["users"], replied_user: true },
+        allowed_mentions: {
+          parse: message.verbatimFrom === undefined ? ["users"] : [],
+          replied_user: true,
+        },
         ...(replyToMessageId !== undefined && {
           message_reference: {
             message_id: snowflake(replyToMessageId, "not_found"),

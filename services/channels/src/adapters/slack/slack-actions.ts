@@ -2,6 +2,7 @@ import { type ChannelAdapter, ChannelError, type ReadMessage } from "../adapter.
 import type { SlackClient, SlackHistoryMessage } from "./slack-client.ts";
 import { slackError } from "./slack-error.ts";
 import { plainText } from "./slack-message.ts";
+import { slackContent } from "./slack-press.ts";
 
 /** Actions on existing messages. */
 export function slackActions({ ask, channelOf, history, me }: SlackClient) {
@@ -15,6 +16,11 @@ export function slackActions({ ask, channelOf, history, me }: SlackClient) {
         "already_reacted",
         "no_reaction",
       ]);
+    },
+
+    async edit({ address, messageId: ts }, content, call) {
+      const channel = await channelOf(address, call);
+      await ask(call, "chat.update", { channel, ts, ...slackContent(content) });
     },
 
     async delete({ address, messageId }, call) {

@@ -24,7 +24,7 @@ export function readSlackHook(
     return { answer: { status: 401, body: "The signature is not Slack's, or too old.\n" } };
   let payload: unknown;
   try {
-    payload = JSON.parse(new TextDecoder().decode(request.body));
+    payload = JSON.parse(jsonOf(request));
   } catch {
     return { answer: { status: 400, body: "The body is not valid JSON.\n" } };
   }
@@ -34,4 +34,11 @@ export function readSlackHook(
   if (type === "url_verification" && typeof challenge === "string")
     return { answer: { status: 200, contentType: "text/plain", body: challenge } };
   return { payload };
+}
+
+/** Interactions are a form with the field `payload`: https://docs.slack.dev/interactivity/handling-user-interaction#payloads */
+function jsonOf({ headers, body }: HookRequest): string {
+  const text = new TextDecoder().decode(body);
+  const isForm = headers["content-type"]?.startsWith("application/x-www-form-urlencoded") === true;
+  return isForm ? (new URLSearchParams(text).get("payload") ?? "") : text;
 }

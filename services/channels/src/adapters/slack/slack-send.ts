@@ -2,7 +2,7 @@ import { type ChannelAdapter, ChannelError } from "../adapter.ts";
 import { sendParts } from "../send-parts.ts";
 import type { SlackClient } from "./slack-client.ts";
 import { shareFile } from "./slack-files.ts";
-import { slackText } from "./slack-message.ts";
+import { slackContent } from "./slack-press.ts";
 
 /** The age up to which a message is searched whose reply was lost. */
 const LOOK_BACK_SECONDS = 3_600;
@@ -14,7 +14,8 @@ export function slackSending(
   { linkPreviews, now }: { readonly linkPreviews: boolean; readonly now: () => number },
 ) {
   return {
-    async send({ address, text, attachments, replyToMessageId }, call) {
+    async send(message, call) {
+      const { address, text, attachments, replyToMessageId } = message;
       const channel = await channelOf(address, call);
       const thread = address.threadId ?? replyToMessageId;
       const inThread = thread === undefined ? {} : { thread_ts: thread };
@@ -22,7 +23,7 @@ export function slackSending(
       const post = async () => {
         const sent = await ask(call, "chat.postMessage", {
           channel,
-          text: slackText(text),
+          ...slackContent(message),
           metadata,
           unfurl_links: linkPreviews,
           unfurl_media: linkPreviews,

@@ -15,6 +15,8 @@ export interface SlackSocketOptions {
   readonly logger: Logger;
   readonly me: { readonly userId: string };
   readonly sink: InboundSink;
+  /** Handles an interaction; resolves in time for its acknowledgement. */
+  readonly press: (payload: unknown, sink: InboundSink) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
@@ -29,6 +31,7 @@ export async function openSlackSocket({
   logger,
   me,
   sink,
+  press,
   signal,
 }: SlackSocketOptions): Promise<{ ended: Promise<void> }> {
   const { SocketModeClient } = await import("@slack/socket-mode");
@@ -62,7 +65,12 @@ export async function openSlackSocket({
   client.on(
     "slack_event",
     ({ ack, body, type }: { ack: () => Promise<void>; body: unknown; type: string }) => {
-      row = take(row, { ack, body, type });
+      // A press is acknowledged within 3 s, so it does not wait for the messages before it.
+      if (type === "interactive")
+        void press(body, sink)
+          .then(ack)
+          .catch(() => {});
+      else row = take(row, { ack, body, type });
     },
   );
   client.on("disconnected", () => (failure ? undefined : over.resolve()));

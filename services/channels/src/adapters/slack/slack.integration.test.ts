@@ -10,7 +10,7 @@ import {
   outgoing,
 } from "../../../test-fixtures/adapter-world.ts";
 import { startSlackServer, type SlackServer } from "../../../test-fixtures/slack-server.ts";
-import type { ChannelAdapter, HookRequest } from "../adapter.ts";
+import type { ButtonPress, ChannelAdapter, HookRequest } from "../adapter.ts";
 import { slack } from "./slack.ts";
 
 const SIGNING_SECRET = "slack-signing-secret";
@@ -298,6 +298,79 @@ suite("slack", () => {
     assert.ok(error instanceof Error);
     assert.equal((error as unknown as { code: string }).code, "provider_error");
     assert.doesNotMatch(`${error.stack} ${JSON.stringify(error)}`, /slack-secret/);
+  });
+
+  test("buttons are below texts without markup, an edit removes them, and only the person who presses gets the answer", async () => {
+    const sink = memorySink();
+    await adapter.start?.(sink, stop.signal);
+    const buttons = [{ label: "Approve", data: "yd:1" }];
+    const text = "Needed: x_y\n<!channel> *b*";
+    const message = outgoing("slack", "C1", { text, verbatimFrom: 12, buttons });
+    const [messageId = ""] = (await adapter.send(message, adapterCall())).messageIds;
+    const blocks = () => server.messages[0]?.["blocks"] as { type: string; elements: object[] }[];
+    assert.equal(server.messages[0]?.["text"], "Needed: x_y");
+    assert.deepEqual(blocks()[0]?.elements, [
+      { type: "rich_text_section", elements: [{ type: "text", text: "Needed: x_y\n" }] },
+      { type: "rich_text_preformatted", elements: [{ type: "text", text: "<!channel> *b*" }] },
+    ]);
+    const press = server.press(messageId, { from: "U1", value: "yd:1" });
+    assert.deepEqual(await until(press.answer), { text: "Approved.", isEphemeral: true });
+    assert.ok((await until(press.acknowledgedMs)) < 3_000);
+    const direct = server.press("1.2", { from: "U2", value: "yd:2", channel: "D2" });
+    await until(direct.answer);
+    assert.deepEqual(
+      sink.presses.map(({ target, messageId: at, personId, data }) => [target, at, personId, data]),
+      [
+        [{ kind: "channel", id: "C1" }, messageId, "U1", "yd:1"],
+        [{ kind: "user", id: "U2" }, "1.2", "U2", "yd:2"],
+      ],
+    );
+    const at = { address: message.address, messageId };
+    for (let times = 0; times < 2; times += 1)
+      await adapter.edit?.(at, { text: "Done\nx", verbatimFrom: 5 }, adapterCall());
+    assert.deepEqual(
+      blocks().map(({ type }) => type),
+      ["rich_text"],
+    );
+    const gone = { ...at, messageId: "1.1" };
+    await assert.rejects(async () => adapter.edit?.(gone, { text: "x" }, adapterCall()), {
+      code: "not_found",
+    });
+  });
+
+  test("presses over HTTP count only with Slack's signature, and a slow decision is acknowledged in time", async () => {
+    const sink = memorySink();
+    const press = server.press("1.2", { from: "U1", value: "yd:1", channel: "C1", isHttp: true });
+    const form = (payload: unknown) =>
+      new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+    const request = (body: string) => {
+      const type = "application/x-www-form-urlencoded";
+      const { headers, ...rest } = signed(body);
+      return { ...rest, headers: { ...headers, "content-type": type } };
+    };
+    const forged = {
+      ...request(form(press.payload)),
+      body: Buffer.from(form({ ...press.payload, user: { id: "U9" } })),
+    };
+    assert.equal((await adapter.receive?.(forged, sink))?.status, 401);
+    assert.deepEqual(sink.presses, []);
+    const started = performance.now();
+    const answered = Promise.withResolvers<void>();
+    const slow = {
+      ...sink,
+      press: (pressed: ButtonPress) => answered.promise.then(() => sink.press(pressed)),
+    };
+    assert.equal((await adapter.receive?.(request(form(press.payload)), slow))?.status, 200);
+    assert.ok(performance.now() - started < 3_000);
+    assert.equal(press.answer(), null);
+    answered.resolve();
+    assert.deepEqual(await until(press.answer), { text: "Approved.", isEphemeral: true });
+    const elsewhere = { ...press.payload, response_url: "https://hooks.slack.com.example/x" };
+    assert.equal((await adapter.receive?.(request(form(elsewhere)), sink))?.status, 200);
+    for (const rubbish of [{ type: "block_actions" }, { type: "view_submission" }])
+      assert.equal((await adapter.receive?.(request(form(rubbish)), sink))?.status, 200);
+    assert.equal((await adapter.receive?.(request("payload="), sink))?.status, 400);
+    assert.equal(sink.presses.length, 2);
   });
 });
 

@@ -4,6 +4,7 @@ import {
   type AdapterKit,
   type ChannelAdapter,
   ChannelError,
+  type InboundSink,
 } from "../adapter.ts";
 import { keepConnected } from "../keep-connected.ts";
 import { slackActions } from "./slack-actions.ts";
@@ -13,6 +14,7 @@ import { slackError, slackProblem } from "./slack-error.ts";
 import { type AskSlack, loadSharedFile } from "./slack-files.ts";
 import { readSlackHook } from "./slack-hook.ts";
 import { slackMessage } from "./slack-message.ts";
+import { answerSlackPress, isSlackPress } from "./slack-press.ts";
 import { slackSending } from "./slack-send.ts";
 import { openSlackSocket } from "./slack-socket.ts";
 
@@ -40,6 +42,8 @@ function create(config: SlackConfig, kit: AdapterKit): ChannelAdapter {
   const client = slackClient(config);
   const { appToken, signingSecret } = config;
   let done: Promise<void> | undefined;
+  const press = (payload: unknown, sink: InboundSink) =>
+    answerSlackPress(payload, { sink, apiUrl: config.apiUrl });
   return {
     capabilities,
 
@@ -52,6 +56,7 @@ function create(config: SlackConfig, kit: AdapterKit): ChannelAdapter {
             logger: quiet,
             me: await client.me(),
             sink,
+            press,
             signal,
           });
         const connection = await keepConnected({
@@ -70,6 +75,10 @@ function create(config: SlackConfig, kit: AdapterKit): ChannelAdapter {
       async receive(request, sink) {
         const hook = readSlackHook(request, signingSecret, kit.now());
         if ("answer" in hook) return hook.answer;
+        if (isSlackPress(hook.payload)) {
+          await press(hook.payload, sink);
+          return { status: 200 };
+        }
         const message = slackMessage(hook.payload, await client.me());
         if (message) await sink.accept(message);
         return { status: 200 };
