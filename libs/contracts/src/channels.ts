@@ -384,7 +384,43 @@ export const submitChannelMessage = rpc({
   },
 });
 
-/** The largest request of a provider, in bytes. */
+/** The secret of a link in a mail: the id of its message and 128 random bits. */
+export const DecisionToken = z
+  .string()
+  .regex(/^[0-9a-f]{32}\.[\w-]{22}$/, "must be the end of a link as the mail has it");
+
+/**
+ * Called by the gateway alone, for the page of a link in a mail. Programs that check mail open each link, so a request without `press`
+ * decides nothing.
+ */
+export const openDecision = rpc({
+  subject: "yard.rpc.{caller}.channels.open-decision",
+  summary: "From the gateway: returns the call of a link in a mail, and decides it by a press.",
+  request: z.strictObject({
+    token: DecisionToken,
+    press: z
+      .strictObject({
+        verdict: z.enum(["approve", "deny"]),
+        /** Another one on each page: a call of high risk needs two different presses. */
+        id: z.string().regex(/^[\w-]{22}$/),
+      })
+      .optional(),
+  }),
+  reply: z.object({
+    text: z.string(),
+    /** What a press did, or what became of the call; null while it waits. */
+    outcome: z.string().nullable(),
+    /** True while a press may decide. */
+    isOpen: z.boolean(),
+  }),
+  errors: {
+    unknown_link: { data: z.object({ reason: z.string() }) },
+    store_unavailable: storeUnavailable,
+  },
+  timeoutMs: 12_000,
+});
+
+/** In bytes. */
 export const MAX_PROVIDER_REQUEST = 1_024 * 1_024;
 
 /**

@@ -3,6 +3,7 @@ import { readCallContext } from "./call-context.ts";
 import {
   lastAddress,
   listChannelHooks,
+  openDecision,
   loginChannelAccount,
   receiveChannelRequest,
 } from "./channels.ts";
@@ -84,6 +85,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   lastAddress,
   receiveChannelRequest,
   listChannelHooks,
+  openDecision,
 ]);
 /**
  * Rpcs that show or change MCP servers: commands, addresses, names of headers, logs, logins, definitions; and who may sign in over HTTP.

@@ -301,6 +301,7 @@ export const serviceUsers: readonly BusUser[] = [
       userSessions.closeUserSession,
       channels.receiveChannelRequest,
       channels.listChannelHooks,
+      channels.openDecision,
     ],
     publishes: [
       ...allContracts.filter(isCommand).filter(({ role }) => role !== null),

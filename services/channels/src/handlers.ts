@@ -4,6 +4,8 @@ import type { Service } from "@switchyard/bus/serve";
 import type { Address } from "@switchyard/contracts/channel-address";
 import * as channels from "@switchyard/contracts/channels";
 import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
+import { StoreError } from "@switchyard/service/store-error";
+import type { z } from "zod";
 import type { Account } from "./accounts/accounts.ts";
 import { NoSecretStore, type Login, type LoginRequest } from "./accounts/followed-accounts.ts";
 import { isAdmin, mayUse } from "./accounts/find-account.ts";
@@ -23,6 +25,10 @@ export interface HandlerParts extends SendParts {
     readonly reason: string | null;
   }>;
   readonly press: (account: Account, press: ButtonPress) => Promise<PressAnswer>;
+  readonly openDecision: (
+    request: z.output<typeof channels.openDecision.request>,
+    fail: CallContext<typeof channels.openDecision>["fail"],
+  ) => Promise<z.output<typeof channels.openDecision.reply>>;
   /** Resolves to null when the file has no such account. */
   readonly login: (asked: LoginRequest & { readonly signal: AbortSignal }) => Promise<Login | null>;
   /** Returns where the user's own people wrote last. */
@@ -211,7 +217,8 @@ function handleSubmissions(service: Service, { accounts, takeIn, now }: HandlerP
 }
 
 /** Handles HTTP requests of providers. The account's adapter authenticates them, and answers when the message is stored. */
-function handleRequests(service: Service, { accounts, takeIn, press }: HandlerParts): void {
+function handleRequests(service: Service, parts: HandlerParts): void {
+  const { accounts, takeIn, press } = parts;
   service.handle(
     channels.receiveChannelRequest,
     async ({ channel, accountId, headers, body }, { fail }) => {
@@ -241,6 +248,17 @@ function handleRequests(service: Service, { accounts, takeIn, press }: HandlerPa
       return { status, contentType, body: text };
     },
   );
+
+  service.handle(channels.openDecision, async (request, { fail }) => {
+    try {
+      return await parts.openDecision(request, fail);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      throw fail.store_unavailable("the link cannot be read now; open it again later", {
+        cause: error.message,
+      });
+    }
+  });
 
   service.handle(channels.listChannelHooks, () => ({
     accounts: accounts.all

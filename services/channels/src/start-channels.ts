@@ -19,10 +19,11 @@ import { createMailbox } from "./accounts/mailbox-store.ts";
 import { adapters } from "./adapters/adapter-list.ts";
 import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
 import { linkChat } from "./decisions/link-chat.ts";
+import { openDecisionLink } from "./decisions/open-decision.ts";
 import { pressButton } from "./decisions/press-button.ts";
 import { createPromptStore } from "./decisions/prompt-store.ts";
 import { Prompts, type PromptsOptions } from "./decisions/prompts.ts";
-import { handleChannels } from "./handlers.ts";
+import { handleChannels, type HandlerParts } from "./handlers.ts";
 import { AnswerMessages } from "./inbound/answer-messages.ts";
 import { Connections } from "./inbound/connections.ts";
 import { createInboundStore } from "./inbound/inbound-store.ts";
@@ -108,6 +109,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     inboundOf: (account) => connections.stateOf(account),
     lastOf: (caller) => lastAddress({ store: messages, accounts }, caller),
     press: receiving.press,
+    openDecision: prompts.openDecision,
     takeIn: async (account, message) => {
       const taken = await receiving.takeIn(account, { message, lease: null });
       answers.look();
@@ -189,9 +191,11 @@ function createPrompts(
   const store = createPromptStore(redis, now);
   const { YARD_CHANNELS_SEND_MS: sendMs, YARD_CHANNELS_CONSOLE_URL: consoleUrl = null } = config;
   const work = new Prompts({ ...parts, bus, log, store, sendMs, consoleUrl, now });
-  const press: Receiving["press"] = (account, pressed) =>
-    pressButton({ bus, store, log, look: () => work.look() }, account, pressed);
-  return { work, press };
+  const deciding = { bus, store, log, accounts: parts.accounts, look: () => work.look() };
+  const press: Receiving["press"] = (account, pressed) => pressButton(deciding, account, pressed);
+  const openDecision: HandlerParts["openDecision"] = (...asked) =>
+    openDecisionLink(deciding, ...asked);
+  return { work, press, openDecision };
 }
 
 /** The accounts and their connections, none in force yet. */

@@ -111,6 +111,12 @@ export interface ChannelAdapter {
     call: AdapterCall,
   ): Promise<void>;
 
+  /**
+   * True for a provider without buttons that proves who wrote a message: a message about a waiting call has a link to its page then. Such a
+   * message is sent to one person alone, since its link decides as that person.
+   */
+  readonly hasDecisionLinks?: boolean;
+
   react?(
     message: MessageAt,
     reaction: { readonly emoji: string; readonly remove: boolean },

@@ -7,6 +7,7 @@ import { isError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/accounts.ts";
 import type { IncomingMessage } from "../adapters/adapter.ts";
+import { takesDecisions } from "./prompts.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
 
@@ -18,8 +19,8 @@ export interface LinkParts {
   readonly now: () => number;
 }
 
-/** A code alone, or behind the command with which Telegram opens a bot by an address. */
-const CODE = /^(?:\/start(?:@\w+)?\s+)?(link-[a-z2-7]{26})$/i;
+/** A line with a code alone, such as the subject of a mail, or behind the command with which Telegram opens a bot by an address. */
+const CODE = /^(?:\/start(?:@\w+)?\s+)?(link-[a-z2-7]{26})\s*$/im;
 const SEND_MS = 600_000;
 
 /**
@@ -33,8 +34,7 @@ export async function linkChat(
 ): Promise<boolean> {
   const { adapter, settings } = account;
   const [, code] = CODE.exec(message.text.trim()) ?? [];
-  if (adapter.edit === undefined || code === undefined || message.sender.isBot === true)
-    return false;
+  if (!takesDecisions(adapter) || code === undefined || message.sender.isBot === true) return false;
   const { channel, accountId, entry } = settings;
   const { target, threadId, messageId, sender } = message;
   const address = { channel, accountId, target, ...(threadId === undefined ? {} : { threadId }) };
@@ -42,6 +42,7 @@ export async function linkChat(
     code: code.toLowerCase(),
     identity: { channel, accountId, personId: sender.id },
     isPrivate: target.kind === "user" && target.id === sender.id,
+    hasButtons: adapter.edit !== undefined,
   });
   const about = { address, messageId };
   await parts.outbox.send(
@@ -79,13 +80,16 @@ async function claim(
       readonly personId: string;
     };
     readonly isPrivate: boolean;
+    readonly hasButtons: boolean;
   },
 ): Promise<string> {
+  const { hasButtons, ...request } = asked;
   try {
-    const { link } = await call(bus, claimChatLink, asked);
-    const asks = link.asks
-      ? "Calls that you may decide about are sent to this chat."
-      : "You can decide by the buttons in groups of this bot.";
+    const { link } = await call(bus, claimChatLink, request);
+    const elsewhere = hasButtons
+      ? "You can decide by the buttons in groups of this bot."
+      : "No calls are sent here: make a code with --ask for that.";
+    const asks = link.asks ? "Calls that you may decide about are sent here." : elsewhere;
     return `You decide here as ${link.caller}, until ${cutText(link.expiresAt, 10)}. ${asks} To end it: yard channels unlink ${link.id}`;
   } catch (error) {
     log.info({ err: error, personId: asked.identity.personId }, "chat not linked");

@@ -121,7 +121,7 @@ function isPlaceOf(
 }
 
 /** Compares in a time that does not depend on where the texts differ. */
-function isSame(given: string, expected: string): boolean {
+export function isSame(given: string, expected: string): boolean {
   const digests = [given, expected].map((text) => createHash("sha256").update(text).digest());
   const [a, b] = digests;
   return a !== undefined && b !== undefined && timingSafeEqual(a, b);

@@ -20,6 +20,8 @@ export const Prompt = z.object({
   personId: z.string().nullable(),
   /** The secrets of its buttons: the buttons' data is the id and one of these. */
   codes: z.object({ approve: z.string(), deny: z.string() }),
+  /** The secret of the link in a mail. */
+  linkCode: z.string().optional(),
   /** One line that names the call. */
   title: z.string(),
   text: z.string(),

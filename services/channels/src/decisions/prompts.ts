@@ -9,7 +9,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import type { Log } from "@switchyard/service/log";
 import type { z } from "zod";
 import type { Account, Accounts } from "../accounts/accounts.ts";
-import { ChannelError } from "../adapters/adapter.ts";
+import { type ChannelAdapter, ChannelError } from "../adapters/adapter.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
 import type { SendStore } from "../outbound/send-store.ts";
@@ -43,6 +43,12 @@ const SOON_MS = 1_000;
 /** The time for which a message that the provider did not accept is retried. */
 const SEND_MS = 600_000;
 const MAX_PAGES = 100;
+const LINK_BYTES = 16;
+
+/** True for the adapters in whose conversations persons can decide. */
+export function takesDecisions({ edit, hasDecisionLinks }: ChannelAdapter): boolean {
+  return edit !== undefined || hasDecisionLinks === true;
+}
 
 /**
  * Shows waiting calls in chats, and in the end what was decided. The policy service has the truth; the messages follow it, whether a call
@@ -90,7 +96,12 @@ export class Prompts {
   }
 
   #accounts(): Account[] {
-    return this.#options.accounts.all.filter(({ adapter }) => adapter.edit !== undefined);
+    const { accounts, consoleUrl } = this.#options;
+    // A link needs the address of the page.
+    return accounts.all.filter(
+      ({ adapter }) =>
+        takesDecisions(adapter) && (adapter.edit !== undefined || consoleUrl !== null),
+    );
   }
 
   async #round(): Promise<void> {
@@ -138,6 +149,7 @@ export class Prompts {
   ): Promise<void> {
     const { store, outbox, holder, consoleUrl, now } = this.#options;
     const { approval } = waiting;
+    const hasLink = account.adapter.edit === undefined;
     const { maxTextLength } = account.adapter.capabilities;
     // No caller has this name, so no caller's key is that of a prompt.
     const sendId = sendIdOf("!prompt", promptId);
@@ -150,6 +162,7 @@ export class Prompts {
         address,
         personId,
         codes: { approve: newCode(), deny: newCode() },
+        ...(hasLink && { linkCode: randomBytes(LINK_BYTES).toString("base64url") }),
         title: titleOf(approval),
         ...promptText(waiting, { maxLength: maxTextLength, consoleUrl }),
         sendId,
@@ -159,7 +172,12 @@ export class Prompts {
       },
       WAIT_MS,
     );
-    const { text, argumentsAt, codes } = prompt;
+    const { codes } = prompt;
+    const { text, argumentsAt } = withLink(prompt, consoleUrl);
+    const buttons = [
+      { label: "Approve", data: buttonData(promptId, codes.approve) },
+      { label: "Deny", data: buttonData(promptId, codes.deny) },
+    ];
     await outbox.send(
       account,
       {
@@ -173,10 +191,7 @@ export class Prompts {
         pieces: [text],
         attachments: [],
         silent: false,
-        buttons: [
-          { label: "Approve", data: buttonData(promptId, codes.approve) },
-          { label: "Deny", data: buttonData(promptId, codes.deny) },
-        ],
+        ...(!hasLink && { buttons }),
         degraded: [],
         about: { tool: null, runId: null, sessionKey: null, answerTo: null },
         ...BEGINNING,
@@ -202,8 +217,8 @@ export class Prompts {
     const messageId = send?.record.messageIds.at(-1) ?? prompt.messageId;
     const { channel, accountId } = prompt.address;
     const account = accounts.get(channel, accountId);
-    // A message that was not delivered, or whose id is unknown, stays as it is; its buttons are refused.
-    if (messageId === null) return store.finish(prompt);
+    // A mail, a message that was not delivered, and one whose id is unknown stay as they are; their buttons and links are refused.
+    if (messageId === null || prompt.linkCode !== undefined) return store.finish(prompt);
     if (account?.adapter.edit === undefined) return store.rest(prompt.promptId, WAIT_MS);
     const waitMs = await this.#edit(account, { prompt, messageId, end });
     return waitMs === null ? store.finish(prompt) : store.rest(prompt.promptId, waitMs);
@@ -259,6 +274,8 @@ function placesOf({ approval, links }: Waiting, accounts: readonly Account[]): P
   });
   const groups = accounts.flatMap((account) => {
     const { channel, accountId, entry } = account.settings;
+    // A link decides as one person, so it is not sent to several.
+    if (account.adapter.edit === undefined) return [];
     return entry.approvals
       .filter(({ of = [entry.caller] }) => of.includes("*") || of.includes(approval.principal.user))
       .map(({ target, threadId }): Place => {
@@ -271,6 +288,20 @@ function placesOf({ approval, links }: Waiting, accounts: readonly Account[]): P
 
 function usersOfGroups({ settings: { entry } }: Account): string[] {
   return entry.approvals.flatMap(({ of = [entry.caller] }) => of);
+}
+
+/** Returns the text of a message; a mail has the address of its page behind the first line, before all that a model wrote. */
+function withLink(
+  { promptId, linkCode, text, argumentsAt }: Prompt,
+  consoleUrl: string | null,
+): Pick<Prompt, "text" | "argumentsAt"> {
+  if (linkCode === undefined || consoleUrl === null) return { text, argumentsAt };
+  const line = `\nDecide on this page, and give its address to no one: ${consoleUrl}/decide/${promptId}.${linkCode}`;
+  const at = text.indexOf("\n");
+  return {
+    text: text.slice(0, at) + line + text.slice(at),
+    argumentsAt: argumentsAt + line.length,
+  };
 }
 
 /** The same call in the same chat is one message; a call that is requested again is another one. */

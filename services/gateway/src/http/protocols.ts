@@ -4,6 +4,7 @@ import { createAgUiEndpoint } from "../ag-ui/serve-ag-ui.ts";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { createA2aEndpoint } from "../a2a/serve-a2a.ts";
 import { createChannelHookEndpoint } from "../hooks/serve-channel-hook.ts";
+import { createDecisionPage } from "../hooks/serve-decision-page.ts";
 import { createHookEndpoint } from "../hooks/serve-hook.ts";
 import type { Hooks } from "../hooks/hooks-file.ts";
 import { authenticate, type AuthenticationParts } from "../identity/authenticate.ts";
@@ -55,6 +56,8 @@ export function mountProtocols(app: Hono<GatewayEnv>, parts: ProtocolParts): voi
   // Hooks are authenticated by the sender's signature instead of a credential.
   app.post("/hooks/:name", createHookEndpoint(parts));
   app.post("/hooks/:channel/:account", createChannelHookEndpoint(parts));
+  // The link itself is the credential.
+  app.on(["GET", "POST"], "/decide/:token", createDecisionPage(parts));
   app.use("/v1/*", (c, next) => authenticate(c, next, parts));
   for (const { method, path, handle } of openAiRoutes(parts)) app.on(method, path, handle);
 }

@@ -14,7 +14,8 @@ export function signInPage(page: {
 `;
 }
 
-function escaped(text: string): string {
+/** Returns text for an element or an attribute of a page. */
+export function escaped(text: string): string {
   const names: Readonly<Record<string, string>> = {
     "&": "&amp;",
     "<": "&lt;",

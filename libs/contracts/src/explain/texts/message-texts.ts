@@ -174,6 +174,13 @@ export const messageTexts = {
   contentType: "Content-Type of the response; null without a body.",
   "channels.receive.reply.status": "HTTP status of the response.",
   "channels.receive.reply.body": "Body of the response; null without one.",
+  "channels.open-decision.request.token": "The end of the address of a link in a mail.",
+  press: "The button that a person pressed on the page; missing: only show the call.",
+  "press.id": "A different value on each page.",
+  "channels.open-decision.reply.text": "The waiting call with its exact arguments.",
+  "channels.open-decision.reply.outcome":
+    "What a press did, or what became of the call; null while it waits.",
+  "channels.open-decision.reply.isOpen": "True while a press may decide.",
   displayName: "Name for people; null when it is not known.",
   "channels.resolve-target.request.kind":
     "The kind of target to find: a person, a group or a channel.",

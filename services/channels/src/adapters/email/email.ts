@@ -68,6 +68,8 @@ function create(config: EmailConfig, kit: AdapterKit): ChannelAdapter {
 
   return {
     capabilities,
+    // Without `authservId` any person could link another one's address.
+    hasDecisionLinks: imap !== undefined && config.authservId !== undefined,
 
     ...(imap !== undefined && {
       async start(sink, signal) {

@@ -1,0 +1,408 @@
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { call, client } from "@switchyard/bus/call";
+import { admitCall } from "@switchyard/contracts/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/approval-record";
+import { getApproval } from "@switchyard/contracts/approvals";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { createChatLink, listChatLinks, revokeChatLink } from "@switchyard/contracts/chat-links";
+import { checkPolicy } from "@switchyard/contracts/policy";
+import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { until } from "@switchyard/local-servers/until";
+import { startDiscordServer } from "../../services/channels/test-fixtures/discord-server.ts";
+import { startMailServer } from "../../services/channels/test-fixtures/mail-server.ts";
+import { startSlackServer } from "../../services/channels/test-fixtures/slack-server.ts";
+import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
+import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
+import { startServiceProcess } from "../lib/service-process.ts";
+
+// Real policy, channels and gateway services; the providers are strict where the real ones are. What is the same for all of them is in
+// decide-in-chat.integration.test.ts.
+
+const RULES = `version: 1
+rules:
+  - { id: writes, effect: allow, approval: session, ttl: 10m, what: { tools: [files.write_file] } }
+  - { id: removals, effect: allow, approval: always, what: { tools: [files.remove] } }
+`;
+const WRITE = mcpToolRef("files", "write_file");
+const REMOVE = mcpToolRef("files", "remove");
+const ANN = "ann@example.test";
+
+const [slack, discord, mail] = await Promise.all([
+  startSlackServer(),
+  startDiscordServer(),
+  startMailServer(),
+]);
+after(() => Promise.all([slack.close(), discord.close(), mail.close()]));
+const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "ann"] });
+await world.startReplica({ YARD_APPROVERS: "cli,ann" });
+const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
+const broker = client(await world.connectAs("broker"), { checkPolicy, admitCall });
+const ann = await world.connectAs("ann");
+const cli = await world.connectAs("cli");
+const { user, password } = mail.account;
+const login = { host: "127.0.0.1", user, password, tls: "none" };
+const file = join(await testDirectory(), "channels.json");
+const inGroup = (id: string) => [{ target: { kind: "channel", id }, of: ["*"] }];
+await writeFile(
+  file,
+  JSON.stringify({
+    accounts: {
+      slack: {
+        main: {
+          caller: "team-a",
+          config: {
+            botToken: slack.tokens.bot,
+            appToken: slack.tokens.app,
+            apiUrl: slack.apiUrl,
+          },
+          approvals: inGroup("C1"),
+        },
+      },
+      discord: {
+        main: {
+          caller: "team-a",
+          config: { token: discord.token, api: discord.api },
+          approvals: inGroup("200"),
+        },
+      },
+      email: {
+        main: {
+          caller: "team-a",
+          config: {
+            address: user,
+            authservId: "mx.test",
+            smtp: { ...login, port: mail.smtpPort },
+            imap: { ...login, port: mail.imapPort },
+          },
+        },
+      },
+    },
+  }),
+);
+const common = async (name: string) => ({
+  YARD_NATS_URL: world.natsUrl,
+  YARD_NATS_NKEY_FILE: await world.keyFileOf(name),
+  YARD_REDIS_URL: world.redis.url,
+});
+const environment = {
+  ...(await common("channels")),
+  YARD_CHANNELS_FILE: file,
+  YARD_CHANNELS_SEND_MS: "1000",
+  YARD_CHANNELS_LEASE_MS: "3000",
+  YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com",
+};
+let channels = await startServiceProcess("channels", environment);
+
+/** Starts the channels service again where an earlier test ended it: one that was started in a test ends with it. */
+async function restart(): Promise<void> {
+  if (channels.exitCode() !== null) channels = await startServiceProcess("channels", environment);
+  await until(() => slack.connected() > 0 && discord.connected() > 0 && mail.connected() > 0);
+}
+
+async function killChannels(): Promise<void> {
+  process.kill(channels.pid, "SIGKILL");
+  await until(() => channels.exitCode() !== null);
+  await until(() => slack.connected() + discord.connected() + mail.connected() === 0);
+}
+
+const gateway = await startServiceProcess("gateway", await common("gateway"));
+const [{ url }] = gateway.lines
+  .filter((line) => line.includes('"http ready"'))
+  .map((line) => JSON.parse(line) as { url: string }) as [{ url: string }]; // as the gateway logs it
+await restart();
+
+const run = { agent: "demo", requester: "team-a", tools: [], ttlSeconds: 600 };
+const { token } = await runner.grantRun({ runId: "team-a~run-1", ...run }, { timeoutMs: 30_000 });
+
+/** The request of a provider right before it would send a call. */
+async function admit(args: Record<string, unknown>, tool = WRITE) {
+  const request = { onBehalfOf: "runner", token, tool, args };
+  const { decision, principal } = await broker.checkPolicy(request);
+  const facts = { principal, caller: "runner", tool, pin: undefined, args, decision };
+  const binding = bindingDigest(facts);
+  const callId = canonicalDigest(args);
+  return broker.admitCall({ ...request, callId, decision, binding, attempt: randomUUID() });
+}
+
+async function waiting(args: Record<string, unknown>, tool = WRITE): Promise<string> {
+  const reply = await admit(args, tool);
+  assert.ok(reply.outcome === "waiting", JSON.stringify(reply));
+  return reply.approvalId;
+}
+
+const stateOf = async (id: string) => (await call(cli, getApproval, { id })).approval;
+const codeOf = async () => (await call(ann, createChatLink, { asks: true })).code;
+
+interface Shown {
+  readonly id: string;
+  readonly text: string;
+  readonly approve: string;
+  readonly deny: string;
+}
+
+/** One provider as persons see it. */
+interface Chat {
+  readonly name: string;
+  /** Ids of the linked person, and of another one. */
+  readonly people: readonly [string, string];
+  readonly groupId: string;
+  write(from: string, text: string): void;
+  /** Messages with this text in the private chat of a person, or in the group. */
+  messages(place: string, part: string): Shown[];
+  press(message: Shown, by: { from: string; data: string; place?: string }): Promise<string>;
+}
+
+const slackPlace = (place: string) => (place.startsWith("U") ? `D${place.slice(1)}` : place);
+const discordPlace = (place: string) => (place === "200" ? place : `7${place}`);
+type Blocks = { type: string; elements: Record<string, unknown>[] }[];
+
+const chats: readonly Chat[] = [
+  {
+    name: "slack",
+    people: ["U1", "U666"],
+    groupId: "C1",
+    write: (from, text) =>
+      void slack.push(slack.message({ user: from, channel: slackPlace(from) }, text)),
+    messages: (place, part) =>
+      slack.messages
+        .filter(({ channel }) => channel === slackPlace(place))
+        .map(({ ts, text, blocks }) => {
+          const [shown, actions] = blocks as Blocks;
+          const parts = (shown?.elements ?? []).flatMap(({ elements }) => elements as Blocks);
+          const all = parts.map((one) => (one as unknown as { text: string }).text).join("");
+          const [approve, deny] = (actions?.elements ?? []).map(({ value }) => String(value));
+          const texts = all === "" ? String(text) : all;
+          return { id: String(ts), text: texts, approve: approve ?? "", deny: deny ?? "" };
+        })
+        .filter(({ text }) => text.includes(part)),
+    async press({ id }, { from, data, place }) {
+      const where = place === undefined ? {} : { channel: slackPlace(place) };
+      const press = slack.press(id, { from, value: data, ...where });
+      const { text, isEphemeral } = await until(press.answer);
+      assert.ok(isEphemeral);
+      assert.ok((await until(press.acknowledgedMs)) < 3_000);
+      return text;
+    },
+  },
+  {
+    name: "discord",
+    people: ["42", "666"],
+    groupId: "200",
+    write: (from, text) =>
+      discord.push(
+        discord.message({ author: { id: from, username: "x" }, channel_id: `7${from}` }, text),
+      ),
+    messages: (place, part) =>
+      discord.messages
+        .filter(({ channel_id: channel }) => channel === discordPlace(place))
+        .map(({ id, content, components }) => {
+          const [row] = (components ?? []) as { components: { custom_id: string }[] }[];
+          const [approve, deny] = (row?.components ?? []).map((one) => one.custom_id);
+          const text = String(content);
+          return { id: String(id), text, approve: approve ?? "", deny: deny ?? "" };
+        })
+        .filter(({ text }) => text.includes(part)),
+    async press({ id }, { from, data, place }) {
+      const where = place === undefined ? {} : { channel: discordPlace(place) };
+      const { text, isEphemeral } = await until(discord.press(id, { from, data, ...where }));
+      assert.ok(isEphemeral);
+      return text;
+    },
+  },
+];
+
+for (const chat of chats) {
+  const [mine, other] = chat.people;
+  const asked = async (place: string, part: string): Promise<Shown> => {
+    const [message] = await until(
+      () => chat.messages(place, part),
+      (all) => all.length > 0,
+    );
+    assert.ok(message);
+    return message;
+  };
+
+  test(`${chat.name}: a linked person decides by a button, which is bound to call, conversation and person`, async () => {
+    await restart();
+    chat.write(mine, await codeOf());
+    await asked(mine, "You decide here as ann");
+    const args = { path: `${chat.name}.txt`, content: "@everyone <!channel> ``` *b*" };
+    const id = await waiting(args);
+    const message = await asked(mine, args.path);
+    const group = await asked(chat.groupId, args.path);
+    assert.match(message.text, /Approval needed: mcp__files__write_file\nFrom: agent demo/);
+    assert.match(message.text, /@everyone <!channel> \\u\{60\}\\u\{60\}\\u\{60\} \*b\*/);
+    const forged = `${message.approve.slice(0, -11)}AAAAAAAAAAA`;
+    for (const [shown, by, reason] of [
+      [message, { from: mine, data: forged }, /unknown here/],
+      [message, { from: mine, data: message.approve, place: chat.groupId }, /unknown here/],
+      [message, { from: other, data: message.approve, place: other }, /unknown here/],
+      [group, { from: other, data: group.approve }, /link this account first/],
+    ] as const) {
+      assert.match(await chat.press(shown, by), reason);
+      assert.equal((await stateOf(id)).state, "pending");
+    }
+    const said = await chat.press(message, { from: mine, data: message.approve });
+    assert.match(said, new RegExp(`^Approved by ann by ${chat.name}`));
+    const { state, decision } = await stateOf(id);
+    assert.deepEqual([state, decision?.by, decision?.via], ["approved", "ann", chat.name]);
+    assert.equal((await admit(args)).outcome, "passed");
+    assert.equal((await admit(args)).outcome, "refused", "one approval is one call");
+    for (const place of [mine, chat.groupId]) {
+      const changed = await until(
+        () => chat.messages(place, args.path),
+        (all) => all[0]?.text.includes("Approved by ann") === true,
+      );
+      assert.deepEqual([changed.length, changed[0]?.approve], [1, ""]);
+    }
+    const late = await chat.press(message, { from: mine, data: message.deny });
+    assert.match(late, /Nothing was decided: the call is consumed already/);
+  });
+
+  test(`${chat.name}: a call of high risk needs two presses, and a press that a process did not survive is made again`, async () => {
+    await restart();
+    const id = await waiting({ path: `high-${chat.name}.txt` }, REMOVE);
+    const message = await asked(mine, `high-${chat.name}.txt`);
+    const press = { from: mine, data: message.approve };
+    assert.match(await chat.press(message, press), /High risk: press Approve again/);
+    assert.equal((await stateOf(id)).state, "pending");
+    await killChannels();
+    await restart();
+    await until(async () => /^Approved by ann/.test(await chat.press(message, press)));
+    assert.equal(chat.messages(mine, `high-${chat.name}.txt`).length, 1);
+    assert.equal((await stateOf(id)).decision?.by, "ann");
+    const links = (await call(ann, listChatLinks, {})).links.filter(
+      ({ channel }) => channel === chat.name,
+    );
+    assert.deepEqual(
+      links.map(({ personId }) => personId),
+      [mine],
+    );
+    await call(ann, revokeChatLink, { id: links[0]?.id ?? "" });
+    const next = await waiting({ path: `revoked-${chat.name}.txt` });
+    const shown = await asked(chat.groupId, `revoked-${chat.name}.txt`);
+    const refused = await chat.press(shown, { from: mine, data: shown.approve });
+    assert.match(refused, /link this account first/);
+    assert.equal((await stateOf(next)).state, "pending");
+  });
+}
+
+const proven = (from: string) => ({
+  From: from,
+  "Authentication-Results": `mx.test; dmarc=pass header.from=${from.slice(from.indexOf("@") + 1)}`,
+});
+const textOf = (source: string) =>
+  Buffer.from(
+    source
+      .slice(source.indexOf("\r\n\r\n"))
+      .replaceAll(/=\r\n/g, "")
+      .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) =>
+        String.fromCharCode(Number.parseInt(hex, 16)),
+      ),
+    "latin1",
+  ).toString();
+const mails = (part: string) =>
+  mail.received
+    .map(({ to, source }) => ({ to, text: textOf(source) }))
+    .filter(({ text }) => text.includes(part));
+
+/** The path of the page in the mail about a call. */
+async function linkIn(part: string): Promise<string> {
+  const [found] = await until(
+    () => mails(part),
+    (all) => all.length > 0,
+  );
+  assert.deepEqual(found?.to, [ANN]);
+  const [, path = ""] = /https:\/\/yard\.example\.com(\/decide\/\S+)/.exec(found?.text ?? "") ?? [];
+  return path;
+}
+
+async function page(path: string, form?: Record<string, string>) {
+  const origin = { origin: new URL(url).origin };
+  const response = await fetch(`${url}${path}`, {
+    ...(form && { method: "POST", headers: origin, body: new URLSearchParams(form) }),
+  });
+  const text = await response.text();
+  const press = /name="press" value="([\w-]{22})"/.exec(text)?.[1] ?? "";
+  return { status: response.status, text, press, headers: response.headers };
+}
+
+test("email: a link shows the exact call, opening it decides nothing, and its form decides once", async () => {
+  await restart();
+  mail.push({ From: ANN, Subject: await codeOf() }, "");
+  mail.push({ ...proven(ANN), Subject: "Link me" }, `${await codeOf()}\r\n\r\n-- \r\nAnn`);
+  await until(() => mails("You decide here as ann").length === 1);
+  const id = await waiting({ path: "mail.txt", content: "<script>alert(1)</script>" });
+  const path = await linkIn("mail.txt");
+  assert.match(path, /^\/decide\/[0-9a-f]{32}\.[\w-]{22}$/);
+  for (let times = 0; times < 3; times += 1) {
+    const { status, text, press } = await page(path);
+    assert.equal(status, 200);
+    assert.match(text, /Approval needed: mcp__files__write_file/);
+    assert.match(text, /&lt;script&gt;alert\(1\)&lt;\/script&gt;/);
+    assert.notEqual(press, "");
+    assert.equal((await stateOf(id)).state, "pending");
+  }
+  const { press, headers } = await page(path);
+  assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'/);
+  assert.equal(headers.get("cache-control"), "no-store");
+  const forged = `${path.slice(0, -22)}${"A".repeat(22)}`;
+  for (const [wrong, form, status] of [
+    [forged, undefined, 404],
+    [forged, { verdict: "approve", press }, 404],
+    [`${path}x`, undefined, 404],
+    [path, { verdict: "maybe", press }, 400],
+    [path, { verdict: "approve" }, 400],
+  ] as const)
+    assert.equal((await page(wrong, form)).status, status, wrong);
+  const foreign = await fetch(`${url}${path}`, {
+    method: "POST",
+    headers: { origin: "https://evil.example" },
+    body: new URLSearchParams({ verdict: "approve", press }),
+  });
+  assert.equal(foreign.status, 403);
+  assert.equal((await stateOf(id)).state, "pending");
+  assert.match((await page(path, { verdict: "approve", press })).text, /Approved by ann by email/);
+  const { state, decision } = await stateOf(id);
+  assert.deepEqual([state, decision?.by, decision?.via], ["approved", "ann", "email"]);
+  for (const again of [await page(path), await page(path, { verdict: "deny", press })]) {
+    assert.match(again.text, /Approved by ann by email/);
+    assert.equal(again.press, "", "a used link has no form");
+  }
+  assert.deepEqual((await stateOf(id)).decision, decision);
+});
+
+test("email: high risk needs two pages, a replayed form is one press, and an ended link decides nothing", async () => {
+  await restart();
+  const id = await waiting({ path: "mail-high.txt" }, REMOVE);
+  const path = await linkIn("mail-high.txt");
+  const first = await page(path);
+  for (let times = 0; times < 2; times += 1) {
+    const shown = await page(path, { verdict: "approve", press: first.press });
+    assert.match(shown.text, /High risk: press Approve again/);
+    assert.equal((await stateOf(id)).state, "pending");
+  }
+  await killChannels();
+  await restart();
+  const second = await page(path);
+  assert.match(
+    (await page(path, { verdict: "approve", press: second.press })).text,
+    /Approved by ann by email/,
+  );
+  assert.equal(mails("mail-high.txt").length, 1);
+  const next = await waiting({ path: "mail-revoked.txt" });
+  const late = await linkIn("mail-revoked.txt");
+  const [link] = (await call(ann, listChatLinks, {})).links;
+  await call(ann, revokeChatLink, { id: link?.id ?? "" });
+  const { press } = await page(late);
+  assert.match((await page(late, { verdict: "approve", press })).text, /link this account first/);
+  assert.equal((await stateOf(next)).state, "pending");
+  const secrets = [late.slice(-22), path.slice(-22), slack.tokens.bot, discord.token];
+  for (const line of [...channels.lines, ...gateway.lines])
+    for (const secret of secrets) assert.ok(!line.includes(secret), "a log has no secrets");
+});
