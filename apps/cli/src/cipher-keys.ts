@@ -2,8 +2,11 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { readSecret, writeSecret } from "./secret-files.ts";
 
-/** Keys with which services encrypt what Redis keeps: the broker logins at MCP servers, the gateway secrets of webhooks. */
-export const CIPHER_KEYS = ["mcp-logins", "webhooks"] as const;
+/**
+ * Keys with which services encrypt what Redis keeps: the broker logins at MCP servers, the gateway secrets of webhooks, both tool
+ * providers the values behind masks.
+ */
+export const CIPHER_KEYS = ["mcp-logins", "webhooks", "masks"] as const;
 export type CipherKey = (typeof CIPHER_KEYS)[number];
 
 const KEY_BYTES = 32;

@@ -17,6 +17,7 @@ test("makes a key for every user and the run-token key, readable by their owner 
     "run-token",
     "mcp-logins",
     "webhooks",
+    "masks",
     ...redisUserNames.map((user) => `${user}.redis`),
   ]);
   assert.equal(statSync(directory).mode & 0o777, 0o700);

@@ -590,6 +590,20 @@ export type Decision = {
   ttlMs?: number;
   /** The rules that state who has to approve the call; all of them count. */
   approveRules?: string[];
+  /** The number of findings of each kind in the arguments, where a rule looks for them; never values. */
+  found?: { [name: string]: number };
+  /** The inspection that the tool provider makes: of the result, and of masks in the arguments. */
+  inspection?: {
+    results: {
+      [name: string]: {
+        /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
+        effect: "mask" | "deny";
+        /** Id of the rule that decided; null when no rule matched. */
+        rule: string;
+      };
+    };
+    unmask: ("secret" | "iban" | "card" | "ssn" | "host" | "injection")[];
+  };
   /** The stop that denies the call. The call may pass once the stop is lifted. */
   stop?: StopInForce;
 };
@@ -2813,7 +2827,7 @@ export type ToolInfo = {
   definition?: { [name: string]: unknown };
   /** Digest of the definition, to which approvals are bound. */
   pin?: Digest;
-  /** Findings about it; present only when they were requested. */
+  /** The number of findings of each kind in the result; never values. */
   findings?: ToolFinding[];
 };
 

@@ -4,6 +4,7 @@ import { AuditRef, AuditWriterId } from "./audit-ref.ts";
 import { DecisionSignature, Ed25519Signature, KeyId } from "./audit-signatures.ts";
 import { ChannelName } from "./channel-address.ts";
 import { event } from "./define.ts";
+import { FindingCounts } from "./findings.ts";
 import { CallerName, Digest, Timestamp } from "./ids.ts";
 import { CallId } from "./mcp-calls.ts";
 import { ApprovalTier } from "./approval-tier.ts";
@@ -126,7 +127,12 @@ export const ApprovalRecord = z.object({
 /** The end of an execution: an error code of the provider's contract, or one of the others. */
 const Outcome = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 
-const ending = { outcome: Outcome, durationMs: z.number().nonnegative() };
+const ending = {
+  outcome: Outcome,
+  durationMs: z.number().nonnegative(),
+  /** What inspectors found in the result: kinds and counts, where the decision says to look for it. */
+  findings: FindingCounts.optional(),
+};
 
 /** An action that a provider is about to take: a call of a tool, or another request to a server. */
 export const ExecutionRecord = z.object({
@@ -160,6 +166,7 @@ export const ExecutionRecord = z.object({
   /** Present when it was over before the record was written; else a record of the kind `outcome` follows. */
   outcome: ending.outcome.optional(),
   durationMs: ending.durationMs.optional(),
+  findings: ending.findings,
   correlationId: z.string(),
 });
 

@@ -3,6 +3,7 @@ import { AuditRef } from "./audit-ref.ts";
 import { DecisionSignature } from "./audit-signatures.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { rpc } from "./define.ts";
+import { FindingCounts, Inspection } from "./findings.ts";
 import { AgentName, CallerName, Digest, RunId, ServerId, ToolName } from "./ids.ts";
 import { StopInForce } from "./policy-budgets.ts";
 import { RunContext } from "./run-context.ts";
@@ -37,6 +38,10 @@ export const Decision = z.object({
   ttlMs: z.int().positive().optional(),
   /** With `ask`: the rules whose `approve` states who has to approve the call. All of them count. */
   approveRules: z.array(z.string()).optional(),
+  /** What inspectors found in the arguments, where a rule looks for it: kinds and counts. */
+  found: FindingCounts.optional(),
+  /** With `allow` and `ask`: what the provider does with the result and with masks in the arguments; absent: nothing. */
+  inspection: Inspection.optional(),
   /** With `deny`: an administrator stopped such calls, and the rules were not evaluated. The call may pass once the stop is lifted. */
   stop: StopInForce.optional(),
 });

@@ -79,10 +79,10 @@ const sortedSets = [
 const publishing = ["publish", "subscribe", "unsubscribe"];
 
 /**
- * Results and epochs that every tool provider stores under a call and a run: a call that is repeated may reach any replica, and a runner
+ * Results, epochs and values behind masks that every tool provider stores under a call and a run: a call that is repeated may reach any replica, and a runner
  * that lost its run is refused by all of them.
  */
-const providerKeys = ["yard:call:{*}*", "yard:run:{*}:tool-epoch"];
+const providerKeys = ["yard:call:{*}*", "yard:run:{*}:tool-epoch", "yard:run:{*}:masks"];
 
 export const serviceRedisUsers: readonly RedisUser[] = [
   redisUser("policy", "Policy service", {

@@ -31,6 +31,8 @@ export const brokerEnv = z.object({
   YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
   /** A file with such keys, for operators who keep secrets out of the environment; read when the variable is not set. */
   YARD_MCP_TOKEN_KEY_FILE: z.string().min(1).optional(),
+  /** A file with the keys that encrypt the values behind masks; the toolbox has the same. */
+  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   /** A server stays its owner's for this time without a sign of life of the owner. */
   YARD_MCP_LEASE_MS: envInteger(500, 600_000).default(5_000),
   /** The most servers that this broker owns. */

@@ -42,6 +42,7 @@ export const brokerService = defineService({
         createTokenCipher(
           await readCipherKeyFile(config.YARD_MCP_TOKEN_KEY_FILE, "YARD_MCP_TOKEN_KEY_FILE"),
         ),
+      maskKeys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
       privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
       decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,

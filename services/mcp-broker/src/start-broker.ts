@@ -70,6 +70,8 @@ export interface BrokerSettings {
   readonly decisionCache: boolean;
   /** Encrypts logins to servers; null when there is no key, and then no login is possible. */
   readonly tokenKeys: TokenCipher | null;
+  /** The keys that encrypt the values behind masks; left out: no mask can be turned back. */
+  readonly maskKeys?: readonly Buffer[];
   /** The time for which a question of a server waits for a person's answer at most, in milliseconds. */
   readonly questionMs: number;
   /** Addresses beside the public ones that HTTP servers may have. */
@@ -123,6 +125,7 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
     audit: given.audit,
     storage: given.storage,
     decisionCache: settings.decisionCache,
+    maskKeys: settings.maskKeys ?? [],
     onChecked: metrics.countDecision,
   });
   const origins = createRequestOrigins();

@@ -43,6 +43,8 @@ export const toolboxEnv = z.object({
   YARD_COMMAND_FILE_MB: envInteger(1, 1_048_576).default(1_024),
   YARD_COMMAND_TMP_MB: envInteger(1, 1_048_576).default(512),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
+  /** A file with the keys that encrypt the values behind masks; the broker has the same. */
+  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   YARD_WEB_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type ToolboxConfig = z.output<typeof toolboxEnv>;

@@ -9,6 +9,7 @@ import { callBuiltin } from "@switchyard/contracts/toolbox";
 import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
 import type { Audit } from "@switchyard/service/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import { SandboxError } from "@switchyard/service/process/sandbox";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
@@ -18,6 +19,7 @@ import { createApprovalGate } from "@switchyard/service/tool-provider/approval-g
 import { createCallOnce } from "@switchyard/service/tool-provider/call-once";
 import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
+import { createMaskStore, MASKS_LOST } from "@switchyard/service/tool-provider/mask-store";
 import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { createCallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Registry } from "prom-client";
@@ -109,6 +111,12 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     memory,
     ...policy,
     executions: createExecutionAudit(options.audit),
+    masks: createMaskStore({
+      redis,
+      storage,
+      keys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
+      onLost: (err) => log.error({ err }, MASKS_LOST),
+    }),
     store,
     once: createCallOnce({
       store,

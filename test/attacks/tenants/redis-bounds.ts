@@ -39,6 +39,11 @@ export const redisBounds: readonly RedisBound[] = [
     freedBy: "Redis, a day after the last call",
   },
   {
+    keys: ["yard:run:{*}:masks"],
+    bound: `${COUNTED}; 1,000 values for each run`,
+    freedBy: "Redis, 30 days after the last value",
+  },
+  {
     keys: [
       "yard:runs",
       "yard:runs:of:*",

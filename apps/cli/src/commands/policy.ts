@@ -1,4 +1,5 @@
 import { client } from "@switchyard/bus/call";
+import { findingsText } from "@switchyard/contracts/findings";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
   explainPolicy,
@@ -102,6 +103,18 @@ function answerOf({ effect, tier }: Explanation["decision"]): string {
   return effect === "ask" ? `ask (${tier ?? "always"})` : effect;
 }
 
+/** States what is found in the arguments, and what the decision does with findings in the result and with masks. */
+function inspectionLines({ found, inspection }: Explanation["decision"]): string[] {
+  const results = Object.entries(inspection?.results ?? {}).map(
+    ([kind, { effect, rule }]) => `${kind}: ${effect} (${rule})`,
+  );
+  return [
+    ...(found === undefined ? [] : [`found in the arguments: ${findingsText(found)}`]),
+    ...(results.length === 0 ? [] : [`in the result ${results.join(", ")}`]),
+    ...(inspection?.unmask.length ? [`unmasks ${inspection.unmask.join(", ")}`] : []),
+  ];
+}
+
 /** Prints the decision, the rules, and what is missing for an allowance. */
 export function explanationLines({
   decision,
@@ -114,6 +127,7 @@ export function explanationLines({
   const lines = [
     `${answerOf(decision)}  ${printableLine(decision.reason)}`,
     `policy ${decision.policyDigest}`,
+    ...inspectionLines(decision),
     ...(labels.length === 0 ? [] : [`labels ${labels.join(", ")}`]),
     ...limits.map(
       ({ kind, name, passes, detail }) =>

@@ -91,6 +91,7 @@ const SERVICES: readonly ServiceRow[] = [
         // The servers are the person's own: without a sandbox they run as in other MCP clients.
         YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
         YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
+        YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
         YARD_MCP_SERVERS_FILE: project.mcpServersFile,
         // A laptop's HTTP servers are on the laptop.
         YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
@@ -105,9 +106,10 @@ const SERVICES: readonly ServiceRow[] = [
     user: "toolbox",
     directory: "toolbox",
     own: (options) => {
-      const { project, workspace, env } = options;
+      const { state, project, workspace, env } = options;
       return {
         YARD_WORKSPACE: workspace,
+        YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
         // The gateway_* tools read it; the policy permits them to owners only.
         YARD_CONFIG_DIR: project.directory,
         // The file is optional.

@@ -776,8 +776,28 @@ class Decision(TypedDict):
     """With the tier `session`: how long one approval may stay valid, in milliseconds."""
     approveRules: NotRequired[list[str]]
     """The rules that state who has to approve the call; all of them count."""
+    found: NotRequired[dict[str, int]]
+    """The number of findings of each kind in the arguments, where a rule looks for them; never
+    values.
+    """
+    inspection: NotRequired[DecisionInspection]
+    """The inspection that the tool provider makes: of the result, and of masks in the arguments."""
     stop: NotRequired[WaitStop]
     """The stop that denies the call. The call may pass once the stop is lifted."""
+
+
+class DecisionInspection(TypedDict):
+    """The inspection that the tool provider makes: of the result, and of masks in the arguments."""
+
+    results: dict[str, DecisionInspectionResultsValue]
+    unmask: list[Literal["secret", "iban", "card", "ssn", "host", "injection"]]
+
+
+class DecisionInspectionResultsValue(TypedDict):
+    effect: Literal["mask", "deny"]
+    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    rule: str
+    """Id of the rule that decided; null when no rule matched."""
 
 
 class DeleteSessionReply(TypedDict):
@@ -4887,7 +4907,7 @@ class ToolsTools(TypedDict):
     pin: NotRequired[str]
     """Digest of the definition, to which approvals are bound."""
     findings: NotRequired[list[ToolFinding]]
-    """Findings about it; present only when they were requested."""
+    """The number of findings of each kind in the result; never values."""
 
 
 class TrustSkillReply(TypedDict):

@@ -1,11 +1,11 @@
 {{/* The user of each service in NATS and Redis, and what it gets of the keys beside its own two files. */}}
 {{- define "switchyard.services" -}}
 policy: { values: policy, user: policy, keys: [run-token.jwk] }
-mcp-broker: { values: mcpBroker, user: broker, keys: [mcp-logins.key] }
+mcp-broker: { values: mcpBroker, user: broker, keys: [mcp-logins.key, masks.key] }
 skill-importer: { values: skillImporter, user: importer, keys: [] }
 agent-runner: { values: agentRunner, user: runner, keys: [] }
 channels: { values: channels, user: channels, keys: [] }
-toolbox: { values: toolbox, user: toolbox, keys: [] }
+toolbox: { values: toolbox, user: toolbox, keys: [masks.key] }
 scheduler: { values: scheduler, user: scheduler, keys: [] }
 gateway: { values: gateway, user: gateway, keys: [webhooks.key] }
 {{- end }}
@@ -33,7 +33,7 @@ when each service inserts its own), their keys, and its values: in compact mode 
 {{- $_ := set $values $field (concat (index $values $field) (index $v $field) | uniq) }}
 {{- end }}
 {{- end }}
-{{- $_ := set $deployments "switchyard" (dict "services" (keys $services | sortAlpha) "user" "{user}" "keys" $keys "values" $values "main" "apps/switchyard/src/main.ts") }}
+{{- $_ := set $deployments "switchyard" (dict "services" (keys $services | sortAlpha) "user" "{user}" "keys" (uniq $keys) "values" $values "main" "apps/switchyard/src/main.ts") }}
 {{- else }}
 {{- range $name, $service := $services }}
 {{- $keys := concat (list (printf "%s.nk" $service.user) (printf "%s.redis" $service.user)) $service.keys }}

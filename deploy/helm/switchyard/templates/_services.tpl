@@ -18,6 +18,7 @@
 {{- define "switchyard.env.mcp-broker" -}}
 - { name: YARD_MCP_SERVERS_FILE, value: /config/mcp-servers.json }
 - { name: YARD_MCP_TOKEN_KEY_FILE, value: /keys/mcp-logins.key }
+- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
 - { name: YARD_STATE_DIR, value: /tmp }
 # Where servers that npx or uvx fetch are kept, for the life of the pod.
 - { name: HOME, value: /tmp }
@@ -61,6 +62,10 @@
 
 {{- define "switchyard.env.toolbox" -}}
 - { name: YARD_WORKSPACES_DIR, value: /workspaces }
+{{- /* In compact mode the broker's variable is for both. */}}
+{{- if ne .Values.mode "compact" }}
+- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
+{{- end }}
 {{- if .Values.toolbox.toolSettings }}
 - { name: YARD_TOOLS_FILE, value: /config/tools.json }
 {{- end }}

@@ -11,6 +11,7 @@ import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";
 import { compilePeople, type People } from "../rights/people.ts";
 import type { Approve } from "../schema/approve-schema.ts";
+import type { Finding, ResultEffect } from "@switchyard/contracts/findings";
 import type { StartRules } from "../rights/may-start.ts";
 import { compileCondition, type CompiledCondition, type Lists } from "./conditions.ts";
 
@@ -26,6 +27,12 @@ export interface CompiledBundle {
   readonly narrowings: readonly Narrowing[];
   readonly labels: readonly LabelRule[];
   readonly budgets: readonly CompiledBudget[];
+  /** The rules about results, in the order of ids. */
+  readonly results: readonly CompiledResultRule[];
+  /** True when a rule about results masks: only then arguments may have masks. */
+  readonly masks: boolean;
+  /** The kinds that conditions on arguments look for. */
+  readonly finds: readonly Finding[];
   /** The rules with conditions on earlier calls. */
   readonly temporal: readonly CompiledRule[];
   /** The NATS users that may start each agent, and those whose statements about a run's origin are trusted. */
@@ -74,6 +81,15 @@ export interface CompiledRule {
   /** True for a deny rule that names neither tools nor features: it applies to features too. */
   readonly isAboutEverything: boolean;
   readonly conditions: readonly CompiledCondition[];
+  /** The kinds of masks in the arguments that the call gets the values of. */
+  readonly unmask: readonly Finding[];
+}
+
+/** A rule about results. The selectors are those of a rule without conditions. */
+export interface CompiledResultRule {
+  readonly selector: CompiledRule;
+  readonly finds: readonly Finding[];
+  readonly effect: ResultEffect;
 }
 
 export type ApprovingRule = CompiledRule & { readonly approve: Approve };
@@ -124,6 +140,17 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     narrowings: compileNarrowings(bundle),
     labels: compileLabels(bundle),
     budgets: compileBudgets(bundle),
+    results: (bundle.results ?? [])
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+      .map(({ finds, effect, ...selectors }) => ({
+        selector: compileRule({ ...selectors, effect: "deny" }, ttlMs),
+        finds,
+        effect,
+      })),
+    masks: bundle.results?.some(({ effect }) => effect === "mask") ?? false,
+    finds: [
+      ...new Set(rules.flatMap(({ conditions }) => conditions.flatMap(({ finds }) => finds ?? []))),
+    ],
     temporal: rules.filter(({ conditions }) =>
       conditions.some(({ window }) => window !== undefined),
     ),
@@ -251,6 +278,7 @@ function compileRule(rule: Rule, ttlMs: number, lists: Lists): CompiledRule {
     features: featurePatternsOf(what),
     isAboutEverything: rule.effect === "deny" && what === undefined,
     conditions: (rule.when ?? []).map((condition) => compileCondition(condition, rule, lists)),
+    unmask: rule.unmask ?? [],
   };
 }
 

@@ -1,4 +1,5 @@
 import { compileEarlier, compileWindow, type CompiledWindow } from "../budgets/compile-window.ts";
+import { findingsText, masksIn, type Finding } from "@switchyard/contracts/findings";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
 import type { ArgumentCondition, Condition } from "../schema/condition-schema.ts";
@@ -8,6 +9,7 @@ import { hostIn } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { pathWithin } from "../values/path-within.ts";
 import { compileTimes } from "./compile-times.ts";
+import { findingsInArguments } from "./findings-in-arguments.ts";
 
 /**
  * The result of checking one condition against the arguments of a call.
@@ -27,6 +29,8 @@ export interface CompiledCondition {
   /** The value that the call has, as shown to people. */
   readonly got: (call: Judgeable) => string;
   readonly judge: (call: Judgeable) => Verdict;
+  /** Set for a condition on what is found in the arguments. */
+  readonly finds?: readonly Finding[];
   /** Set for a condition on earlier calls. */
   readonly window?: CompiledWindow;
 }
@@ -54,6 +58,9 @@ export interface WindowFacts {
 /** The subject of conditions on the time of a call; the pointers of arguments begin with a slash. */
 export const TIME = "time";
 
+/** The subject of conditions on what is found in all arguments together. */
+export const ARGUMENTS = "arguments";
+
 /** Longer texts are incomparable, which bounds the cost of one condition to the longest glob times this. */
 const MAX_TEXT_LENGTH = 16_384;
 
@@ -71,6 +78,7 @@ export function compileCondition(
   if ("neverAfter" in condition)
     return compileHistory(compileEarlier(condition.neverAfter, rule, false));
   if ("at" in condition) return compileAt(condition.at);
+  if ("finds" in condition) return compileFinds(condition.finds);
   if ("not" in condition) return negated(compileCondition(condition.not, rule, lists));
   return compileArgument(condition, lists);
 }
@@ -84,6 +92,24 @@ function compileHistory(window: CompiledWindow): CompiledCondition {
     got: ({ facts }) => facts?.windows?.shown(window) ?? "not known",
     judge: ({ facts }) => facts?.windows?.judge(window) ?? "incomparable",
     window,
+  };
+}
+
+/** Arguments that are too long to be inspected are incomparable. */
+function compileFinds(finds: readonly Finding[]): CompiledCondition {
+  return {
+    arg: ARGUMENTS,
+    required: false,
+    wanted: `finds ${finds.join(", ")}`,
+    got({ args }) {
+      const found = findingsInArguments(args, finds);
+      return found === null ? "too long to be inspected" : findingsText(found) || "nothing found";
+    },
+    judge({ args }) {
+      const found = findingsInArguments(args, finds);
+      return found === null ? "incomparable" : verdict(Object.keys(found).length > 0);
+    },
+    finds,
   };
 }
 
@@ -119,9 +145,15 @@ function compileArgument(condition: ArgumentCondition, lists: Lists): CompiledCo
     judge({ args }) {
       const located = find(args);
       if (located.kind === "blocked") return "incomparable";
-      return located.kind === "missing" ? "missing" : compare(located.value);
+      if (located.kind === "missing") return "missing";
+      return isMasked(located.value) ? "incomparable" : compare(located.value);
     },
   };
+}
+
+/** A mask stands for a value that the policy does not see. */
+function isMasked(value: unknown): boolean {
+  return typeof value === "string" && masksIn(value).length > 0;
 }
 
 function finder(pointer: string): (args: Readonly<Record<string, unknown>>) => Located {
@@ -174,6 +206,7 @@ type NumberOperator = "lt" | "lte" | "gt" | "gte";
 function compareTwo(op: NumberOperator | "eq", one: Located, other: Located): Verdict {
   if (one.kind === "blocked" || other.kind === "blocked") return "incomparable";
   if (one.kind === "missing" || other.kind === "missing") return "missing";
+  if (isMasked(one.value) || isMasked(other.value)) return "incomparable";
   if (op !== "eq") {
     const { value: limit } = other;
     return typeof limit === "number" ? ordered(op, limit)(one.value) : "incomparable";

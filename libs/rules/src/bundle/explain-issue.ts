@@ -40,6 +40,7 @@ export const WITH_IDS = [
   "groups",
   "people",
   "deputies",
+  "results",
 ] as const;
 
 export function repeatedIds(file: BundleFile): ShapeProblem[] {

@@ -277,6 +277,7 @@ function merged(files: readonly BundleFile[]): Bundle {
     ...all("groups"),
     ...all("people"),
     ...all("deputies"),
+    ...all("results"),
     rules: files.flatMap(({ rules }) => rules ?? []),
   };
 }

@@ -16,8 +16,10 @@ import {
   type Target,
 } from "../bundle/compile-bundle.ts";
 import { firstRefusal, nameOf, type NarrowedCall } from "../layers/narrowing.ts";
+import { inspectionOf, unmaskDenial } from "./inspection.ts";
 import { approveTerms, approveWords, type ApproveTerms } from "./approve-terms.ts";
 import { isUndecidedFile, shownAccess, undecidedFile } from "./file-decision.ts";
+import { findingsInArguments } from "../bundle/findings-in-arguments.ts";
 import type { CompiledCondition, Judgeable } from "../bundle/conditions.ts";
 import { matchConditions, type Match } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
@@ -46,11 +48,13 @@ export interface Call extends NarrowedCall {
 
 export function decide(bundle: CompiledBundle, call: Call): Decision {
   const policyDigest = bundle.digest;
+  const found = foundIn(bundle, call);
   const deny = (rule: string | null, reason: string): Decision => ({
     effect: "deny",
     rule,
     reason,
     policyDigest,
+    ...found,
   });
   if (!isConsistent(call.tool)) {
     return deny(null, `the tool reference ${call.tool.name} contradicts its server and tool name`);
@@ -66,13 +70,18 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
 
   const allowing = strictestMatch(bundle, call, target);
   if (allowing === null) return deny(null, unmatchedReason(bundle, call, target));
+  const inspection = inspectionOf(bundle, call, target);
+  const denial = unmaskDenial(bundle, call, inspection);
+  if (denial !== null) return deny(null, denial);
   const { match, ttlMs } = allowing;
   const { id } = match.rule;
   const isFile = fileAccessOf(call.tool) !== null;
   const tier = isFile ? allowing.tier : stricterTier(allowing.tier, call.principal.approval);
   const own = tier === allowing.tier ? "" : `; ${nameOf(call.principal)} wants more (its approval)`;
   const reason = `${reasonOf(match, call)}${own}`;
-  if (tier === "auto") return { effect: "allow", rule: id, reason, policyDigest, tier };
+  const inspects = { ...found, ...(inspection && { inspection }) };
+  if (tier === "auto")
+    return { effect: "allow", rule: id, reason, policyDigest, tier, ...inspects };
   const approving = approvingRules(bundle, call, target);
   const people = approving.map(({ approve }) => approveWords(approve));
   const question = `${reason}; ${APPROVAL_TEXT[tier]}${people.length === 0 ? "" : `: ${people.join("; ")}`}`;
@@ -82,6 +91,7 @@ export function decide(bundle: CompiledBundle, call: Call): Decision {
     reason: question,
     policyDigest,
     tier,
+    ...inspects,
     ...(tier === "session" && { ttlMs }),
     ...(approving.length > 0 && { approveRules: approving.map((rule) => rule.id) }),
   };
@@ -163,6 +173,14 @@ export function hasCondition(
       firstSelecting(index, principal, target, ({ conditions }) => conditions.some(isSuch)) !==
       null,
   );
+}
+
+/** Returns what inspectors find in the arguments, where a rule about this call looks for it. */
+function foundIn(bundle: CompiledBundle, call: Call): Pick<Decision, "found"> {
+  if (bundle.finds.length === 0) return {};
+  if (!hasCondition(bundle, call, ({ finds }) => finds !== undefined)) return {};
+  const found = findingsInArguments(call.args, bundle.finds);
+  return found === null || Object.keys(found).length === 0 ? {} : { found };
 }
 
 function isUnconditional(rule: CompiledRule): boolean {
@@ -258,8 +276,10 @@ export function isConsistent({ name, server, tool }: ToolRef): boolean {
 function reasonOf({ rule, incomparable }: Match, call: Call): string {
   const verb = rule.effect === "allow" ? "allows" : "denies";
   const note = rule.note === null ? "" : `: ${rule.note}`;
-  const windows = rule.conditions.flatMap(({ window, arg, wanted }) =>
-    window === undefined ? [] : [`${arg} is ${wanted}`],
+  const windows = rule.conditions.flatMap((condition) =>
+    condition.window === undefined && condition.finds === undefined
+      ? []
+      : [stated(condition, call)],
   );
   const history = windows.length === 0 ? "" : ` (${windows.join(", ")})`;
   const why =
@@ -267,6 +287,11 @@ function reasonOf({ rule, incomparable }: Match, call: Call): string {
       ? ""
       : ` (${incomparable} is not what the rule can compare with, which counts as a match)`;
   return `rule ${rule.id} ${verb} ${shownAccess(call)}${history}${note}${why}`;
+}
+
+/** Names counts and never values: reasons are in logs and in the audit. */
+function stated({ finds, arg, wanted, got }: CompiledCondition, call: Call): string {
+  return finds === undefined ? `${arg} is ${wanted}` : `the arguments: ${got(call)}`;
 }
 
 function unmatchedReason(bundle: CompiledBundle, call: Call, target: Target): string {

@@ -1,3 +1,4 @@
+import { masksInValue } from "@switchyard/service/inspect/masks-in";
 import type { Decision } from "@switchyard/contracts/policy";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { budgetsOf } from "../budgets/compile-budgets.ts";
@@ -13,6 +14,8 @@ import { ignoreArguments } from "../layers/tool-layers.ts";
  */
 export function isKeepable(bundle: CompiledBundle, call: Call, decision: Decision): boolean {
   if (decision.effect === "ask") return false;
+  // The provider requests a decision for each call with masks.
+  if (bundle.masks && masksInValue(call.args).length > 0) return false;
   // Another rule may count the call, although no rule with conditions is about it.
   if (planWindows(bundle, call) !== null) return false;
   // Each denial counts for the rules about denied calls.

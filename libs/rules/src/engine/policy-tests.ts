@@ -1,5 +1,6 @@
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import { MAX_LABELS, ToolLabel, type Decision } from "@switchyard/contracts/policy";
+import { findingsText } from "@switchyard/contracts/findings";
 import { MAX_POLICY_TESTS, type PolicyTestResult } from "@switchyard/contracts/policy-texts";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { RunContext } from "@switchyard/contracts/run-context";
@@ -13,6 +14,9 @@ import { OUTCOMES } from "../schema/window-schema.ts";
 import { decide, type Call } from "./evaluate.ts";
 import { outcomeWindows, planWindows } from "./plan-windows.ts";
 import { explainIssue } from "../bundle/explain-issue.ts";
+import { countsOf } from "@switchyard/service/inspect/count-findings";
+import { effectOnResult, inspectedKinds } from "@switchyard/service/inspect/effect-on-result";
+import { inspectContent } from "@switchyard/service/inspect/inspect-content";
 import { readYaml, type Checked, type FileProblem } from "@switchyard/service/yaml-file";
 
 /** The user of a test that names none: rules about everyone apply, rules about users do not, unless they use `*`. */
@@ -61,6 +65,8 @@ const Given = z.strictObject(
     session: RunContext.shape.session,
     tool: ToolText,
     args: Arguments.optional(),
+    /** The result of the call: a text, or content with texts in it. */
+    result: z.unknown().optional(),
     earlier: z
       .array(EarlierCall, { error: "must be a list of calls" })
       .max(MAX_EARLIER, `has more than ${MAX_EARLIER} calls`)
@@ -74,30 +80,38 @@ const Given = z.strictObject(
   },
   {
     error: objectError(
-      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, run, session, labels, args, at and earlier where they matter",
+      "must be a mapping with tool, and user, agent, roles, channel, group, model, depth, owner, replayed, run, session, labels, args, result, at and earlier where they matter",
     ),
   },
 );
 
-const PolicyTest = z.strictObject(
-  {
-    name: z
-      .string({ error: "must be a text" })
-      .max(200, "is longer than 200 characters")
-      .regex(/^[^\p{Cc}]+$/u, "must be one line of text"),
-    given: Given,
-    expect: z.enum(["allow", "deny", "ask-session", "ask-always"], {
-      error: "must be allow, deny, ask-session or ask-always",
-    }),
-    by: z.string({ error: "must be the id of a rule" }).max(64).optional(),
-    /** The rules whose `approve` counts, in any order; an empty list: one approver is enough. */
-    approve: z
-      .array(EntryId, { error: "must be a list of ids of rules" })
-      .max(1_000, "has more than 1,000 entries")
-      .optional(),
-  },
-  { error: objectError("must be a mapping with name, given and expect") },
-);
+const PolicyTest = z
+  .strictObject(
+    {
+      name: z
+        .string({ error: "must be a text" })
+        .max(200, "is longer than 200 characters")
+        .regex(/^[^\p{Cc}]+$/u, "must be one line of text"),
+      given: Given,
+      expect: z.enum(["allow", "deny", "ask-session", "ask-always"], {
+        error: "must be allow, deny, ask-session or ask-always",
+      }),
+      by: z.string({ error: "must be the id of a rule" }).max(64).optional(),
+      expectResult: z
+        .enum(["pass", "mask", "deny"], { error: "must be pass, mask or deny" })
+        .optional(),
+      /** The rules whose `approve` counts, in any order; an empty list: one approver is enough. */
+      approve: z
+        .array(EntryId, { error: "must be a list of ids of rules" })
+        .max(1_000, "has more than 1,000 entries")
+        .optional(),
+    },
+    { error: objectError("must be a mapping with name, given and expect") },
+  )
+  .refine(
+    ({ given, expectResult }) => (given.result === undefined) === (expectResult === undefined),
+    { path: ["expectResult"], error: "goes with result in given, and only with it" },
+  );
 type PolicyTest = z.infer<typeof PolicyTest>;
 
 const PolicyTests = z.strictObject(
@@ -139,10 +153,23 @@ function failureOf(test: PolicyTest, bundle: CompiledBundle): string | null {
   const isBy = by === undefined || decision.rule === by;
   const approve = approveText(test.approve);
   const isApproved = approve === null || approve === approveText(decision.approveRules ?? []);
-  if (answer === expect && isBy && isApproved) return null;
+  const result = resultText(test, decision);
+  if (answer === expect && isBy && isApproved) return result;
   const rule = by === undefined ? expect : `${expect} by ${by}`;
   const wanted = approve === null ? rule : `${rule} with approve of ${approve}`;
   return `expected ${wanted}, got ${outcomeText(decision)}`;
+}
+
+/** Inspects the result as a tool provider would; a denied call has none. */
+function resultText({ given, expectResult }: PolicyTest, decision: Decision): string | null {
+  if (expectResult === undefined) return null;
+  const { inspection = { results: {}, unmask: [] }, effect } = decision;
+  if (effect === "deny") return `expected the result to ${expectResult}, and the call is denied`;
+  const { found } = inspectContent(given.result, inspectedKinds(inspection));
+  const got = effectOnResult(inspection, found);
+  if (got.effect === expectResult) return null;
+  const counts = findingsText(countsOf(found)) || "nothing";
+  return `expected the result to ${expectResult}, got ${got.effect}: found ${counts}`;
 }
 
 function approveText(rules: readonly string[] | undefined): string | null {
@@ -156,7 +183,7 @@ function decisionOf({ given }: PolicyTest, bundle: CompiledBundle): Decision {
   const nowMs = given.at === undefined ? 0 : Date.parse(given.at);
   const memory = new WindowMemory();
   for (const [index, { ago, outcome, ...stated }] of (given.earlier ?? []).entries()) {
-    const { at: _, earlier: __, args: ___, ...caller } = given;
+    const { at: _, earlier: __, args: ___, result: ____, ...caller } = given;
     const earlier = callOf({ ...caller, ...stated });
     const made = outcome === "denied" ? null : planWindows(bundle, earlier);
     const windows = [

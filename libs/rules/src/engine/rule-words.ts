@@ -83,6 +83,7 @@ const OPERATORS: Readonly<Record<string, string>> = {
   hostIn: "is on a host of",
   absent: "is not given",
   within: "is within",
+  finds: "have",
 };
 
 function either(globs: readonly string[]): string {

@@ -9,6 +9,7 @@ import { checkFileConditions } from "./file-conditions.ts";
 import { Origins, Starter } from "./starter-schema.ts";
 import { Approve, Deputy, Escalate, Group, Person } from "./approve-schema.ts";
 import { Approver, CallsOf } from "./approver-schema.ts";
+import { ResultRule, Unmask } from "./result-schema.ts";
 import { Right } from "./right-schema.ts";
 import { selectsToolsOnly } from "./tool-selectors.ts";
 import { EntryId, For, isSound, objectError, Text, What, Who } from "./selector-schema.ts";
@@ -38,6 +39,7 @@ export const Rule = z
         .max(50, "has more than 50 conditions")
         .optional(),
       ttl: Duration.optional(),
+      unmask: Unmask.optional(),
       note: Text.max(300, "is longer than 300 characters")
         .regex(ONE_LINE, "must be one line of text: it becomes part of a decision's reason")
         .optional(),
@@ -69,6 +71,15 @@ export const Rule = z
     error: "goes only with approval: session; it says for how long an approval stays good",
     when: isSound,
   })
+  .refine(
+    ({ effect, what, unmask }) =>
+      unmask === undefined || (effect === "allow" && selectsToolsOnly(what)),
+    {
+      path: ["unmask"],
+      error: "goes only with effect: allow, and with what that selects tools alone",
+      when: isSound,
+    },
+  )
   .refine(({ what, when }) => when?.some(isTemporal) !== true || selectsToolsOnly(what), {
     path: ["what"],
     error:
@@ -111,6 +122,7 @@ export const BundleFile = z.strictObject(
     groups: listed(Group, "groups"),
     people: listed(Person, "people"),
     deputies: listed(Deputy, "deputies"),
+    results: listed(ResultRule, "results"),
     rules: z
       .array(Rule, { error: "must be a list of rules" })
       .min(1, "is empty; a bundle that denies everything needs a deny rule")
@@ -138,7 +150,7 @@ export function bundleDigest(bundle: Bundle): string {
   const byContent = (entries: readonly unknown[] | undefined) =>
     entries?.map((entry) => canonicalDigest(entry)).toSorted();
   const { rules, layers, budgets, starters, rights, approvers, labels, ...others } = bundle;
-  const { groups, people, deputies, ...sections } = others;
+  const { groups, people, deputies, results, ...sections } = others;
   const sorted = {
     ...sections,
     rules: byId(rules),
@@ -150,6 +162,7 @@ export function bundleDigest(bundle: Bundle): string {
     groups: byId(groups),
     people: byId(people),
     deputies: byId(deputies),
+    results: byId(results),
     labels: byContent(labels),
   };
   return canonicalDigest(
@@ -175,6 +188,7 @@ export function bundleKeys(path: readonly PropertyKey[]): readonly string[] {
     groups: Group,
     people: Person,
     deputies: Deputy,
+    results: ResultRule,
     rules: Rule,
   };
   const shape = ofSection[section]?.shape ?? {};

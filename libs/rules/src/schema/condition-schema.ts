@@ -3,6 +3,7 @@ import { isHostPattern } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { isComparablePath } from "../values/path-within.ts";
 import { ListName } from "./list-file.ts";
+import { Finds } from "./result-schema.ts";
 import { objectError, Text } from "./selector-schema.ts";
 import { At } from "./time-schema.ts";
 import { Arg, Earlier, Window } from "./window-schema.ts";
@@ -83,17 +84,19 @@ export type ArgumentCondition = z.infer<typeof ArgumentCondition>;
 export const OPERATORS = ArgumentCondition.options.map((option) => option.shape.op.value);
 
 const AtCondition = z.strictObject({ at: At });
-const Negatable = oneOfKeys({ at: AtCondition }, ArgumentCondition);
+const FindsCondition = z.strictObject({ finds: Finds });
+const Negatable = oneOfKeys({ at: AtCondition, finds: FindsCondition }, ArgumentCondition);
 const NotCondition = z.strictObject({ not: Negatable });
 
 const WindowCondition = z.strictObject({ window: Window });
 const AfterCondition = z.strictObject({ after: Earlier });
 const NeverAfterCondition = z.strictObject({ neverAfter: Earlier });
 
-/** One condition of a rule: about arguments, about the time of the call, or about earlier calls. */
+/** One condition of a rule: about arguments, about what is found in them, about the time of the call, or about earlier calls. */
 export const Condition = oneOfKeys(
   {
     at: AtCondition,
+    finds: FindsCondition,
     not: NotCondition,
     window: WindowCondition,
     after: AfterCondition,
@@ -114,8 +117,8 @@ export function conditionKeys(path: readonly PropertyKey[]): readonly string[] {
   if (part === "at") return Object.keys(At.shape);
   if (part === "window") return Object.keys(Window.shape);
   if (part === "after" || part === "neverAfter") return Object.keys(Earlier.shape);
-  if (part === "not") return [...ARGUMENT_KEYS, "at"];
-  return [...ARGUMENT_KEYS, "not", "at", "window", "after", "neverAfter"];
+  if (part === "not") return [...ARGUMENT_KEYS, "at", "finds"];
+  return [...ARGUMENT_KEYS, "not", "at", "finds", "window", "after", "neverAfter"];
 }
 
 const ARGUMENT_KEYS = ["arg", "op", "value", "than", "required"] as const;

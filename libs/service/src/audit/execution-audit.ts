@@ -3,6 +3,7 @@ import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp";
+import type { FindingCounts } from "@switchyard/contracts/findings";
 import type { AccessKind, Decision, Principal } from "@switchyard/contracts/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { NotSentError } from "../tool-provider/call-once.ts";
@@ -59,7 +60,7 @@ export interface ExecutionAudit {
 /** A record that is begun. Exactly one of the two ends it. */
 export interface ExecutionRecord {
   /** `outcome` in the words of the audit; see `toldOutcome`. */
-  ended(outcome: string): void;
+  ended(outcome: string, findings?: FindingCounts): void;
   failed(error: unknown): void;
 }
 
@@ -124,12 +125,12 @@ async function beginRecord(
 ): Promise<ExecutionRecord> {
   orNotSent(() => writer.admit(principal.user));
   const execution = begin();
-  let end: { outcome: string; durationMs: number } | null = null;
+  let end: { outcome: string; durationMs: number; findings?: FindingCounts } | null = null;
   const entry = writer.append(() => ({ ...execution(), ...end }));
   const startedAt = performance.now();
-  const ended = (outcome: string): void => {
+  const ended = (outcome: string, findings?: FindingCounts): void => {
     const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-    const known = { outcome, durationMs };
+    const known = { outcome, durationMs, ...(findings && { findings }) };
     end = known;
     if (entry.isSealed) writer.append(() => ({ kind: "outcome", of: entry.seq, ...known }));
   };

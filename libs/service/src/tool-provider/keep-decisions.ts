@@ -1,7 +1,8 @@
 import { around, type ClientInterceptor } from "@switchyard/bus/interceptor";
 import { checkPolicy, filterPolicy, type ServerFacts } from "@switchyard/contracts/policy";
 import type { z } from "zod";
-import { decisionKey, type DecisionCache } from "./decision-cache.ts";
+import { masksInValue } from "../inspect/masks-in.ts";
+import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
 import { createQuestionsAhead } from "./questions-ahead.ts";
 
 /**
@@ -22,12 +23,12 @@ function keepChecks(cache: DecisionCache, onChecked: (isHit: boolean) => void): 
     if (request.kind !== undefined && request.kind !== "tool") return next(call);
     const key = keyOfCheck(request);
     const { name } = request.tool;
-    let found = cache.find(key);
+    let found = keptFor(request, cache.find(key));
     // An await that is not needed would let all calls that arrive together miss the cache before the first of them calls the policy.
     const first = found === null ? ahead.find(key, name) : null;
     if (first !== null) {
       await first;
-      found = cache.find(key);
+      found = keptFor(request, cache.find(key));
     }
     onChecked(found !== null);
     if (found !== null) return found;
@@ -38,6 +39,15 @@ function keepChecks(cache: DecisionCache, onChecked: (isHit: boolean) => void): 
       return reply;
     });
   });
+}
+
+/** A kept decision is about arguments without masks. Only where rules mask, arguments are searched for them. */
+function keptFor(
+  { args }: z.input<typeof checkPolicy.request>,
+  found: Decided | null,
+): Decided | null {
+  const mayHaveMasks = found?.decision.inspection !== undefined;
+  return mayHaveMasks && masksInValue(args).length > 0 ? null : found;
 }
 
 /** A list is identified by its array: a change of its tools makes another array. */

@@ -15,6 +15,7 @@ import { createCallStore } from "@switchyard/service/tool-provider/call-store";
 import { createCallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
 import { createDecisionCache } from "@switchyard/service/tool-provider/decision-cache";
+import { createMaskStore, MASKS_LOST } from "@switchyard/service/tool-provider/mask-store";
 import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { FactsOf, RolesOf } from "@switchyard/service/tool-provider/server-access";
 import type { CallDeps } from "./call-tool.ts";
@@ -34,6 +35,8 @@ export interface CallPathOptions {
   readonly storage: OwnerStorage;
   /** The audit that records calls; null records nothing. */
   readonly audit: Audit | null;
+  /** The keys that encrypt the values behind masks; none: no mask can be turned back. */
+  readonly maskKeys: readonly Buffer[];
   /** True when decisions are cached that the policy marks as cacheable. */
   readonly decisionCache: boolean;
 }
@@ -50,6 +53,12 @@ export function createCallPath(options: CallPathOptions): CallPath {
   return {
     calls,
     executions: createExecutionAudit(options.audit),
+    masks: createMaskStore({
+      redis,
+      storage: options.storage,
+      keys: options.maskKeys,
+      onLost: (err) => log.error({ err }, MASKS_LOST),
+    }),
     approvals: createApprovalGate(bus, {
       onNotSettled: (err, approvalId) => log.warn({ err, approvalId }, "approval not settled"),
     }),

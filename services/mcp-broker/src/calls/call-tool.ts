@@ -18,6 +18,7 @@ import { claimCall } from "@switchyard/service/tool-provider/claim-call";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import { executeCall } from "@switchyard/service/tool-provider/execute-call";
+import type { MaskStore } from "@switchyard/service/tool-provider/mask-store";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -43,6 +44,8 @@ export interface CallDeps {
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
   readonly executions: ExecutionAudit;
+  /** The values behind masks in arguments and results. */
+  readonly masks: MaskStore;
   readonly calls: CallsInWork;
   readonly claims: { readonly once: CallOnce; readonly store: CallStore };
   readonly sender: SendDeps;
@@ -144,12 +147,16 @@ function makeCall(deps: CallDeps, member: PoolMember, made: BrokeredCall): Promi
     deps,
     { call, ref, pin, args, callId, approvalId, decided },
     {
-      checkBeforeApproval() {
+      checkBeforeApproval(sent) {
         const { session, catalogue } = member.connection;
         if (session === null) throw new NotSentError(serverDown(member.connection));
-        admitCall(catalogue, { ref, pin, args, isChecked: isChecked(member) });
+        admitCall(catalogue, { ref, pin, args: sent, isChecked: isChecked(member) });
       },
-      send: async () => sendTool(deps, await deps.pool.route(member, decided.principal), made),
+      send: async (sent) =>
+        sendTool(deps, await deps.pool.route(member, decided.principal), {
+          ...made,
+          request: { ...request, args: sent },
+        }),
     },
   );
 }

@@ -22,6 +22,7 @@ import { claimCall } from "@switchyard/service/tool-provider/claim-call";
 import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
 import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
 import { executeCall } from "@switchyard/service/tool-provider/execute-call";
+import type { MaskStore } from "@switchyard/service/tool-provider/mask-store";
 import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
 import { visible } from "@switchyard/service/visible-text";
 import { ToolError } from "../tool-error.ts";
@@ -39,6 +40,8 @@ export interface CallToolDeps {
   readonly gate: PolicyGate;
   readonly approvals: ApprovalGate;
   readonly executions: ExecutionAudit;
+  /** The values behind masks in arguments and results. */
+  readonly masks: MaskStore;
   readonly calls: CallsInWork;
   readonly once: CallOnce;
   readonly store: CallStore;
@@ -111,9 +114,10 @@ async function makeCall(
       deps,
       { call, ref, pin: undefined, args, callId, approvalId, decided },
       {
-        checkBeforeApproval: () => refuseUseless(deps.workspaces, { tool, args, principal }),
-        send: () =>
-          runTool(deps, { tool, args, principal, call, deadline: call.requester.deadline }),
+        checkBeforeApproval: (sent) =>
+          refuseUseless(deps.workspaces, { tool, args: sent, principal }),
+        send: (sent) =>
+          runTool(deps, { tool, args: sent, principal, call, deadline: call.requester.deadline }),
       },
     );
   } finally {

@@ -16,6 +16,12 @@ export const policyTexts = {
   rule: "Id of the rule that decided; null when no rule matched.",
   "Decision.ttlMs":
     "With the tier `session`: how long one approval may stay valid, in milliseconds.",
+  "Decision.found":
+    "The number of findings of each kind in the arguments, where a rule looks for them; never values.",
+  "Decision.inspection":
+    "The inspection that the tool provider makes: of the result, and of masks in the arguments.",
+  "Inspection.results": "The kinds to look for in the result, each with its effect and rule.",
+  "Inspection.unmask": "The kinds of masks in the arguments that the tool gets the values of.",
   "Decision.stop": "The stop that denies the call. The call may pass once the stop is lifted.",
   stop: "The stop that denies it.",
   decision: "The policy's decision.",

@@ -1,0 +1,5 @@
+/** A part of a text, the end not included. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
