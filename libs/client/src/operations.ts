@@ -594,6 +594,7 @@ export type Decision = {
   found?: { [name: string]: number };
   /** The inspection that the tool provider makes: of the result, and of masks in the arguments. */
   inspection?: {
+    /** The kinds to look for in the result, each with its effect and rule. */
     results: {
       [name: string]: {
         /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
@@ -602,6 +603,7 @@ export type Decision = {
         rule: string;
       };
     };
+    /** The kinds of masks in the arguments that the tool gets the values of. */
     unmask: ("secret" | "iban" | "card" | "ssn" | "host" | "injection")[];
   };
   /** The stop that denies the call. The call may pass once the stop is lifted. */
@@ -2827,7 +2829,7 @@ export type ToolInfo = {
   definition?: { [name: string]: unknown };
   /** Digest of the definition, to which approvals are bound. */
   pin?: Digest;
-  /** The number of findings of each kind in the result; never values. */
+  /** Findings about it; present only when they were requested. */
   findings?: ToolFinding[];
 };
 

@@ -790,7 +790,9 @@ class DecisionInspection(TypedDict):
     """The inspection that the tool provider makes: of the result, and of masks in the arguments."""
 
     results: dict[str, DecisionInspectionResultsValue]
+    """The kinds to look for in the result, each with its effect and rule."""
     unmask: list[Literal["secret", "iban", "card", "ssn", "host", "injection"]]
+    """The kinds of masks in the arguments that the tool gets the values of."""
 
 
 class DecisionInspectionResultsValue(TypedDict):
@@ -4907,7 +4909,7 @@ class ToolsTools(TypedDict):
     pin: NotRequired[str]
     """Digest of the definition, to which approvals are bound."""
     findings: NotRequired[list[ToolFinding]]
-    """The number of findings of each kind in the result; never values."""
+    """Findings about it; present only when they were requested."""
 
 
 class TrustSkillReply(TypedDict):

@@ -3,7 +3,7 @@ import { lostMaskText, maskText, type Finding } from "@switchyard/contracts/find
 import { ESSENTIAL } from "../essential-write.ts";
 import type { OwnerStorage } from "../owner-storage.ts";
 import type { Redis } from "../redis.ts";
-import { createSecretCipher } from "../secret-cipher.ts";
+import { createSecretCipher, SealError, type SecretCipher } from "../secret-cipher.ts";
 import { fromRedis } from "../store-error.ts";
 
 /** A value that is replaced by a mask. */
@@ -104,12 +104,22 @@ export function createMaskStore(options: {
       const sealed = await fromRedis(redis.hmget(keyOf(runId), ...fields));
       return new Map(
         masks.flatMap((mask, index): [string, string][] => {
-          const text = sealed[index] ?? null;
-          return text === null ? [] : [[mask, cipher.open(text, contextOf(runId))]];
+          const value = opened(cipher, sealed[index] ?? null, runId);
+          return value === null ? [] : [[mask, value]];
         }),
       );
     },
   };
+}
+
+/** Null for a value that is not there, or whose key was taken out of the file. */
+function opened(cipher: SecretCipher, sealed: string | null, runId: string): string | null {
+  try {
+    return sealed === null ? null : cipher.open(sealed, contextOf(runId));
+  } catch (error) {
+    if (error instanceof SealError) return null;
+    throw error;
+  }
 }
 
 /** The same number, however it is grouped, is the same value. */

@@ -20,8 +20,10 @@ export const policyTexts = {
     "The number of findings of each kind in the arguments, where a rule looks for them; never values.",
   "Decision.inspection":
     "The inspection that the tool provider makes: of the result, and of masks in the arguments.",
-  "Inspection.results": "The kinds to look for in the result, each with its effect and rule.",
-  "Inspection.unmask": "The kinds of masks in the arguments that the tool gets the values of.",
+  "Decision.inspection.results":
+    "The kinds to look for in the result, each with its effect and rule.",
+  "Decision.inspection.unmask":
+    "The kinds of masks in the arguments that the tool gets the values of.",
   "Decision.stop": "The stop that denies the call. The call may pass once the stop is lifted.",
   stop: "The stop that denies it.",
   decision: "The policy's decision.",
