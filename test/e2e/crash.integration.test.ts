@@ -41,7 +41,7 @@ await writeFile(
     plan: {
       steps: [
         { calls: [read] },
-        append({ line: "killed here", takesMs: 600 }, "pause"),
+        append({ line: "killed here", takesMs: 5_000 }, "pause"),
         append({ line: masked }, "refused"),
         append({ line: masked, takesMs: 1 }, "paid"),
       ],
