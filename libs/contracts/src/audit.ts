@@ -130,7 +130,7 @@ const Outcome = z.string().regex(/^[a-z][a-z0-9_]{0,63}$/);
 const ending = {
   outcome: Outcome,
   durationMs: z.number().nonnegative(),
-  /** What inspectors found in the result: kinds and counts, where the decision says to look for it. */
+  /** The number of findings of each kind in the result, where the decision has an inspection of it. */
   findings: FindingCounts.optional(),
 };
 

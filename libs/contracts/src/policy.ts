@@ -38,7 +38,7 @@ export const Decision = z.object({
   ttlMs: z.int().positive().optional(),
   /** With `ask`: the rules whose `approve` states who has to approve the call. All of them count. */
   approveRules: z.array(z.string()).optional(),
-  /** What inspectors found in the arguments, where a rule looks for it: kinds and counts. */
+  /** The number of findings of each kind in the arguments, where a rule looks for them. */
   found: FindingCounts.optional(),
   /** With `allow` and `ask`: what the provider does with the result and with masks in the arguments; absent: nothing. */
   inspection: Inspection.optional(),

@@ -59,7 +59,7 @@ test("an unknown key refuses the bundle with its position and the key that was p
 });
 
 test("an unsupported key is refused, not ignored", () => {
-  const known = "known keys are id, effect, approval, approve, who, what, when, ttl, note";
+  const known = "known keys are id, effect, approval, approve, who, what, when, ttl, unmask, note";
   assert.deepEqual(refusal(`${HEAD}  - id: a\n    effect: allow\n    priority: 3\n`), [
     `policy.yaml:5:5: unknown key "priority" in rules[0]; ${known}`,
   ]);

@@ -7,9 +7,12 @@ import {
   type CompiledRule,
   type Target,
 } from "../bundle/compile-bundle.ts";
-import type { Call } from "./evaluate.ts";
+import type { Judgeable } from "../bundle/conditions.ts";
+import type { NarrowedCall } from "../layers/narrowing.ts";
 import { matchConditions } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
+
+type Call = NarrowedCall & Judgeable;
 
 /**
  * Returns what the tool provider does with findings in the result of an allowed call, and which masks in its arguments it turns back. Of

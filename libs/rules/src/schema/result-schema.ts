@@ -8,14 +8,14 @@ const KINDS = Finding.options.join(", ");
 /** The kinds of content that inspectors look for. */
 export const Finds = listOf(z.enum(Finding.options, { error: `must be one of ${KINDS}` }));
 
-/** The kinds whose masks a rule turns back. The text of an injection is never given back. */
+/** The kinds whose masks a rule turns back. The text of an injection is not stored. */
 export const Unmask = listOf(
   z.enum(Finding.exclude(["injection"]).options, {
     error: `must be one of ${KINDS.replace(", injection", "")}`,
   }),
 );
 
-/** What happens to the results of calls in which something is found. */
+/** Masks or withholds the results of calls in which something is found. */
 export const ResultRule = z
   .strictObject(
     {

@@ -11,7 +11,7 @@ const IBAN_LENGTHS: Readonly<Record<string, number>> = Object.fromEntries(
     "TL23 TN24 TR26 UA29 VA22 VG24 XK20 YE30"
   )
     .split(" ")
-    .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
+    .map((entry) => [entry.replace(/\d+$/, ""), Number(entry.replace(/^\D+/, ""))]),
 );
 
 const IBAN_BEGIN = /(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}/g;
@@ -21,7 +21,7 @@ const LETTER_OR_DIGIT = /[A-Za-z0-9]/;
 export function findIbans(text: string): Span[] {
   const found: Span[] = [];
   for (const { 0: begin, index } of text.matchAll(IBAN_BEGIN)) {
-    const length = IBAN_LENGTHS[begin.slice(0, 2).toUpperCase()];
+    const length = IBAN_LENGTHS[begin.replace(/\d+$/, "").toUpperCase()];
     if (length === undefined) continue;
     const end = endOf(text, index, length);
     if (end === null || LETTER_OR_DIGIT.test(text.charAt(end))) continue;
@@ -44,7 +44,7 @@ function endOf(text: string, start: number, count: number): number | null {
 /** The checksum of ISO 7064, modulo 97. */
 function isIban(iban: string): boolean {
   let rest = 0;
-  for (const character of iban.slice(4) + iban.slice(0, 4))
+  for (const character of iban.replace(/^(.{4})(.*)$/, "$2$1"))
     for (const digit of String(Number.parseInt(character, 36)))
       rest = (rest * 10 + Number(digit)) % 97;
   return rest === 1;

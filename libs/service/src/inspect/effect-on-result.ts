@@ -1,7 +1,7 @@
 import { Finding, findingsText, type Inspection } from "@switchyard/contracts/findings";
 import { countsOf, type FoundValue } from "./count-findings.ts";
 
-/** What a decision does with a result. */
+/** The effect of a decision on a result. */
 export type EffectOnResult =
   | { readonly effect: "pass" }
   | { readonly effect: "mask" }

@@ -24,6 +24,9 @@ const INSPECTORS: Readonly<Record<Finding, (text: string) => Span[]>> = {
 export function findInText(text: string, kinds: readonly Finding[]): Found[] {
   const folded = foldText(text);
   return kinds.flatMap((kind) =>
-    INSPECTORS[kind](folded.text).map(({ start, end }) => ({ kind, ...folded.range(start, end) })),
+    INSPECTORS[kind](folded.text).map((span) => {
+      const { start, end } = folded.range(span.start, span.end);
+      return { kind, start, end };
+    }),
   );
 }

@@ -5,7 +5,7 @@ export interface FoldedText {
   range(start: number, end: number): { readonly start: number; readonly end: number };
 }
 
-/** Digits, blanks and dashes of other scripts, full-width letters, and characters that nobody sees. */
+/** Digits, blanks and dashes of other scripts, full-width letters, and invisible characters. */
 const FOREIGN =
   /[^\P{Nd}0-9]|[^\P{Zs} ]|[^\P{Pd}-]|\u2212|[\uff01-\uff5e]|\p{Cf}|\p{Variation_Selector}|\u034f/gu;
 const HAS_FOREIGN = new RegExp(FOREIGN.source, "u");

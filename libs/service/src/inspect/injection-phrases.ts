@@ -1,3 +1,4 @@
+/* oxlint-disable switchyard/plain-messages -- the phrases are those of attackers */
 import type { Span } from "./span.ts";
 
 /**
@@ -88,16 +89,17 @@ export function findInjections(text: string): Span[] {
     lower.length === text.length
       ? lower
       : text.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase());
-  return PATTERNS.flatMap((pattern) => [...searched.matchAll(pattern)]).map(
-    ({ 0: found, index }) => {
-      const end = index + found.length;
-      const before = text.slice(Math.max(0, index - REACH), index);
-      const behind = text.slice(end, end + REACH);
-      const next = behind.indexOf("\n");
-      return {
-        start: index - (before.length - 1 - before.lastIndexOf("\n")),
-        end: end + (next < 0 ? behind.length : next),
-      };
-    },
-  );
+  const matches = PATTERNS.flatMap((pattern) => Array.from(searched.matchAll(pattern)));
+  const lines = matches.map(({ 0: found, index }) => {
+    const end = index + found.length;
+    const before = text.slice(Math.max(0, index - REACH), index);
+    const behind = text.slice(end, end + REACH);
+    const next = behind.indexOf("\n");
+    return {
+      start: index - (before.length - 1 - before.lastIndexOf("\n")),
+      end: end + (next < 0 ? behind.length : next),
+    };
+  });
+  // Several phrases may be on one line.
+  return [...new Map(lines.map((line) => [`${line.start} ${line.end}`, line])).values()];
 }

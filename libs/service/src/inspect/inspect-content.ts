@@ -146,11 +146,14 @@ function piecesOf(
   { start, end }: Found,
   { texts, starts }: { readonly texts: readonly string[]; readonly starts: readonly number[] },
 ) {
-  const pieces = texts.flatMap((text, index) => {
+  let isFirst = true;
+  return texts.flatMap((text, index) => {
     const from = starts[index] ?? 0;
     const begin = Math.max(start - from, 0);
     const stop = Math.min(end - from, text.length);
-    return begin < stop ? [{ text, start: begin, end: stop, piece: text.slice(begin, stop) }] : [];
+    if (begin >= stop) return [];
+    const piece = { text, start: begin, end: stop, piece: text.slice(begin, stop), isFirst };
+    isFirst = false;
+    return [piece];
   });
-  return pieces.map((piece, index) => ({ ...piece, isFirst: index === 0 }));
 }

@@ -17,7 +17,7 @@ import { NotSentError } from "./call-once.ts";
 import { CallOutcome } from "./call-store.ts";
 import type { MaskStore } from "./mask-store.ts";
 
-/** What the decision says about findings, and whose masks are in force. */
+/** A decision about findings, and the principal whose run has the masks. */
 export interface InspectedCall {
   readonly decision: Decision;
   readonly principal: Principal;
@@ -100,7 +100,7 @@ async function maskAll(
 ): Promise<unknown> {
   const { runId, user } = principal;
   const distinct = new Map(inspected.found.map((found) => [keyOf(found), found]));
-  // The text of an injection is never given back.
+  // The text of an injection is not stored.
   const kept = [...distinct.values()].filter(({ kind }) => kind !== "injection");
   const texts = await masks.mask(runId === null ? null : { runId, user }, kept);
   const maskOf = new Map(kept.map((found, index) => [keyOf(found), texts[index]]));
