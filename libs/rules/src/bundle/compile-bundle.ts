@@ -128,9 +128,10 @@ const DEFAULT_TTL_MS = 30 * 60_000;
 export function compileBundle(bundle: Bundle): CompiledBundle {
   // Rules are sorted by id, so that of several matching rules the same one is named however the file is ordered.
   const ttlMs = bundle.defaults?.ttl ?? DEFAULT_TTL_MS;
+  const lists = bundle.lists ?? {};
   const rules = bundle.rules
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-    .map((rule) => compileRule(rule, ttlMs, bundle.lists ?? {}));
+    .map((rule) => compileRule(rule, ttlMs, lists));
   return {
     digest: bundleDigest(bundle),
     ruleCount: rules.length,
@@ -143,7 +144,7 @@ export function compileBundle(bundle: Bundle): CompiledBundle {
     results: (bundle.results ?? [])
       .toSorted((a, b) => (a.id < b.id ? -1 : 1))
       .map(({ finds, effect, ...selectors }) => ({
-        selector: compileRule({ ...selectors, effect: "deny" }, ttlMs),
+        selector: compileRule({ ...selectors, effect: "deny" }, ttlMs, lists),
         finds,
         effect,
       })),

@@ -25,7 +25,7 @@ const HEAD = `// Rules of Switchyard as Cedar, for review. Cedar allows at most 
 /** Writes rules about tools as Cedar policies, with comments for what Cedar cannot say. */
 export function exportCedar(bundle: Bundle): Exported {
   const policies = bundle.rules.map((rule) => policyOf(rule, bundle));
-  const others = (["budgets", "layers", "owners", "subAgents", "starters"] as const)
+  const others = (["budgets", "layers", "owners", "results", "subAgents", "starters"] as const)
     .filter((section) => bundle[section] !== undefined)
     .map((section) => ({
       rule: section,

@@ -144,7 +144,8 @@ export const policyTexts = {
   reach: "The principals that can call the tool; empty when none can.",
   deniedBy: "Deny rules that no principal escapes.",
   "policy.who-can.request.labels": "Labels of the tool's server.",
-  "ToolReach.rule": "Id of the rule that allows it, or `(no rule)` for a file access that no rule names.",
+  "ToolReach.rule":
+    "Id of the rule that allows it, or `(no rule)` for a file access that no rule names.",
   users: "Patterns of users; null is anyone.",
   "ToolReach.agents": "Patterns of agents; null is anyone.",
   "ToolReach.roles": "Patterns of roles; null is anyone.",
