@@ -114,7 +114,7 @@ function partsOf(contract: Contract): [place: string, schema: z.ZodType][] {
 }
 
 const VERB =
-  /^(?:activate|add|answer|approve|begin|block|call|cancel|check|connect|create|delete|deny|diff|disconnect|enable|end|explain|export|find|finish|follow|fork|get|import|list|match|patch|put|read|redeliver|redrive|refresh|remove|render|replay|reset|resume|retry|revoke|rollback|rotate|run|send|set|start|steer|stop|submit|trust|unpack|update|upload|validate|verify|wake)[A-Z]/;
+  /^(?:activate|add|answer|approve|begin|block|call|cancel|check|claim|connect|create|delete|deny|diff|disconnect|enable|end|explain|export|find|finish|follow|fork|get|import|list|match|patch|put|read|redeliver|redrive|refresh|remove|render|replay|reset|resume|retry|revoke|rollback|rotate|run|send|set|start|steer|stop|submit|trust|unpack|update|upload|validate|verify|wake)[A-Z]/;
 
 /** Reads the request that the examples of a route's parameters and body make. */
 function readExample(route: Route, facts: Json): void {

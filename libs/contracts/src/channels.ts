@@ -408,7 +408,7 @@ export const openDecision = rpc({
   }),
   reply: z.object({
     text: z.string(),
-    /** What a press did, or what became of the call; null while it waits. */
+    /** The effect of a press, or the end of the call; null while it waits. */
     outcome: z.string().nullable(),
     /** True while a press may decide. */
     isOpen: z.boolean(),

@@ -252,10 +252,10 @@ export async function startDiscordServer(token = "discord-secret-token") {
       { from, data, channel }: { from: string; data: string; channel?: string },
     ): () => { text: string; isEphemeral: boolean } | null {
       const now = Date.now();
-      const token = `interaction-token-${nextId++}`;
+      const pressToken = `interaction-token-${nextId++}`;
       const id = String((BigInt(now) - 1_420_070_400_000n) * 4_194_304n + (nextId % 4_096n));
       const press: DiscordPress = { id, at: now, type: null, isEphemeral: false, text: null };
-      presses.set(token, press);
+      presses.set(pressToken, press);
       const message = messages.find((one) => one["id"] === messageId);
       const place = channel ?? String(message?.["channel_id"]);
       const user = { id: from, username: "ada" };
@@ -265,7 +265,7 @@ export async function startDiscordServer(token = "discord-secret-token") {
           id,
           application_id: "1",
           type: 3,
-          token,
+          token: pressToken,
           version: 1,
           channel_id: place,
           channel: { id: place, type: isDirect ? 1 : 0 },

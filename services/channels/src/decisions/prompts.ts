@@ -46,8 +46,8 @@ const MAX_PAGES = 100;
 const LINK_BYTES = 16;
 
 /** True for the adapters in whose conversations persons can decide. */
-export function takesDecisions({ edit, hasDecisionLinks }: ChannelAdapter): boolean {
-  return edit !== undefined || hasDecisionLinks === true;
+export function takesDecisions(adapter: ChannelAdapter): boolean {
+  return adapter.edit !== undefined || adapter.hasDecisionLinks === true;
 }
 
 /**

@@ -4,12 +4,12 @@ import type { Bus } from "@switchyard/bus/bus";
 import { DecisionToken, openDecision } from "@switchyard/contracts/channels";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
+import { html } from "hono/html";
 import type { z } from "zod";
 import { checkAddress, limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBytes } from "../routes/read-body.ts";
-import { escaped } from "../sign-in/sign-in-page.ts";
 
 /** The limit in a minute, for one address. */
 const BAD_LINKS = { what: "decision link", limit: 30 };
@@ -59,13 +59,26 @@ async function pressOf(c: Context<GatewayEnv>) {
   throw new Problem({ status: 400, code: "bad_request", detail });
 }
 
-function decisionPage({ text, outcome, isOpen }: z.output<typeof openDecision.reply>): string {
+const BUTTONS = html`<button name="verdict" value="approve">Approve</button>
+  <button name="verdict" value="deny">Deny</button>`;
+
+function decisionPage({ text, outcome, isOpen }: z.output<typeof openDecision.reply>) {
   const press = randomBytes(PRESS_BYTES).toString("base64url");
-  const button = (verdict: string, label: string) =>
-    `<button name="verdict" value="${verdict}">${label}</button>`;
-  const form = `<form method="post"><input type="hidden" name="press" value="${press}">${button("approve", "Approve")} ${button("deny", "Deny")}</form>`;
-  const said = outcome === null ? "" : `<p><strong>${escaped(outcome)}</strong></p>`;
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Switchyard: decide about a call</title></head>
-<body><h1>Decide about a call</h1>${said}${isOpen ? form : ""}<pre>${escaped(text)}</pre></body></html>
-`;
+  const form = html`<form method="post">
+    <input type="hidden" name="press" value="${press}" />${BUTTONS}
+  </form>`;
+  const stated = outcome === null ? "" : html`<p><strong>${outcome}</strong></p>`;
+  return html`<!doctype html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>Switchyard: decide about a call</title>
+      </head>
+      <body>
+        <h1>Decide about a call</h1>
+        ${stated}${isOpen ? form : ""}
+        <pre>${text}</pre>
+      </body>
+    </html> `;
 }

@@ -14,8 +14,7 @@ export function signInPage(page: {
 `;
 }
 
-/** Returns text for an element or an attribute of a page. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   const names: Readonly<Record<string, string>> = {
     "&": "&amp;",
     "<": "&lt;",

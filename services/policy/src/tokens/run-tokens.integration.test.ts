@@ -243,7 +243,7 @@ test("the model's provider and the channel narrow, and are trusted from the toke
   assert.match((await check(reported)).decision.reason, /layer public/);
 });
 
-test("a user who claims the session of its own run gets a token under the rules of its agent and channel, which nobody else can use [F39]", async () => {
+test("a user who claims the session of its own run gets a token under the rules of its agent and channel, which no other user can use [F39]", async () => {
   const origin = { channel: "slack:public-help" };
   const asked = {
     runId: "channels~run-claimed",

@@ -108,11 +108,9 @@ export function slackContent({
 } {
   if (verbatimFrom === undefined) return { text: slackText(text) };
   const [title = ""] = text.split("\n", 1);
-  const part = (type: string, value: string) =>
-    value === "" ? [] : [{ type, elements: [{ type: "text", text: value }] }];
   const elements = [
-    ...part("rich_text_section", text.slice(0, verbatimFrom)),
-    ...part("rich_text_preformatted", text.slice(verbatimFrom)),
+    ...partOf("rich_text_section", text.slice(0, verbatimFrom)),
+    ...partOf("rich_text_preformatted", text.slice(verbatimFrom)),
   ];
   const actions = buttons.map(({ label, data }, index) => ({
     type: "button",
@@ -127,4 +125,8 @@ export function slackContent({
       ...(actions.length > 0 ? [{ type: "actions", elements: actions }] : []),
     ],
   };
+}
+
+function partOf(type: string, value: string): readonly object[] {
+  return value === "" ? [] : [{ type, elements: [{ type: "text", text: value }] }];
 }
