@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns, keepDeadCommand } from "./archived-runs.ts";
-import { busyRunner } from "./busy-runner.ts";
+import { busyRunner } from "../lib/busy-runner.ts";
 import { confirmApproval } from "./approve.ts";
 import { axeViolations } from "./chromium.ts";
 import { consoleWorld, skip } from "./console-world.ts";

@@ -6,6 +6,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { busyRunner } from "../lib/busy-runner.ts";
 import { startYardDev, type DevProcess } from "../lib/yard-dev.ts";
 import { plainClient, type PlainClient } from "./plain-client.ts";
 
@@ -52,8 +53,7 @@ await writeFile(
 const dev = await startYardDev({
   project: relative(root, project),
   stateDir,
-  // Two of them are killed.
-  runners: 3,
+  runners: 2,
   apart: true,
   // NATS and Redis are killed by their pids.
   env: { CALLS_FILE: callsFile, YARD_SERVERS: "" },
@@ -92,25 +92,9 @@ function processOf(name: RegExp): DevProcess[] {
   return dev.processes.filter((process) => name.test(process.name));
 }
 
-/** The runner that holds a run now. */
-async function busyRunner(): Promise<DevProcess> {
-  // All at once: on a busy machine one after the other takes longer than the run.
-  const runners = await Promise.all(
-    processOf(/^runner/).map(async (runner) => {
-      const reply = await fetch(new URL("/metrics", runner.healthUrl ?? "")).catch(() => null);
-      return { runner, metrics: (await reply?.text()) ?? "" };
-    }),
-  );
-  const busy = runners.find(({ metrics }) =>
-    /^yard_runner_slots_busy(\{[^}]*\})? [1-9]/m.test(metrics),
-  );
-  if (busy === undefined) throw new Error("no runner reports that it holds a run");
-  return busy.runner;
-}
-
 test("kill -9 of the runner in the middle of a run: another finishes it, no finished call is repeated", async () => {
   await startAndWaitForSecondCall("killed-runner");
-  process.kill((await busyRunner()).pid, "SIGKILL");
+  process.kill(await busyRunner(dev), "SIGKILL");
   await assertFinishedOnce("killed-runner");
   const events = await client.eventsOfRun("killed-runner");
   assert.ok(events.some((event) => event.name === "resumed"));
@@ -123,7 +107,7 @@ test("masked values survive a kill -9 of the runner: the model gets masks, a too
     `yard.evt.run.me.${runId}.tool-completed`,
     ({ payload }) => payload["step"] === 1,
   );
-  process.kill((await busyRunner()).pid, "SIGKILL");
+  process.kill(await busyRunner(dev), "SIGKILL");
   const events = await client.eventsOfRun(runId);
   assert.equal(events.at(-1)?.name, "finished", JSON.stringify(events.at(-1)?.payload));
   assert.ok(events.some(({ name }) => name === "resumed"));

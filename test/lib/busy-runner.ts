@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { until } from "@switchyard/local-servers/until";
-import type { DevInstance, DevProcess } from "../lib/yard-dev.ts";
+import type { DevInstance, DevProcess } from "./yard-dev.ts";
 
 /** The process of the runner that holds a run now, also when it was started again since; another one than `before`. */
 export function busyRunner({ stateDir }: DevInstance, before = 0): Promise<number> {
