@@ -325,6 +325,27 @@ test(
   },
 );
 
+test("a server is added by the form, with its environment [A55]", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/servers");
+  await page.getByTestId("add-server").click();
+  await page.getByRole("tab", { name: "Form" }).click();
+  await page.getByLabel("Id: a-z 0-9 -").fill("formed");
+  await page.getByLabel("Command").fill("node");
+  const program = "${YARD_HOME}/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+  await page.getByLabel("Arguments, one a line").fill(program);
+  const extra = page.getByTestId("server-extra");
+  await extra.fill("no value");
+  await page.getByText("Each line needs a name, = and a value: no value").waitFor();
+  assert.ok(await page.getByTestId("add").isDisabled());
+  await extra.fill("FORM_GREETING=hello = world\n");
+  await page.getByTestId("add").click();
+  await page.locator('[data-testid="server-formed"][data-status="connected"]').waitFor();
+  await go("/tools/mcp__formed__get-env");
+  await page.getByTestId("call-tool").click();
+  await page.getByTestId("tool-result").getByText('"FORM_GREETING": "hello = world"').waitFor();
+});
+
 test(
   "a folder of skills is scanned without importing, then the picked ones are imported [B29] [BR14]",
   { skip },

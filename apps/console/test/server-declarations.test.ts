@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { declarationsOf } from "../src/pages/server-declarations.ts";
+import { declarationsOf, pairsOf } from "../src/pages/server-declarations.ts";
 
 const entry = { command: "npx", args: ["-y", "some-server"] };
 
@@ -37,4 +37,20 @@ test("what is no configuration says why", () => {
   assert.match(problemOf("{}"), /no server/);
   assert.match(problemOf(JSON.stringify(entry)), /needs a name/);
   assert.match(problemOf('{"mcpServers":{"a":{"type":"stdio"}}}'), /a has neither/);
+});
+
+test("lines of an environment or of headers become members, and a wrong line is named [A55]", () => {
+  const headers = "Authorization: Bearer ${TOKEN}\n\nX-At: 10:30\n";
+  assert.deepEqual(pairsOf(headers, ":"), {
+    pairs: { Authorization: "Bearer ${TOKEN}", "X-At": "10:30" },
+  });
+  assert.deepEqual(pairsOf("A=1=2\n B = ", "="), { pairs: { A: "1=2", B: "" } });
+  for (const [text, problem] of [
+    ["A", /name, = and a value: A/],
+    ["=1", /name, = and a value: =1/],
+    ["A=1\nA=2", /A is there twice/],
+  ] as const) {
+    const read = pairsOf(text, "=");
+    assert.match("problem" in read ? read.problem : "", problem);
+  }
 });

@@ -133,11 +133,16 @@ export const redisEnv = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings whose values differ between services of one process only by the service's user. */
-const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"];
+const BY_USER = [
+  "YARD_NATS_NKEY_FILE",
+  "YARD_REDIS_URL",
+  "YARD_REDIS_PASSWORD_FILE",
+  "YARD_MASKS_KEY_FILE",
+];
 
 /**
- * The environment as the service of one NATS user reads it: `{user}` in the file of its key, in the address of Redis
- * and in the file of its password is the user's name. So one environment serves several services, each with its own keys.
+ * The environment as the service of one NATS user reads it: `{user}` in the address of Redis and in the files of its keys and its
+ * password is the user's name. So one environment serves several services, each with its own keys.
  */
 export function forUser(env: Environment, user: string): Environment {
   const own = BY_USER.map((name) => [name, env[name]?.replaceAll("{user}", user)]);

@@ -41,6 +41,23 @@ export function declarationsOf(
   return { servers };
 }
 
+/** Reads lines such as `NAME=value` or `Name: value` into the members of an object; blank lines do not count. */
+export function pairsOf(
+  text: string,
+  separator: "=" | ":",
+): { readonly pairs: Readonly<Record<string, string>> } | { readonly problem: string } {
+  const pairs = new Map<string, string>();
+  for (const line of text.split("\n").filter((one) => one.trim() !== "")) {
+    const at = line.indexOf(separator);
+    const name = line.slice(0, at).trim();
+    if (at < 0 || name === "")
+      return { problem: `Each line needs a name, ${separator} and a value: ${line.trim()}` };
+    if (pairs.has(name)) return { problem: `${name} is there twice.` };
+    pairs.set(name, line.slice(at + 1).trim());
+  }
+  return { pairs: Object.fromEntries(pairs) };
+}
+
 function serversIn(value: Json): Json {
   const inner = CONTAINERS.map((name) => value[name]).find(isObject);
   return inner === undefined ? value : serversIn(inner);

@@ -10,7 +10,7 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import { Tabs } from "../ui/tabs.tsx";
-import { declarationsOf, type Declaration } from "./server-declarations.ts";
+import { declarationsOf, pairsOf, type Declaration } from "./server-declarations.ts";
 
 export function Servers() {
   const servers = useResource("GET /mcp/servers", {}, ["server"]);
@@ -199,23 +199,33 @@ function FromJson({ onAdd, onClose }: AddProps) {
             </span>
           </p>
         ))}
-      <p class="quiet">
-        Write secrets as <code>${"{NAME}"}</code>: the value comes from the broker’s environment.
-      </p>
+      <SecretsHint />
       <Buttons onClose={onClose} isReady={"servers" in read} />
     </form>
   );
 }
 
+function SecretsHint() {
+  return (
+    <p class="quiet">
+      Write secrets as <code>${"{NAME}"}</code>: the value comes from the broker’s environment.
+    </p>
+  );
+}
+
 function FromForm({ onAdd, onClose }: AddProps) {
   const [transport, setTransport] = useState("stdio");
+  const [extra, setExtra] = useState("");
+  const isProcess = transport === "stdio";
+  const read = pairsOf(extra, isProcess ? "=" : ":");
   const submit = (event: SubmitEvent): void => {
     const text = textsOf(event);
+    if ("problem" in read) return;
     const words = text("args").split("\n").filter(Boolean);
-    const how =
-      transport === "stdio"
-        ? { transport, command: text("command"), args: words }
-        : { transport, url: text("url") };
+    const isThere = Object.keys(read.pairs).length > 0;
+    const how = isProcess
+      ? { transport, command: text("command"), args: words, ...(isThere && { env: read.pairs }) }
+      : { transport, url: text("url"), ...(isThere && { headers: read.pairs }) };
     const name = text("name");
     void onAdd([{ id: text("id"), ...(name !== "" && { name }), ...how }]);
   };
@@ -237,7 +247,7 @@ function FromForm({ onAdd, onClose }: AddProps) {
           <option value="sse">an address (SSE, old)</option>
         </select>
       </label>
-      {transport === "stdio" ? (
+      {isProcess ? (
         <>
           <label class="field">
             <span>Command</span>
@@ -254,7 +264,27 @@ function FromForm({ onAdd, onClose }: AddProps) {
           <input name="url" type="url" required />
         </label>
       )}
-      <Buttons onClose={onClose} isReady />
+      <label class="field">
+        <span>
+          {isProcess
+            ? "Environment (optional), NAME=value, one a line"
+            : "Headers (optional), Name: value, one a line"}
+        </span>
+        <textarea
+          class="code"
+          rows={3}
+          value={extra}
+          data-testid="server-extra"
+          onInput={(event) => setExtra(event.currentTarget.value)}
+        />
+      </label>
+      {"problem" in read && (
+        <p class="note wait" role="alert">
+          {read.problem}
+        </p>
+      )}
+      <SecretsHint />
+      <Buttons onClose={onClose} isReady={!("problem" in read)} />
     </form>
   );
 }
