@@ -415,7 +415,7 @@ for (const { tried, program } of await findCodingClis())
           server,
           home: await testDirectory(),
         });
-        assert.equal(code, 0, stderr);
+        assert.equal(code, 0, `${stderr}\n${stdout}`);
         assert.match(stdout, /All done\./);
       },
     );

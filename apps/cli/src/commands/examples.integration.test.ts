@@ -50,6 +50,7 @@ const NOT_RUN: readonly (readonly [example: RegExp, why: string])[] = [
     /^streams ensure --replicas|^keys (?:rotate|api rotate|api revoke)/,
     "a cluster, or keys of another directory",
   ],
+  [/^policy import/, "policies in another language"],
   [/^revoke/, "stops what other examples use"],
   [/^skills check/, "a directory of the importer"],
 ];

@@ -29,6 +29,8 @@ export function MessageComposer({ sessionKey, session, onSent }: Props) {
   const [text, setShownText] = useState(() => draftOf(draftKey));
   const { files, setFiles, attach } = useAttachedFiles();
   const [picked, setPicked] = useState<string | null>(null);
+  /** The conversation that this page began: the agent's field goes with its first message, so that nothing moves while the answer comes. */
+  const [begun, setBegun] = useState<string | null>(null);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => {
     if (!isNarrow.value) field.current?.focus({ preventScroll: true });
@@ -47,6 +49,7 @@ export function MessageComposer({ sessionKey, session, onSent }: Props) {
     const written: Message = { text, files };
     setText("");
     setFiles([]);
+    setBegun(sessionKey);
     const isSent = await sendMessage({
       sessionKey,
       agent: session === null ? agent : "",
@@ -56,6 +59,7 @@ export function MessageComposer({ sessionKey, session, onSent }: Props) {
       onSent,
     });
     if (isSent) return;
+    setBegun(null);
     // Nothing that the person wrote is lost, not even what was written since.
     setShownText((since) => (since === "" ? written.text : `${written.text}\n${since}`));
     setFiles((since) => [...written.files, ...since]);
@@ -122,7 +126,7 @@ export function MessageComposer({ sessionKey, session, onSent }: Props) {
       onDragOver={(event) => event.preventDefault()}
       onDrop={(event) => receive(event, event.dataTransfer)}
     >
-      {session === null && (
+      {session === null && begun !== sessionKey && (
         <AgentField agents={names.agents} agent={agent} onPick={(name) => setPicked(name)} />
       )}
       <label class="field">

@@ -5,7 +5,8 @@ import { keyProblem } from "./openai-chat.ts";
 const FIELDS: ReadonlySet<string> = wordsOf(
   "model input instructions stream store include tools tool_choice temperature top_p " +
     "max_output_tokens reasoning text truncation user parallel_tool_calls metadata " +
-    "prompt_cache_key service_tier top_logprobs previous_response_id max_tool_calls " +
+    // `client_metadata`: OpenAI's own Codex sends it (openai/codex, codex-rs/core/src/client.rs).
+    "client_metadata prompt_cache_key service_tier top_logprobs previous_response_id max_tool_calls " +
     "safety_identifier background",
 );
 
