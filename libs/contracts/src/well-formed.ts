@@ -13,9 +13,12 @@ export function wellFormedJson(json: string): string {
 /** `JSON.stringify` for what leaves the process, with its errors, and with undefined for what has no JSON, as that returns despite its type. */
 export function toJson(value: unknown): string {
   const json = JSON.stringify(value);
-  return typeof json === "string" ? wellFormedJson(json) : json;
+  if (typeof json !== "string" || !SURROGATE.test(json)) return json;
+  return json.replaceAll(WRITTEN_HALF, String.raw`$1\ufffd`);
 }
 
+/** Half of a pair as `JSON.stringify` writes it, which never writes a pair as escapes; an even number of backslashes before it is text. */
+const WRITTEN_HALF = /(?<!\\)((?:\\\\)*)\\ud[89a-f][\da-f]{2}/g;
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 /** A whole pair, half of one, or any other escape: each is taken as a whole, so `\\ud83d` is a backslash and letters. */
 const ESCAPE =

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { setImmediate } from "node:timers/promises";
 import { JsonGauge } from "@switchyard/bus/bounded-json";
 import { MAX_BODY_DEPTH, REQUEST_LIMITS, type JsonLimits } from "@switchyard/contracts/json-limits";
 import type { Context } from "hono";
@@ -33,7 +34,10 @@ export async function readBody(c: Context<GatewayEnv>, limits: JsonLimits): Prom
   const bytes = await readBytes(c, limits.maxBytes, gauge);
   const { isLarge } = gauge;
   if (bytes.length === 0) return { bytes, value: undefined, isLarge };
-  return { bytes, value: jsonOf(bytes, c.env.incoming.headers["content-type"]), isLarge };
+  const value = jsonOf(bytes, c.env.incoming.headers["content-type"]);
+  // Other requests have their turn before a large value is checked and encoded.
+  if (bytes.length > STORED_ABOVE_BYTES) await setImmediate();
+  return { bytes, value, isLarge };
 }
 
 /**
