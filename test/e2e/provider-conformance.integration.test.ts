@@ -3,7 +3,6 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
 import type { FilePart } from "@switchyard/contracts/content-parts";
@@ -91,12 +90,9 @@ async function runOf(row: ConformanceRow, index: number): Promise<RunDetail> {
   const start = { runId, model: modelOf(index, row), input: said, ...command };
   await publishCommand(bus, startRun, { agent: "reader" }, start);
   const run = await until(
-    async () => {
-      await delay(100); // many rows wait at once
-      return (await call(bus, getRun, { runId }).catch(() => null))?.run;
-    },
+    async () => (await call(bus, getRun, { runId }).catch(() => null))?.run,
     (known) => known?.status === "succeeded" || known?.status === "failed",
-    { timeoutMs: 120_000 },
+    { timeoutMs: 120_000, intervalMs: 100 }, // many rows wait at once
   );
   return run ?? assert.fail();
 }

@@ -6,7 +6,7 @@ const INTERVAL_MS = 10;
 
 /**
  * Meant for tests, where no event announces the awaited state: polls until the answer fits (default: until it is neither false nor null nor
- * undefined), and returns it. After `timeoutMs`, a minute, it rejects with the text of the condition and the last answer. An error of `ask`
+ * undefined), every 10 ms or `intervalMs`, and returns it. After `timeoutMs`, a minute, it rejects with the text of the condition and the last answer. An error of `ask`
  * is passed on.
  */
 export async function until<T>(
@@ -15,12 +15,15 @@ export async function until<T>(
 export async function until<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean,
-  options?: { timeoutMs?: number },
+  options?: { timeoutMs?: number; intervalMs?: number },
 ): Promise<T>;
 export async function until<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean = isAnswer,
-  { timeoutMs = LIMIT_MS }: { timeoutMs?: number } = {},
+  {
+    timeoutMs = LIMIT_MS,
+    intervalMs = INTERVAL_MS,
+  }: { timeoutMs?: number; intervalMs?: number } = {},
 ): Promise<T> {
   const over = Promise.withResolvers<typeof OVER>();
   const timer = setTimeout(() => over.resolve(OVER), timeoutMs);
@@ -31,7 +34,7 @@ export async function until<T>(
       if (answer === OVER) break;
       if (fits(answer)) return answer;
       last = answer;
-      if ((await Promise.race([delay(INTERVAL_MS), over.promise])) === OVER) break;
+      if ((await Promise.race([delay(intervalMs), over.promise])) === OVER) break;
     }
   } finally {
     clearTimeout(timer);

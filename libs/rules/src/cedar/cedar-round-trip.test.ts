@@ -38,7 +38,7 @@ const args: fc.Arbitrary<Args> = fc
   .map((found) => found as Args); // without the prototype that fast-check may give it
 const call = fc.record({
   user: one("ann", "ben"),
-  agent: one(null, "teller", "clerk"),
+  agent: one(null, "cashier", "clerk"),
   roles: fc.subarray(["eng", "ops"]),
   tool: one("read", "write"),
   server: one("files", "bank"),
@@ -124,7 +124,7 @@ const atom: fc.Arbitrary<string> = fc.oneof(
     "false",
   ),
   one(
-    'context.agent == "teller"',
+    'context.agent == "cashier"',
     'context.agent != ""',
     'context.roles.contains("eng")',
     'context.labels.containsAny(["secret"])',

@@ -32,7 +32,7 @@ function assertDecisions(text: string, calls: readonly Decided[]): void {
     name: `call ${index}`,
     given: {
       user: "ann",
-      agent: "teller",
+      agent: "cashier",
       session,
       tool: `funds.${tool}`,
       args: { amount },

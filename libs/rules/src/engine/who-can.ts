@@ -39,7 +39,7 @@ const EVERYBODY: ToolReach = {
  * for the tool: a listed rule selects it, and any other rule does not. Each entry also lists what excludes some of its principals
  * or arguments; a deny rule that covers all of an entry removes it.
  *
- * For a file access, layers do not count, an allow rule that asks denies, and without a rule that names it everybody has it.
+ * Layers do not count for a file access, an allow rule that asks denies it, and without a rule that names it everybody has it.
  */
 export function whoCan(
   bundle: CompiledBundle,

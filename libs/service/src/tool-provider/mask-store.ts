@@ -34,7 +34,7 @@ export const MASKS_LOST =
   "values could not be stored, so their masks cannot be turned back; the result has them";
 /** The values that one run can get back. */
 const MOST_MASKS = 1_000;
-/** As long as Redis keeps a run after its last change (YARD_RUN_KEEP_DAYS, at its default). */
+/** Masks are kept as long as a run after its last change (YARD_RUN_KEEP_DAYS, at its default). */
 const KEPT_SECONDS = 30 * 24 * 60 * 60;
 /** The key of a value, its digest and its number, beside the encrypted text. */
 const VALUE_BYTES = 200;
