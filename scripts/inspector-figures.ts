@@ -3,7 +3,7 @@
 
 import { glob, readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { Finding } from "@switchyard/contracts/findings";
+import { Finding } from "@switchyard/contracts/policy/findings";
 import { findInText } from "@switchyard/service/inspect/find-in-text";
 import { MAX_INSPECTED_CHARS } from "@switchyard/service/inspect/texts-of";
 import { ATTACKS, HARMLESS } from "../libs/service/test/injection-texts.ts";

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describeTestSource, testSource } from "@switchyard/local-servers/test-source";
+import { describeTestSource, testSource } from "@switchyard/testing/test-source";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
 import {
   runTestFile,

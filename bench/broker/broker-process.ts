@@ -8,7 +8,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { checkPolicy } from "@switchyard/contracts/policy";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
 import type { Stage } from "../lib/stage.ts";
 
 /** NATS, Redis, a policy that allows everything, and a client: the minimum for brokers alone. */

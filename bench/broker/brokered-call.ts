@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { Bench } from "../lib/bench.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 

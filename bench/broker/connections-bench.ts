@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
-import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { Bench } from "../lib/bench.ts";
 import type { Report } from "../lib/figure.ts";
 import { brokerStage } from "./broker-process.ts";

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
-import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Bench } from "../lib/bench.ts";
 import type { Report } from "../lib/figure.ts";

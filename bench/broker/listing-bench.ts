@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
 import { call } from "@switchyard/bus/call";
-import { listTools } from "@switchyard/contracts/mcp";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Report } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";

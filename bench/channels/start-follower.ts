@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
-import { runStarted } from "@switchyard/contracts/run-events";
+import { runStarted } from "@switchyard/contracts/agent-runner/run-events";
 
 export interface StartFollower {
   /** Resolves when the subscription to starts is active. */

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { json } from "node:stream/consumers";
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
-import { callTool } from "@switchyard/contracts/mcp";
-import { startRun } from "@switchyard/contracts/runs";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { connectAsCli } from "../../test/lib/yard-dev.ts";
 
 // The minimal cost of any program over Node.js's own HTTP server: it passes on the body, and has no other function of a gateway.

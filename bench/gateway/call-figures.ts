@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { checkEcho, echoArgs } from "../broker/brokered-call.ts";
 import { connected, mcpHub, mcpProxy, supergateway } from "./published-gateways.ts";

@@ -1,5 +1,5 @@
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun } from "@switchyard/contracts/runs";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";

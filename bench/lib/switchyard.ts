@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { anonymousUser } from "@switchyard/topology/topology";
 import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Stage } from "./stage.ts";
 

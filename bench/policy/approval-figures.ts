@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { admitCall } from "@switchyard/contracts/approval-admission";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
-import { denyCall, listApprovals } from "@switchyard/contracts/approvals";
-import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
+import { denyCall, listApprovals } from "@switchyard/contracts/policy/approvals";
+import { checkPolicy, type Decision } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { TestRunner } from "../../services/policy/test/as-runner.ts";
 import { compared, type Figure } from "../lib/figure.ts";

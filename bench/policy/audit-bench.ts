@@ -1,6 +1,6 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
-import { auditedArguments } from "@switchyard/service/audit/audited-arguments";
-import { createAuditWriter } from "@switchyard/service/audit/audit-writer";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import { auditedArguments } from "@switchyard/audit/audited-arguments";
+import { createAuditWriter } from "@switchyard/audit/audit-writer";
 import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { connect } from "@nats-io/transport-node";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
-import { checkPolicy } from "@switchyard/contracts/policy";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decide } from "@switchyard/rules/engine/evaluate";

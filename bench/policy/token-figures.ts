@@ -1,4 +1,4 @@
-import { RUN_TOKEN_AUDIENCE, RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
+import { RUN_TOKEN_AUDIENCE, RUN_TOKEN_ISSUER } from "@switchyard/contracts/policy/run-token";
 import {
   createRunTokenKey,
   createRunTokenSigner,

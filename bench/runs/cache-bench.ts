@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { sendToSession } from "@switchyard/contracts/sessions";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { adminRedisUserName } from "@switchyard/contracts/redis-access";
+import { adminRedisUserName } from "@switchyard/topology/redis-access";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";

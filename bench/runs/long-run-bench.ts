@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { adminRedisUserName } from "@switchyard/contracts/redis-access";
+import { adminRedisUserName } from "@switchyard/topology/redis-access";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { readEvents } from "@switchyard/bus/events";

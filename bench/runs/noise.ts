@@ -3,8 +3,8 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
-import { callTool } from "@switchyard/contracts/mcp";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { anonymousUser } from "@switchyard/topology/topology";
 import { followRuns } from "./run-follower.ts";
 
 // A team at its limits, as a process of its own, so that its own work delays no measurement. Its parent sends "start" and "stop";

@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { adminRedisUserName } from "@switchyard/contracts/redis-access";
+import { adminRedisUserName } from "@switchyard/topology/redis-access";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";

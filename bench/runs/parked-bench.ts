@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun, listRuns } from "@switchyard/contracts/runs";
+import { startRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Report } from "../lib/figure.ts";
 import { INSPECTED, watchHeap, type HeapWatch } from "../lib/collected-heap.ts";

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { filterOf } from "@switchyard/contracts/define";
-import { runResumed } from "@switchyard/contracts/run-events";
+import { runResumed } from "@switchyard/contracts/agent-runner/run-events";
 import type { Report } from "../lib/figure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import type { Bench } from "../lib/bench.ts";

@@ -3,8 +3,8 @@ import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { filterOf, tokensOf } from "@switchyard/contracts/define";
-import { runFailed, runFinished, runRejected } from "@switchyard/contracts/run-events";
-import { startRun } from "@switchyard/contracts/runs";
+import { runFailed, runFinished, runRejected } from "@switchyard/contracts/agent-runner/run-events";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { z } from "zod";
 
 export interface RunFollower {

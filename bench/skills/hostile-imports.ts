@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
-import { callTool } from "@switchyard/contracts/mcp";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { uploadSkills } from "@switchyard/contracts/skill-store";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { uploadSkills } from "@switchyard/contracts/skill-importer/skill-store";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { hostileInputs, LARGEST } from "../../libs/skills/test/hostile-inputs.ts";
 import { connectAsCli } from "../../test/lib/yard-dev.ts";

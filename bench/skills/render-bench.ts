@@ -1,4 +1,4 @@
-import type { SkillSummary } from "@switchyard/contracts/skills";
+import type { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import { indexSkills } from "@switchyard/skill-importer/views/match-skills";
 import { skillCatalogue } from "@switchyard/skill-importer/views/skill-budget";
 import { renderSkill } from "@switchyard/skills/render/render";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { runCommands } from "@switchyard/contracts/streams";
+import { runCommands } from "@switchyard/topology/streams";
 import { parseBundle } from "@switchyard/rules/bundle/parse-bundle";
 import { readTriggers } from "@switchyard/project/triggers/triggers-file";
 import { readIssuers } from "@switchyard/policy/users/issuers-file";

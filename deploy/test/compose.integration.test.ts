@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
+import { serviceRedisUsers } from "@switchyard/topology/redis-access";
 import { parse } from "yaml";
 import { LONG_RUNNING, resolvedConfig, skip, type ComposeService } from "./compose-config.ts";
 import { dig } from "./read-manifests.ts";

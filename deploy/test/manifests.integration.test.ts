@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
+import { serviceRedisUsers } from "@switchyard/topology/redis-access";
 import {
   inputFiles,
   payloadsOf,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
-import { allStreams } from "@switchyard/contracts/streams";
+} from "@switchyard/topology/payload-stores";
+import { allStreams } from "@switchyard/topology/streams";
 import { assertWellKept, typeErrors } from "./check-manifests.ts";
 import { dig, keysOf, ofKind, variable } from "./read-manifests.ts";
 import { kubernetesTool } from "./kubernetes-tools.ts";

@@ -3,11 +3,11 @@ import { readFileSync } from "node:fs";
 import { after, test } from "node:test";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { testBus } from "@switchyard/bus/test-bus";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { allConsumers, eventStream } from "@switchyard/contracts/streams";
-import { installedUsers } from "@switchyard/contracts/topology";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { allConsumers, eventStream } from "@switchyard/topology/streams";
+import { installedUsers } from "@switchyard/topology/topology";
+import { testNats } from "@switchyard/testing/test-servers";
 import { connect, nkeyAuthenticator, type NatsConnection } from "nats";
 import { readManifests, type Manifest } from "./render-manifests.ts";
 

@@ -16,10 +16,10 @@ import {
   payloadsOf,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
-import { allConsumers, allStreams } from "@switchyard/contracts/streams";
-import { untilHealthy } from "@switchyard/local-servers/test-cluster";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/topology/payload-stores";
+import { allConsumers, allStreams } from "@switchyard/topology/streams";
+import { untilHealthy } from "@switchyard/testing/test-cluster";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { parse } from "yaml";
 import { typeErrors } from "./check-manifests.ts";
 import { dig, ofKind, type Container } from "./read-manifests.ts";

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { FILES_LEDGER } from "@switchyard/contracts/owner-storage";
-import { serviceRedisUsers, type RedisUser } from "@switchyard/contracts/redis-access";
+import { serviceRedisUsers, type RedisUser } from "@switchyard/topology/redis-access";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -17,6 +17,9 @@ const services = globSync("services/*/src/service.ts", { cwd: root }).map((main)
   return { folder: dirname(main), user };
 });
 
+/** The libraries that keep something in Redis for services. */
+const LIBRARIES = ["libs/service/src", "libs/audit/src", "libs/tool-provider/src"];
+
 test("every key that a service spells is one that its user may touch", () => {
   assert.ok(services.length >= 5);
   for (const { folder, user } of services) {
@@ -27,9 +30,9 @@ test("every key that a service spells is one that its user may touch", () => {
 
 test("the keys that libraries keep for tool providers are open to every provider", () => {
   for (const user of serviceRedisUsers.filter(({ name }) => ["broker", "toolbox"].includes(name))) {
-    const keys = keysIn("libs/service/src", user.name);
+    const keys = LIBRARIES.flatMap((folder) => keysIn(folder, user.name));
     assert.ok(keys.length > 0);
-    for (const key of keys) assert.ok(mayRead(user, key), missing("libs/service", key, "keys"));
+    for (const key of keys) assert.ok(mayRead(user, key), missing("a library", key, "keys"));
   }
 });
 
@@ -42,7 +45,7 @@ test("every command in a service's scripts is one that its user may run", () => 
 });
 
 test("no pattern is left over from a key that no code spells any more", () => {
-  const folders = [...services.map(({ folder }) => folder), "libs/service/src"];
+  const folders = [...services.map(({ folder }) => folder), ...LIBRARIES];
   for (const { name, keys } of serviceRedisUsers) {
     // The runner has a second ledger, for files.
     const ledgers = name === "runner" ? [name, FILES_LEDGER] : [name];
@@ -61,7 +64,7 @@ function mayRead(user: RedisUser, key: string): boolean {
 }
 
 function missing(folder: string, what: string, list: string): string {
-  return `${folder} uses ${what}: add it to the ${list} of its entry in libs/contracts/src/redis-access.ts`;
+  return `${folder} uses ${what}: add it to the ${list} of its entry in libs/topology/src/redis-access.ts`;
 }
 
 /**

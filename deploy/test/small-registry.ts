@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after } from "node:test";
 import { promisify } from "node:util";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 
 /** An MCP server in one file: the tool `stamp` puts a mark on a text. */
 const SERVER = `#!/usr/bin/env node

@@ -10,7 +10,7 @@ import { descriptions } from "@switchyard/contracts/explain/descriptions";
 import { examples } from "@switchyard/contracts/explain/examples";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { allContracts } from "@switchyard/contracts/registry";
-import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { allConsumers, allStreams } from "@switchyard/topology/streams";
 import { messageSchemas, schemaNames, type MessageSchema } from "./message-schemas.ts";
 import { shareSchemas } from "./shared-schemas.ts";
 

@@ -4,7 +4,7 @@ import {
   runLive,
   runMerged,
   runRejected,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { placeholders, requestOf, shapeOf } from "@switchyard/gateway/routes/route-shape";
 import { routes, type Route } from "@switchyard/gateway/routes/route-table";
 import { Me } from "@switchyard/gateway/routes/me";

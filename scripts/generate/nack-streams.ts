@@ -1,7 +1,7 @@
 import { streamsFor } from "@switchyard/bus/streams";
-import { hasOwnCommands } from "@switchyard/contracts/command-streams";
-import { hasOwnPayloads } from "@switchyard/contracts/payload-stores";
-import { installedUsers, type BusUser } from "@switchyard/contracts/topology";
+import { hasOwnCommands } from "@switchyard/topology/command-streams";
+import { hasOwnPayloads } from "@switchyard/topology/payload-stores";
+import { installedUsers, type BusUser } from "@switchyard/topology/topology";
 import { stringify } from "yaml";
 
 type Wanted = ReturnType<typeof streamsFor>[number];

@@ -1,5 +1,5 @@
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { installedUsers as users, type BusUser } from "@switchyard/contracts/topology";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { installedUsers as users, type BusUser } from "@switchyard/topology/topology";
 
 /**
  * The permissions of every service, with the public keys left to variables that nats-server reads

@@ -4,7 +4,7 @@ import {
   runLive,
   runMerged,
   runRejected,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { explainedSchema } from "@switchyard/contracts/explain/explained-schema";
 import { openApi } from "@switchyard/gateway/openapi/openapi";
 import { ownSchemaNames } from "@switchyard/gateway/openapi/schema-names";

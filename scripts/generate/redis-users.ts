@@ -1,4 +1,4 @@
-import { redisAcl } from "@switchyard/contracts/redis-acl";
+import { redisAcl } from "@switchyard/topology/redis-acl";
 
 /**
  * Writes the permissions of each service in Redis. An access-list file has no comments and no variables, so it is

@@ -1,14 +1,14 @@
 import type { Command, Contract, Event, Live, Rpc } from "@switchyard/contracts/define";
-import { commandsOf } from "@switchyard/contracts/command-streams";
+import { commandsOf } from "@switchyard/topology/command-streams";
 import {
   inputFiles,
   payloadsOf,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
-import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
+} from "@switchyard/topology/payload-stores";
+import { serviceRedisUsers } from "@switchyard/topology/redis-access";
 import { contractsByOwner } from "@switchyard/contracts/registry";
-import { allConsumers, allStreams, type StreamDefinition } from "@switchyard/contracts/streams";
+import { allConsumers, allStreams, type StreamDefinition } from "@switchyard/topology/streams";
 import {
   adminUser,
   auditorUser,
@@ -17,7 +17,7 @@ import {
   operatorUser,
   serviceUsers,
   type BusUser,
-} from "@switchyard/contracts/topology";
+} from "@switchyard/topology/topology";
 import { code, table } from "./markdown-table.ts";
 
 const DAY_MS = 86_400_000;

@@ -1,6 +1,7 @@
 import { join } from "node:path/posix";
 
-const SERVICE_LIBRARIES = ["contracts", "bus", "service"];
+const SERVICE_LIBRARIES = ["contracts", "topology", "bus", "service", "audit"];
+const PROVIDER_LIBRARIES = [...SERVICE_LIBRARIES, "tool-provider"];
 const SERVICES = [
   "policy",
   "mcp-broker",
@@ -26,19 +27,29 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   contracts: { folder: "libs/contracts", imports: [] },
   "local-servers": { folder: "libs/local-servers", imports: [] },
   client: { folder: "libs/client", imports: [] },
-  bus: { folder: "libs/bus", imports: ["contracts"] },
-  service: { folder: "libs/service", imports: ["contracts", "bus"] },
+  topology: { folder: "libs/topology", imports: ["contracts"] },
+  bus: { folder: "libs/bus", imports: ["contracts", "topology"] },
+  service: { folder: "libs/service", imports: ["contracts", "topology", "bus"] },
+  audit: { folder: "libs/audit", imports: ["contracts", "bus", "service"] },
+  "tool-provider": {
+    folder: "libs/tool-provider",
+    imports: ["contracts", "bus", "service", "audit"],
+  },
+  testing: {
+    folder: "libs/testing",
+    imports: ["contracts", "topology", "bus", "service", "local-servers"],
+  },
   rules: { folder: "libs/rules", imports: ["contracts", "service"] },
   skills: { folder: "libs/skills", imports: ["contracts", "service"] },
-  project: { folder: "libs/project", imports: ["contracts", "service"] },
+  project: { folder: "libs/project", imports: ["contracts", "topology", "service"] },
   policy: { folder: "services/policy", imports: [...SERVICE_LIBRARIES, "rules"] },
-  "mcp-broker": { folder: "services/mcp-broker", imports: [...SERVICE_LIBRARIES, "project"] },
+  "mcp-broker": { folder: "services/mcp-broker", imports: [...PROVIDER_LIBRARIES, "project"] },
   "skill-importer": {
     folder: "services/skill-importer",
     imports: [...SERVICE_LIBRARIES, "skills"],
   },
-  "agent-runner": { folder: "services/agent-runner", imports: SERVICE_LIBRARIES },
-  toolbox: { folder: "services/toolbox", imports: SERVICE_LIBRARIES },
+  "agent-runner": { folder: "services/agent-runner", imports: PROVIDER_LIBRARIES },
+  toolbox: { folder: "services/toolbox", imports: PROVIDER_LIBRARIES },
   channels: { folder: "services/channels", imports: SERVICE_LIBRARIES },
   scheduler: { folder: "services/scheduler", imports: [...SERVICE_LIBRARIES, "project"] },
   gateway: { folder: "services/gateway", imports: [...SERVICE_LIBRARIES, "client"] },

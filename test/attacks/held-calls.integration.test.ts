@@ -10,12 +10,12 @@ import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
 import { until } from "@switchyard/local-servers/until";
-import { listApprovals } from "@switchyard/contracts/approvals";
+import { listApprovals } from "@switchyard/contracts/policy/approvals";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { startRun } from "@switchyard/contracts/runs";
-import { callBuiltin } from "@switchyard/contracts/toolbox";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
+import { anonymousUser } from "@switchyard/topology/topology";
 import {
   startChatServer,
   textChunks,

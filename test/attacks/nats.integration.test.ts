@@ -12,27 +12,22 @@ import { headersOf } from "@switchyard/bus/message-headers";
 import { publishCommand } from "@switchyard/bus/publish";
 import { until } from "@switchyard/local-servers/until";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { auditHash } from "@switchyard/contracts/audit-chain";
-import { createCallPermissions } from "@switchyard/contracts/call-permissions";
+import { auditHash } from "@switchyard/contracts/policy/audit-chain";
+import { createCallPermissions } from "@switchyard/topology/call-permissions";
 import { filterOf, queueOf, type Rpc } from "@switchyard/contracts/define";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { allContracts, isCommand, isEvent, isRpc } from "@switchyard/contracts/registry";
-import { cancelRun, startRun } from "@switchyard/contracts/runs";
-import { beginRun, spawnRun } from "@switchyard/contracts/run-commands";
+import { cancelRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { beginRun, spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
 import {
   bucketStream,
   payloadsOf,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
-import { allStreams, runCommands } from "@switchyard/contracts/streams";
-import {
-  cliUser,
-  installedUsers,
-  serviceUsers,
-  type BusUser,
-} from "@switchyard/contracts/topology";
-import { testNats } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/topology/payload-stores";
+import { allStreams, runCommands } from "@switchyard/topology/streams";
+import { cliUser, installedUsers, serviceUsers, type BusUser } from "@switchyard/topology/topology";
+import { testNats } from "@switchyard/testing/test-servers";
 import { letThrough, subscriptionEnding } from "../lib/permission-probe.ts";
 
 // A real nats-server with the generated file that is in deploy/nats, and keys of our own for its variables.

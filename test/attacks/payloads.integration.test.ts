@@ -6,8 +6,8 @@ import { connectionOf } from "@switchyard/bus/connection";
 import { headersOf } from "@switchyard/bus/message-headers";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { testUsers } from "@switchyard/bus/test-users";
-import { listAgents } from "@switchyard/contracts/agents";
+import { testUsers } from "@switchyard/testing/test-users";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { HEADERS } from "@switchyard/contracts/headers";
 import {
   bucketStream,
@@ -15,8 +15,8 @@ import {
   inputFiles,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
-import { testNats } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/topology/payload-stores";
+import { testNats } from "@switchyard/testing/test-servers";
 
 // Two teams on a server with the permissions of production.
 const users = testUsers(["team-a", "team-b"]);

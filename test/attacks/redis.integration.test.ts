@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
-import { redisAcl, redisUserNames } from "@switchyard/contracts/redis-acl";
-import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { serviceRedisUsers } from "@switchyard/topology/redis-access";
+import { redisAcl, redisUserNames } from "@switchyard/topology/redis-acl";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { redisWords } from "../lib/redis-words.ts";
 import { redisRows } from "./tenants/redis-rows.ts";
 

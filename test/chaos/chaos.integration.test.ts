@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun } from "@switchyard/contracts/runs";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import { readBook, readRuns } from "./checker/read-evidence.ts";
 import { describeFault } from "./driver/fault.ts";

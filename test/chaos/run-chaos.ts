@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "@switchyard/bus/bus";
-import { commandStream } from "@switchyard/contracts/streams";
+import { commandStream } from "@switchyard/topology/streams";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import type { Redis } from "@switchyard/service/redis";
 import { checkDeliveries } from "./checker/check-deliveries.ts";

@@ -5,7 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { checkOut } from "../lib/old-checkout.ts";
 import { leaveRuns, writeInstallation } from "./left-runs.ts";
 import { record } from "./recording.ts";

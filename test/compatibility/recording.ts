@@ -5,7 +5,7 @@
 
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testNats, testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import {

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
 import { builtConsole } from "@switchyard/console/build";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import type { Page } from "playwright-core";
 import { startGatewayWorld } from "../../services/gateway/test/gateway-world.ts";
 import { startProvider } from "../../services/gateway/test/oidc-provider.ts";

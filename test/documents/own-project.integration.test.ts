@@ -12,7 +12,7 @@ import { basename, dirname, join } from "node:path";
 import { before, test } from "node:test";
 import { promisify } from "node:util";
 import { until } from "@switchyard/local-servers/until";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { yard, yardDev, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { examplesOf, leafCommands } from "../../apps/cli/src/program/examples.ts";
 import { buildProgram } from "../../apps/cli/src/program.ts";

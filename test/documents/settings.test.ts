@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { inputFiles, servicePayloads, sharedPayloads } from "@switchyard/contracts/payload-stores";
-import { allStreams } from "@switchyard/contracts/streams";
+import { inputFiles, servicePayloads, sharedPayloads } from "@switchyard/topology/payload-stores";
+import { allStreams } from "@switchyard/topology/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
 const SETTING = /\bYARD_[A-Z_]*[A-Z]\b/g;

@@ -9,19 +9,19 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { connectionOf } from "@switchyard/bus/connection";
-import { approveCall, listApprovals } from "@switchyard/contracts/approvals";
-import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { approveCall, listApprovals } from "@switchyard/contracts/policy/approvals";
+import { recordsOf, type ChainedRecord } from "@switchyard/contracts/policy/audit-chain";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import {
   completeArgument,
   getPrompt,
   readResource,
   setLogLevel,
   subscribeResource,
-} from "@switchyard/contracts/mcp-features";
-import { auditStream } from "@switchyard/contracts/streams";
-import { readAuditBlock, type AuditReport } from "@switchyard/service/audit/verify-audit";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
+import { auditStream } from "@switchyard/topology/streams";
+import { readAuditBlock, type AuditReport } from "@switchyard/audit/verify-audit";
 import { until } from "@switchyard/local-servers/until";
 import { yard as yardCommand, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { startYardDev } from "../lib/yard-dev.ts";

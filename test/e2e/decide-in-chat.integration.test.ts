@@ -4,21 +4,25 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call, client } from "@switchyard/bus/call";
-import { admitCall } from "@switchyard/contracts/approval-admission";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
-import { approveCall, getApproval } from "@switchyard/contracts/approvals";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
+import { approveCall, getApproval } from "@switchyard/contracts/policy/approvals";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import {
   createChatLink,
   decideInChat,
   listChatLinks,
   revokeChatLink,
-} from "@switchyard/contracts/chat-links";
+} from "@switchyard/contracts/policy/chat-links";
 import { isError } from "@switchyard/contracts/errors";
-import { checkPolicy } from "@switchyard/contracts/policy";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { createUserKey, issueUserToken, revokeUserKey } from "@switchyard/contracts/user-tokens";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import {
+  createUserKey,
+  issueUserToken,
+  revokeUserKey,
+} from "@switchyard/contracts/policy/user-tokens";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { startTelegramServer } from "../../services/channels/test-fixtures/telegram-server.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";

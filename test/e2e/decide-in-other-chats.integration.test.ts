@@ -4,14 +4,18 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call, client } from "@switchyard/bus/call";
-import { admitCall } from "@switchyard/contracts/approval-admission";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
-import { getApproval } from "@switchyard/contracts/approvals";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
+import { getApproval } from "@switchyard/contracts/policy/approvals";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { createChatLink, listChatLinks, revokeChatLink } from "@switchyard/contracts/chat-links";
-import { checkPolicy } from "@switchyard/contracts/policy";
+import {
+  createChatLink,
+  listChatLinks,
+  revokeChatLink,
+} from "@switchyard/contracts/policy/chat-links";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { startDiscordServer } from "../../services/channels/test-fixtures/discord-server.ts";
 import { startMailServer } from "../../services/channels/test-fixtures/mail-server.ts";

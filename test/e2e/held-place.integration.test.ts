@@ -7,10 +7,10 @@ import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { listServers } from "@switchyard/contracts/mcp-servers";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { anonymousUser } from "@switchyard/topology/topology";
 import { until } from "@switchyard/local-servers/until";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 

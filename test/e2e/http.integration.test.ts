@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { pathWithCurl } from "../lib/curl.ts";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 

@@ -10,8 +10,8 @@ import {
   listAgentVersions,
   rollbackAgent,
   uploadAgents,
-} from "@switchyard/contracts/agent-store";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+} from "@switchyard/contracts/skill-importer/agent-store";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import {
   diffSkill,
   listVersions,
@@ -20,9 +20,9 @@ import {
   rollbackSkill,
   trustSkill,
   uploadSkills,
-} from "@switchyard/contracts/skill-store";
-import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skills";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/skill-importer/skill-store";
+import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skill-importer/skills";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import {
   importerWorld,
   type ImporterWorld,

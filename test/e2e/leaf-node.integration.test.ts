@@ -6,7 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connect, type NatsConnection } from "nats";
 import { ensureKeys } from "../../apps/cli/src/key-directory.ts";

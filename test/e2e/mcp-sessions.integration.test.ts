@@ -8,12 +8,12 @@ import {
   readChannelMessages,
   sendChannelMessage,
   submitChannelMessage,
-} from "@switchyard/contracts/channels";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { getRun, requestCancel } from "@switchyard/contracts/runs";
-import { deleteSession } from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/channels/channels";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
+import { deleteSession } from "@switchyard/contracts/agent-runner/sessions";
 import { until } from "@switchyard/local-servers/until";
-import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { connectAsCli } from "../lib/yard-dev.ts";
 import { samplePng } from "../lib/sample-files.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";

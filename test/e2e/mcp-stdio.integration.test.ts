@@ -4,10 +4,10 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
+import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox/toolbox";
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { until } from "@switchyard/local-servers/until";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { readSideEffects } from "@switchyard/service/side-effects";
 import { findCodingClis } from "../../services/agent-runner/test-fixtures/coding-clis.ts";
 import {

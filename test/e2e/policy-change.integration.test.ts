@@ -8,9 +8,9 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { bundleActivated } from "@switchyard/contracts/policy-bundles";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { bundleActivated } from "@switchyard/contracts/policy/policy-bundles";
+import { anonymousUser } from "@switchyard/topology/topology";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
-import type { FilePart } from "@switchyard/contracts/content-parts";
-import { getRun, startRun, type RunDetail } from "@switchyard/contracts/runs";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
+import { getRun, startRun, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import {
   CONFORMANCE_ROWS,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { everyRequest } from "../lib/every-request.ts";
 

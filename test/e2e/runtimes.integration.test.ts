@@ -6,9 +6,9 @@ import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
-import { approveCall, listApprovals } from "@switchyard/contracts/approvals";
-import { getRun, startRun } from "@switchyard/contracts/runs";
-import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { approveCall, listApprovals } from "@switchyard/contracts/policy/approvals";
+import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { until } from "@switchyard/local-servers/until";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 

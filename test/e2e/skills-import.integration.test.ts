@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { cp, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { ImportedSkill, type ImportCounts } from "@switchyard/contracts/skill-store";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { ImportedSkill, type ImportCounts } from "@switchyard/contracts/skill-importer/skill-store";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { yard as yardCommand } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { importerWorld } from "../../services/skill-importer/test/importer-world.ts";
 

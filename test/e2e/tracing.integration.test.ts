@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { connectBus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun } from "@switchyard/contracts/runs";
-import { anonymousUser } from "@switchyard/contracts/topology";
-import { startTestCollector, type CollectedSpan } from "@switchyard/service/tracing/test-collector";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { anonymousUser } from "@switchyard/topology/topology";
+import { startTestCollector, type CollectedSpan } from "@switchyard/testing/test-collector";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));

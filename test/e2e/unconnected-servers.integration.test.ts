@@ -8,10 +8,10 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { publishCommand } from "@switchyard/bus/publish";
-import { listServers } from "@switchyard/contracts/mcp-servers";
-import { runToolsUnavailable } from "@switchyard/contracts/run-events";
-import { getRun, startRun } from "@switchyard/contracts/runs";
-import { anonymousUser } from "@switchyard/contracts/topology";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { runToolsUnavailable } from "@switchyard/contracts/agent-runner/run-events";
+import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { anonymousUser } from "@switchyard/topology/topology";
 import { until } from "@switchyard/local-servers/until";
 import {
   startChatServer,

@@ -1,4 +1,4 @@
-import type { checkAgents } from "@switchyard/contracts/agents";
+import type { checkAgents } from "@switchyard/contracts/skill-importer/agents";
 import { ThreadAnalyzer } from "@switchyard/skills/analysis/thread-analyzer";
 import { checkAgentFiles } from "@switchyard/skills/imports/check-agents";
 import type { z } from "zod";

@@ -8,8 +8,8 @@ import type {
   runRetried,
   runStarted,
   runSteered,
-} from "@switchyard/contracts/run-events";
-import { runRejected } from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
+import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { CliError, hintOf } from "./cli-error.ts";
 import { payloadOf } from "./run-timeline.ts";

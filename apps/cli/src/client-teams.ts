@@ -6,7 +6,7 @@ import {
   installedUsers,
   operatorUser,
   type BusUser,
-} from "@switchyard/contracts/topology";
+} from "@switchyard/topology/topology";
 import { OIDC_PREFIX } from "@switchyard/contracts/user-names";
 import { CliError } from "./cli-error.ts";
 

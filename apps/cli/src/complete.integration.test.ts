@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
-import { testBus } from "@switchyard/bus/test-bus";
-import { listSessions } from "@switchyard/contracts/sessions";
-import { listSkills } from "@switchyard/contracts/skills";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import { listSessions } from "@switchyard/contracts/agent-runner/sessions";
+import { listSkills } from "@switchyard/contracts/skill-importer/skills";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../test-fixtures/yard-process.ts";
 

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run-events";
+import {
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+} from "@switchyard/contracts/agent-runner/run-events";
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 import { judgeDemo } from "./demo-verdict.ts";
 

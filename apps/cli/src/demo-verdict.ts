@@ -1,5 +1,9 @@
 import type { StoredEvent } from "@switchyard/bus/stored-event";
-import { toolCompleted, toolDenied, toolFailed } from "@switchyard/contracts/run-events";
+import {
+  toolCompleted,
+  toolDenied,
+  toolFailed,
+} from "@switchyard/contracts/agent-runner/run-events";
 import type { RunEnd } from "./follow-run.ts";
 import { payloadOf } from "./run-timeline.ts";
 

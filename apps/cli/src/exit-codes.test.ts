@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STANDARD_CODES } from "@switchyard/contracts/errors";
 import { allContracts, isRpc } from "@switchyard/contracts/registry";
-import { cliUser } from "@switchyard/contracts/topology";
+import { cliUser } from "@switchyard/topology/topology";
 import { EXIT, exitCodeOf, hasExitCode } from "./exit-codes.ts";
 
 test("every code that a call of the command line can meet has a line in the table", () => {

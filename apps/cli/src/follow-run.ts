@@ -3,7 +3,7 @@ import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { tokensOf } from "@switchyard/contracts/define";
-import { resumeRun, steerRun } from "@switchyard/contracts/run-commands";
+import { resumeRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import {
   runCancelled,
@@ -12,8 +12,8 @@ import {
   runFinished,
   runMerged,
   runRejected,
-} from "@switchyard/contracts/run-events";
-import { cancelRun, retryRun } from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/run-events";
+import { cancelRun, retryRun } from "@switchyard/contracts/agent-runner/runs";
 import { CliError } from "./cli-error.ts";
 import { count } from "./quantities.ts";
 import { cancelText, payloadOf } from "./run-timeline.ts";

@@ -15,7 +15,7 @@ import { ProblemError } from "@switchyard/client/problem-error";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { eventOfSubject } from "@switchyard/contracts/registry";
-import { runLive } from "@switchyard/contracts/run-events";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { CliError } from "./cli-error.ts";
 
 /** Extra time, beyond the contract's limit, for the gateway to pass an answer on. */

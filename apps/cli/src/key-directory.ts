@@ -6,9 +6,9 @@ import {
   installedUsers,
   operatorUser,
   type ForeignSource,
-} from "@switchyard/contracts/topology";
+} from "@switchyard/topology/topology";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { CliError } from "./cli-error.ts";
 import { clientTeams } from "./client-teams.ts";

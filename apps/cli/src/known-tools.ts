@@ -1,10 +1,10 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { commandLimit } from "@switchyard/contracts/command-limit";
+import { commandLimit } from "@switchyard/contracts/toolbox/command-limit";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { listTools } from "@switchyard/contracts/mcp";
-import { listPins, type ToolPin } from "@switchyard/contracts/mcp-pins";
-import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { listPins, type ToolPin } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool, parseToolPattern } from "@switchyard/contracts/tool-patterns";

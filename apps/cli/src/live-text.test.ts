@@ -6,7 +6,7 @@ import {
   runStarted,
   toolCompleted,
   toolDenied,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import fc from "fast-check";
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 import { LiveText } from "./live-text.ts";

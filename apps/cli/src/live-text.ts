@@ -7,7 +7,7 @@ import {
   toolDenied,
   toolFailed,
   type runLive,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import type { z } from "zod";
 import { payloadOf, type TimelineLine } from "./run-timeline.ts";
 import { printableLine } from "./printable.ts";

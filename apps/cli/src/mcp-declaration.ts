@@ -1,6 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { serverIdOf } from "@switchyard/contracts/ids";
-import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
+import type { ServerDeclaration } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { JsonTextError, parseLenientJson } from "@switchyard/service/lenient-json";
 import { count } from "./quantities.ts";
 import { CliError } from "./cli-error.ts";

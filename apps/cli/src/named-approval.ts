@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { ApprovalId } from "@switchyard/contracts/approval-record";
-import { listApprovals } from "@switchyard/contracts/approvals";
+import { ApprovalId } from "@switchyard/contracts/policy/approval-record";
+import { listApprovals } from "@switchyard/contracts/policy/approvals";
 import { CliError } from "./cli-error.ts";
 import { onlyOne } from "./named-run.ts";
 import { beginningOf } from "./shown-name.ts";

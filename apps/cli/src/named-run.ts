@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { RunId } from "@switchyard/contracts/ids";
-import { listRuns } from "@switchyard/contracts/runs";
+import { listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { CliError } from "./cli-error.ts";
 import { beginningOf } from "./shown-name.ts";
 

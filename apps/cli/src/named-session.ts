@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listSessions } from "@switchyard/contracts/sessions";
+import { listSessions } from "@switchyard/contracts/agent-runner/sessions";
 import { CliError } from "./cli-error.ts";
 import { onlyOne } from "./named-run.ts";
 import { beginningOf } from "./shown-name.ts";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LogLevel } from "@switchyard/contracts/mcp-features";
-import { TotalsRange } from "@switchyard/contracts/run-totals";
-import { OnLimit, RunOrder } from "@switchyard/contracts/runs";
-import { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
-import { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
-import { SkillScope } from "@switchyard/contracts/skills";
-import { ThinkingLevel } from "@switchyard/contracts/thinking";
+import { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
+import { TotalsRange } from "@switchyard/contracts/agent-runner/run-totals";
+import { OnLimit, RunOrder } from "@switchyard/contracts/agent-runner/runs";
+import { BusyPolicy, SessionKind } from "@switchyard/contracts/agent-runner/session-key";
+import { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/scheduler/schedules";
+import { SkillScope } from "@switchyard/contracts/skill-importer/skills";
+import { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { CommanderError, type Command } from "commander";
 import { buildProgram } from "./program.ts";
 import {

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { redisAcl, redisUserNames } from "@switchyard/contracts/redis-acl";
+import { redisAcl, redisUserNames } from "@switchyard/topology/redis-acl";
 import { readSecret, writeSecret } from "./secret-files.ts";
 
 /** The users of Redis and their passwords, as files of the key directory. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunDetail } from "@switchyard/contracts/runs";
+import type { RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { factsOf } from "./run-facts.ts";
 
 const at = "2026-01-01T00:00:00.000Z";

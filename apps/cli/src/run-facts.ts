@@ -1,5 +1,5 @@
-import { inputText } from "@switchyard/contracts/input-text";
-import type { RunDetail } from "@switchyard/contracts/runs";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
+import type { RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { modelLabel } from "./model-label.ts";
 import { count, formatUsd } from "./quantities.ts";
 import { cancelText, waitText } from "./run-timeline.ts";

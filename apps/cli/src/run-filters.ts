@@ -1,4 +1,4 @@
-import { RunStatus, type runFilters } from "@switchyard/contracts/runs";
+import { RunStatus, type runFilters } from "@switchyard/contracts/agent-runner/runs";
 import type { z } from "zod";
 import { CliError } from "./cli-error.ts";
 import { timeOf } from "./time-option.ts";

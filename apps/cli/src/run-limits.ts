@@ -1,4 +1,4 @@
-import type { OnLimit, RunLimits } from "@switchyard/contracts/runs";
+import type { OnLimit, RunLimits } from "@switchyard/contracts/agent-runner/runs";
 
 /** The options of a command for the limits of a run. */
 export interface LimitOptions {

@@ -10,7 +10,7 @@ import {
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { storedEvent } from "../test-fixtures/stored-event.ts";
 import { runSpans, spanLines } from "./run-spans.ts";
 

@@ -12,7 +12,7 @@ import {
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { printableLine } from "./printable.ts";
 import { count, formatDuration, formatUsd } from "./quantities.ts";
 import { payloadOf, waitText } from "./run-timeline.ts";

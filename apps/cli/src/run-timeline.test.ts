@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import type { Event } from "@switchyard/contracts/define";
-import { serverFailed } from "@switchyard/contracts/mcp-servers";
+import { serverFailed } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import {
   modelResponded,
   runCancelled,
@@ -19,7 +19,7 @@ import {
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { formatDuration } from "./quantities.ts";
 import { payloadOf, timelineLines, timelineText } from "./run-timeline.ts";
 import { storedEvent } from "../test-fixtures/stored-event.ts";

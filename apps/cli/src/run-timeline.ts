@@ -1,6 +1,6 @@
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import type { Event } from "@switchyard/contracts/define";
-import type { Decision } from "@switchyard/contracts/policy";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import {
   childEnded,
   childStarted,
@@ -28,9 +28,9 @@ import {
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/run-events";
-import { scopeText, type StopInForce } from "@switchyard/contracts/policy-budgets";
-import type { ReachedLimit, RunWait } from "@switchyard/contracts/run-waits";
+} from "@switchyard/contracts/agent-runner/run-events";
+import { scopeText, type StopInForce } from "@switchyard/contracts/policy/policy-budgets";
+import type { ReachedLimit, RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
 import { printableLine } from "./printable.ts";

@@ -6,8 +6,8 @@ import {
   MAX_FILE_BYTES,
   MAX_INPUT_FILES,
   type FilePart,
-} from "@switchyard/contracts/content-parts";
-import { putFile } from "@switchyard/contracts/files";
+} from "@switchyard/contracts/agent-runner/content-parts";
+import { putFile } from "@switchyard/contracts/agent-runner/files";
 import { CliError } from "./cli-error.ts";
 
 /** A file on its way to a run. */

@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listStops, scopeText, type Stop } from "@switchyard/contracts/policy-budgets";
+import { listStops, scopeText, type Stop } from "@switchyard/contracts/policy/policy-budgets";
 import { printableLine } from "./printable.ts";
 import { count } from "./quantities.ts";
 import type { Terminal } from "./terminal.ts";

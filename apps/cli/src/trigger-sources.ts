@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { ForeignSource } from "@switchyard/contracts/topology";
+import type { ForeignSource } from "@switchyard/topology/topology";
 import {
   readTriggers,
   TriggersFileError,

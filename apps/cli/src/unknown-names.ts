@@ -1,11 +1,11 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listAgents } from "@switchyard/contracts/agents";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { fileAccessOf } from "@switchyard/contracts/file-access";
+import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import { ANONYMOUS_USER, CLI_USER } from "@switchyard/contracts/user-names";
-import { listUserKeys } from "@switchyard/contracts/user-tokens";
+import { listUserKeys } from "@switchyard/contracts/policy/user-tokens";
 import { CliError } from "./cli-error.ts";
 import { knownTools, unknownTool, type KnownTools } from "./known-tools.ts";
 import { printableLine } from "./printable.ts";

@@ -1,5 +1,5 @@
-import type { Question } from "@switchyard/contracts/mcp-questions";
-import type { BuiltinInfo } from "@switchyard/contracts/toolbox";
+import type { Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import type { BuiltinInfo } from "@switchyard/contracts/toolbox/toolbox";
 
 /** A tool as a client sees it, with all other members of the definition of an MCP server's tool. */
 export type OfferedTool = Pick<BuiltinInfo, "name" | "inputSchema"> & {

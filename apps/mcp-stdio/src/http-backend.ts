@@ -1,6 +1,6 @@
-import { clientTool } from "@switchyard/contracts/client-tool";
-import type { ToolInfo } from "@switchyard/contracts/mcp";
-import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/session-claims";
+import { clientTool } from "@switchyard/contracts/mcp-broker/client-tool";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/agent-runner/session-claims";
 import { createClient } from "@switchyard/client/client";
 import { ProblemError } from "@switchyard/client/problem-error";
 import {

@@ -1,5 +1,5 @@
 import { Transform, type Writable } from "node:stream";
-import { invalidParams, lenientMessages } from "@switchyard/contracts/mcp-requests";
+import { invalidParams, lenientMessages } from "@switchyard/contracts/mcp-broker/mcp-requests";
 
 const NEWLINE = 10;
 /** The official SDK ends the connection at a longer message, in bytes. */

@@ -1,13 +1,13 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { clientTool } from "@switchyard/contracts/client-tool";
-import { listAgents } from "@switchyard/contracts/agents";
+import { clientTool } from "@switchyard/contracts/mcp-broker/client-tool";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { listTools } from "@switchyard/contracts/mcp";
-import { listQuestions } from "@switchyard/contracts/mcp-questions";
-import { claimSession } from "@switchyard/contracts/session-claims";
-import { sendToSession } from "@switchyard/contracts/sessions";
-import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { listQuestions } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import {
   AGENT_SECONDS,

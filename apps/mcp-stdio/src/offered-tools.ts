@@ -1,4 +1,4 @@
-import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
+import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox/toolbox";
 import type { Profile, ServerEnvironment } from "./environment.ts";
 
 /** The parts of OpenClaw's profiles that are platform tools; the policy has them whole. */

@@ -6,12 +6,15 @@ import {
   type CallToolResult,
   type Tool,
 } from "@modelcontextprotocol/server";
-import { clientStructuredContent, withObjectOutput } from "@switchyard/contracts/client-tool";
-import { knownContent } from "@switchyard/contracts/content-blocks";
+import {
+  clientStructuredContent,
+  withObjectOutput,
+} from "@switchyard/contracts/mcp-broker/client-tool";
+import { knownContent } from "@switchyard/contracts/mcp-broker/content-blocks";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { ownCallMeta } from "@switchyard/contracts/mcp";
-import { howToAnswer } from "@switchyard/contracts/mcp-questions";
-import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
+import { ownCallMeta } from "@switchyard/contracts/mcp-broker/mcp";
+import { howToAnswer } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { builtinTimeoutMs } from "@switchyard/contracts/toolbox/toolbox";
 import { recordSideEffect } from "@switchyard/service/side-effects";
 import { sideEffectsOf } from "@switchyard/service/side-effects-of";
 import {

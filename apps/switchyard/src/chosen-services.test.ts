@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { servicePlan } from "@switchyard/cli/dev/service-plan";
 import { stateDirectory } from "@switchyard/cli/locations";
 import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
-import { auditEnv } from "@switchyard/service/audit/start-audit";
+import { auditEnv } from "@switchyard/audit/start-audit";
 import { natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { RunnerEnv } from "@switchyard/agent-runner/config";
 import { ChannelsEnv } from "@switchyard/channels/config";

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { grantRun } from "@switchyard/contracts/policy-grants";
-import { requestCancel, startRun } from "@switchyard/contracts/runs";
-import { runCommands } from "@switchyard/contracts/streams";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import { requestCancel, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { runCommands } from "@switchyard/topology/streams";
 import type { UserRole } from "@switchyard/contracts/user-roles";
-import { verifyUserToken } from "@switchyard/contracts/user-tokens";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { verifyUserToken } from "@switchyard/contracts/policy/user-tokens";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { call } from "./call.ts";
 import { consume } from "./consume.ts";
@@ -14,7 +14,7 @@ import type { Delivery } from "./delivery.ts";
 import { publishCommand } from "./publish.ts";
 import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
-import { testUsers } from "./test-users.ts";
+import { testUsers } from "@switchyard/testing/test-users";
 
 const users = testUsers(["team-a"]);
 const nats = await testNats({ authorization: users.authorization });

@@ -3,11 +3,11 @@ import { test } from "node:test";
 import type { Msg } from "@nats-io/transport-node";
 import { rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { z } from "zod";
 import { call } from "./call.ts";
 import { connectionOf } from "./connection.ts";
-import { signalled, testBus } from "./test-bus.ts";
+import { signalled, testBus } from "@switchyard/testing/test-bus";
 
 const ping = rpc({
   subject: "yard.rpc.{caller}.target.ping",

@@ -6,8 +6,8 @@ import { nanos } from "@nats-io/transport-node";
 import { digestOf } from "@switchyard/contracts/canonical-json";
 import { rpc } from "@switchyard/contracts/define";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { bucketStream, payloadsOf, sharedPayloads } from "@switchyard/contracts/payload-stores";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { bucketStream, payloadsOf, sharedPayloads } from "@switchyard/topology/payload-stores";
+import { testNats } from "@switchyard/testing/test-servers";
 import { z } from "zod";
 import { call } from "./call.ts";
 import { StoreWatch } from "./store-watch.ts";
@@ -16,7 +16,7 @@ import { connectionOf } from "./connection.ts";
 import { headersOf } from "./message-headers.ts";
 import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 const echo = rpc({
   subject: "yard.rpc.{caller}.target.echo",

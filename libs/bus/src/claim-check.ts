@@ -8,7 +8,7 @@ import {
   isPayloadBucket,
   payloadsOf,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
+} from "@switchyard/topology/payload-stores";
 import {
   isStreamFull,
   jetStreamError,

@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { commandsOf } from "@switchyard/contracts/command-streams";
+import { commandsOf } from "@switchyard/topology/command-streams";
 import { COMMAND_QUOTA } from "@switchyard/contracts/stream-names";
-import { eventConsumersOf } from "@switchyard/contracts/event-consumers";
-import { resumeRun } from "@switchyard/contracts/run-commands";
-import { startRun } from "@switchyard/contracts/runs";
-import { commandStream, runCommands } from "@switchyard/contracts/streams";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { eventConsumersOf } from "@switchyard/topology/event-consumers";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { commandStream, runCommands } from "@switchyard/topology/streams";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { consume } from "./consume.ts";
 import type { Delivery } from "./delivery.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
-import { testUsers } from "./test-users.ts";
+import { testUsers } from "@switchyard/testing/test-users";
 import type { Bus } from "./bus.ts";
 
 const [BUSY, OTHER] = ["team-busy", "team-other"];

@@ -4,12 +4,12 @@ import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { runRejected } from "@switchyard/contracts/run-events";
-import { startRun } from "@switchyard/contracts/runs";
-import { runCommands } from "@switchyard/contracts/streams";
-import { cliUser } from "@switchyard/contracts/topology";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { runCommands } from "@switchyard/topology/streams";
+import { cliUser } from "@switchyard/topology/topology";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call } from "./call.ts";
@@ -21,7 +21,7 @@ import { createUserKey } from "./keys.ts";
 import { publishCommand, publishEvent } from "./publish.ts";
 import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
-import { signalled, testBus } from "./test-bus.ts";
+import { signalled, testBus } from "@switchyard/testing/test-bus";
 
 const ping = rpc({
   subject: "yard.rpc.{caller}.target.ping",

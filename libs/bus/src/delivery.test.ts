@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { headers as newHeaders } from "@nats-io/transport-node";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { payloadsOf } from "@switchyard/contracts/payload-stores";
-import { startRun } from "@switchyard/contracts/runs";
+import { payloadsOf } from "@switchyard/topology/payload-stores";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { ClaimCheck } from "./claim-check.ts";
 import { contentOf, readAckSubject } from "./delivery.ts";
 

@@ -1,6 +1,6 @@
 import type { Msg } from "@nats-io/transport-node";
 import { isSubjectToken, TOKEN_RULE, tokensOf, type Command } from "@switchyard/contracts/define";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { checkCounted, JsonGauge } from "./bounded-json.ts";
 import { claimedBytes, ClaimError, type ClaimCheck } from "./claim-check.ts";

@@ -1,5 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
-import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/contracts/event-consumers";
+import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/topology/event-consumers";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { readsAllEvents } from "@switchyard/contracts/user-names";
 import { nanos } from "@nats-io/transport-node";

@@ -4,11 +4,11 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { jetstreamManager, type StreamConfig } from "@nats-io/jetstream";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { runFailed } from "@switchyard/contracts/run-events";
-import { sessionEnded } from "@switchyard/contracts/session-events";
-import { eventStream, eventSubjects, factStream } from "@switchyard/contracts/streams";
-import { testNatsCluster } from "@switchyard/local-servers/test-cluster";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { runFailed } from "@switchyard/contracts/agent-runner/run-events";
+import { sessionEnded } from "@switchyard/contracts/agent-runner/session-events";
+import { eventStream, eventSubjects, factStream } from "@switchyard/topology/streams";
+import { testNatsCluster } from "@switchyard/testing/test-cluster";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
@@ -18,7 +18,7 @@ import { lastMessageId } from "./last-event.ts";
 import { publishEvent } from "./publish.ts";
 import type { Published } from "./publish-ack.ts";
 import { ensureStreams, streamsFor } from "./streams.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 // Events without a journal come through a stream of their own, which writes before it acknowledges.
 

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { askOwner, serverHint } from "@switchyard/contracts/mcp-ownership";
-import { runCancelled, runRejected } from "@switchyard/contracts/run-events";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { askOwner, serverHint } from "@switchyard/contracts/mcp-broker/mcp-ownership";
+import { runCancelled, runRejected } from "@switchyard/contracts/agent-runner/run-events";
+import { testNats } from "@switchyard/testing/test-servers";
 import { call } from "./call.ts";
 import { follow } from "./follow.ts";
 import { publishEvent, publishLive } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
-import { signalled } from "./test-bus.ts";
-import { testUsers } from "./test-users.ts";
+import { signalled } from "@switchyard/testing/test-bus";
+import { testUsers } from "@switchyard/testing/test-users";
 
 // The server has the permissions that it gets in production.
 const users = testUsers();

@@ -1,18 +1,18 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
 import {
   anonymousUser,
   installedUsers,
   type BusUser,
   type ForeignSource,
-} from "@switchyard/contracts/topology";
-import { testNats } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/topology/topology";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connect } from "nats";
 import { subscribeForeign, readStream, type ForeignMessage } from "./foreign-messages.ts";
 import { createUserKey } from "./keys.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 // The scheduler has the rights of two sources, and the operator's own client has all rights.
 const sources: ForeignSource[] = [

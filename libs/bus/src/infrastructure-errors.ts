@@ -41,7 +41,7 @@ export function forbidden(
 ): ServiceError {
   return new ServiceError(
     "forbidden",
-    `NATS user ${user} may not ${operation} ${subject}: the permissions follow from libs/contracts/src/topology.ts`,
+    `NATS user ${user} may not ${operation} ${subject}: the permissions follow from libs/topology/src/topology.ts`,
   );
 }
 

@@ -1,5 +1,5 @@
-import { laneFilter } from "@switchyard/contracts/lanes";
-import type { Lanes } from "@switchyard/contracts/streams";
+import { laneFilter } from "@switchyard/topology/lanes";
+import type { Lanes } from "@switchyard/topology/streams";
 
 /** Messages of a queue that wait behind each other and not behind those of other lanes. */
 export interface Lane {

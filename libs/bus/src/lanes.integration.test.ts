@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { cancelRun, startRun } from "@switchyard/contracts/runs";
-import { commandStream, runCommands } from "@switchyard/contracts/streams";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { cancelRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { commandStream, runCommands } from "@switchyard/topology/streams";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
@@ -11,8 +11,8 @@ import { consume, type Consumption } from "./consume.ts";
 import type { Delivery, Outcome } from "./delivery.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
-import { testBus } from "./test-bus.ts";
-import { testUsers } from "./test-users.ts";
+import { testBus } from "@switchyard/testing/test-bus";
+import { testUsers } from "@switchyard/testing/test-users";
 
 const FLOOD = 300;
 

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { after, test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call, client } from "./call.ts";

@@ -1,4 +1,4 @@
-import type { CallPermissions } from "@switchyard/contracts/call-permissions";
+import type { CallPermissions } from "@switchyard/topology/call-permissions";
 import { filterOf, type Rpc } from "@switchyard/contracts/define";
 import type { Arrival } from "./arrival.ts";
 

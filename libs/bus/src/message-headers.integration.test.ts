@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { connect, headers, type Msg, type MsgHdrs } from "@nats-io/transport-node";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { headerBlock, headerOf } from "./message-headers.ts";
 
 const nats = await testNats();

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { connect as connectTcp, createServer, type AddressInfo, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { connect } from "@nats-io/transport-node";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { Outbox } from "./outbox.ts";
 
 const nats = await testNats();

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
-import { runLive, runRejected } from "@switchyard/contracts/run-events";
-import { getRun, startRun } from "@switchyard/contracts/runs";
-import { allStreams, auditStream, runCommands } from "@switchyard/contracts/streams";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy/policy";
+import { runLive, runRejected } from "@switchyard/contracts/agent-runner/run-events";
+import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { allStreams, auditStream, runCommands } from "@switchyard/topology/streams";
+import { testNats } from "@switchyard/testing/test-servers";
 import { connect as connectOldClient } from "nats";
 import { call } from "./call.ts";
 import type { Bus } from "./bus.ts";
@@ -21,8 +21,8 @@ import { publishCommand, publishEvent, publishLive } from "./publish.ts";
 import { serve } from "./serve.ts";
 import { ensureAudit, ensureStreams } from "./streams.ts";
 import { verifyStreams } from "./verify-streams.ts";
-import { signalled, testBus } from "./test-bus.ts";
-import { testUsers } from "./test-users.ts";
+import { signalled, testBus } from "@switchyard/testing/test-bus";
+import { testUsers } from "@switchyard/testing/test-users";
 
 // Everything in this file runs with the permissions that nats-server gets in production.
 const users = testUsers();

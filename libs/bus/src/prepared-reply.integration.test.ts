@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { z } from "zod";
 import { call } from "./call.ts";
 import { prepareReply } from "./prepared-reply.ts";
 import { serve } from "./serve.ts";
 import { ensureStreams } from "./streams.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 const read = rpc({
   subject: "yard.rpc.{caller}.shelf.read",

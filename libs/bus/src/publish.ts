@@ -9,7 +9,7 @@ import {
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
-import { dueSubject, timerSubject } from "@switchyard/contracts/timer-subjects";
+import { dueSubject, timerSubject } from "@switchyard/topology/timer-subjects";
 import type { MsgHdrs } from "@nats-io/transport-node";
 import type { z } from "zod";
 import type { Bus } from "./bus.ts";

@@ -1,6 +1,6 @@
 import { createInbox, nanos, type Msg, type Subscription } from "@nats-io/transport-node";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { drainSubscription } from "./drain-subscription.ts";
 import { forbidden } from "./infrastructure-errors.ts";

@@ -1,5 +1,5 @@
 import { JetStreamApiError, jetstreamManager } from "@nats-io/jetstream";
-import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { allConsumers, allStreams } from "@switchyard/topology/streams";
 import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";

@@ -1,8 +1,8 @@
 import { jetstreamManager, type JetStreamManager, type StoredMsg } from "@nats-io/jetstream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Msg, Subscription } from "@nats-io/transport-node";
-import { laneFilter, laneFilters } from "@switchyard/contracts/lanes";
-import type { ConsumerDefinition, Lanes } from "@switchyard/contracts/streams";
+import { laneFilter, laneFilters } from "@switchyard/topology/lanes";
+import type { ConsumerDefinition, Lanes } from "@switchyard/topology/streams";
 import type { Connection, ConnectionListener } from "./connection.ts";
 import { isAckSubject, readAckSubject, type QueueFacts, type QueueMessage } from "./delivery.ts";
 import { infrastructureError } from "./infrastructure-errors.ts";

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { jetstreamManager } from "@nats-io/jetstream";
-import { resumeRun } from "@switchyard/contracts/run-commands";
-import { commandStream, runCommands, timerStream } from "@switchyard/contracts/streams";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { commandStream, runCommands, timerStream } from "@switchyard/topology/streams";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connectionOf } from "./connection.ts";
 import { consume } from "./consume.ts";
 import type { Delivery } from "./delivery.ts";
 import { scheduleCommand } from "./publish.ts";
 import { ensureStreams } from "./streams.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 const nats = await testNats();
 const bus = await testBus(nats, "runner");

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { rpc } from "@switchyard/contracts/define";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call } from "./call.ts";
 import type { Bus } from "./bus.ts";
 import { serve, type Service, type ServeOptions } from "./serve.ts";
-import { signalled, testBus } from "./test-bus.ts";
+import { signalled, testBus } from "@switchyard/testing/test-bus";
 
 const ask = rpc({
   subject: "yard.rpc.{caller}.oracle.ask.{topic}",

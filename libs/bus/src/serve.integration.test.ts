@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { rpc } from "@switchyard/contracts/define";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { z } from "zod";
 import { call, client } from "./call.ts";
@@ -13,7 +13,7 @@ import type { Bus } from "./bus.ts";
 import { discoverServices } from "./discovery.ts";
 import { headersOf } from "./message-headers.ts";
 import { serve, type ServeOptions } from "./serve.ts";
-import { signalled, testBus } from "./test-bus.ts";
+import { signalled, testBus } from "@switchyard/testing/test-bus";
 
 const ask = rpc({
   subject: "yard.rpc.{caller}.oracle.ask.{topic}",

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { whoami } from "../test-fixtures/whoami.ts";
 import { call } from "./call.ts";
 import { connectionOf } from "./connection.ts";
 import { serve } from "./serve.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 const nats = await testNats();
 const caller = await testBus(nats, "cli");

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { connect } from "@nats-io/transport-node";
-import { runFailed } from "@switchyard/contracts/run-events";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { runFailed } from "@switchyard/contracts/agent-runner/run-events";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { EventRelay } from "./event-relay.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 test("a server that takes the beginning of a batch and stores nothing is silent until it stores something", async () => {
   const nats = await testNats();

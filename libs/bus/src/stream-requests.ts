@@ -1,5 +1,5 @@
 import { JetStreamApiError } from "@nats-io/jetstream";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import { infrastructureError } from "./infrastructure-errors.ts";
 
 /** Error codes in nats-server's errors.json. */

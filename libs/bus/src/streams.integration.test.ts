@@ -2,22 +2,22 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { jetstream, jetstreamManager } from "@nats-io/jetstream";
 import { nanos } from "@nats-io/transport-node";
-import { startRun } from "@switchyard/contracts/runs";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import {
   allConsumers,
   allStreams,
   auditStream,
   commandStream,
   runCommands,
-} from "@switchyard/contracts/streams";
+} from "@switchyard/topology/streams";
 import { until } from "@switchyard/local-servers/until";
-import { testNatsCluster } from "@switchyard/local-servers/test-cluster";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testNatsCluster } from "@switchyard/testing/test-cluster";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { connectionOf } from "./connection.ts";
 import { publishCommand } from "./publish.ts";
 import { ensureAudit, ensureStreams } from "./streams.ts";
 import { verifyStreams } from "./verify-streams.ts";
-import { testBus } from "./test-bus.ts";
+import { testBus } from "@switchyard/testing/test-bus";
 
 const nats = await testNats();
 const bus = await testBus(nats, "admin");

@@ -23,11 +23,11 @@ import {
   type ObjectStoreDefinition,
   type StreamDefinition,
   type StreamSource,
-} from "@switchyard/contracts/streams";
+} from "@switchyard/topology/streams";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { z } from "zod";
-import { commandQueueFor, commandsOf } from "@switchyard/contracts/command-streams";
-import { OWN_PERMISSIONS } from "@switchyard/contracts/nats-permissions";
+import { commandQueueFor, commandsOf } from "@switchyard/topology/command-streams";
+import { OWN_PERMISSIONS } from "@switchyard/topology/nats-permissions";
 import {
   bucketStream,
   hasOwnPayloads,
@@ -36,9 +36,9 @@ import {
   payloadsOf,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
+} from "@switchyard/topology/payload-stores";
 import { ownerOfCommands } from "@switchyard/contracts/stream-names";
-import { anonymousUser, installedUsers } from "@switchyard/contracts/topology";
+import { anonymousUser, installedUsers } from "@switchyard/topology/topology";
 import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import { CONSUMER_NOT_FOUND, labelOf, named, orNull, STREAM_NOT_FOUND } from "./stream-requests.ts";

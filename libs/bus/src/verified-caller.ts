@@ -3,7 +3,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
 import { GATEWAY_USER } from "@switchyard/contracts/user-names";
 import { refusalOf, SPEAKERS, type UserRole } from "@switchyard/contracts/user-roles";
-import { verifyUserToken } from "@switchyard/contracts/user-tokens";
+import { verifyUserToken } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
 import { call } from "./call.ts";
 import type { Bus } from "./bus.ts";

@@ -1,7 +1,7 @@
 import { jetstreamManager } from "@nats-io/jetstream";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { bucketStream, sharedPayloads } from "@switchyard/contracts/payload-stores";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import { bucketStream, sharedPayloads } from "@switchyard/topology/payload-stores";
+import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import type { Bus } from "./bus.ts";
 import { connectionOf } from "./connection.ts";
 import { CONSUMER_NOT_FOUND, labelOf, named, orNull, STREAM_NOT_FOUND } from "./stream-requests.ts";

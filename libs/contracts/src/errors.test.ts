@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresOf, isError, isRetryable, ServiceError, STANDARD_CODES } from "./errors.ts";
-import { callTool, listTools } from "./mcp.ts";
+import { callTool, listTools } from "./mcp-broker/mcp.ts";
 
 test("builds declared errors with the contract's word on retries", () => {
   const fail = failuresOf(callTool.errors);

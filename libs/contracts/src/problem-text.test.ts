@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { z } from "zod";
-import { StopScope } from "./policy-budgets.ts";
-import { startRun } from "./runs.ts";
+import { StopScope } from "./policy/policy-budgets.ts";
+import { startRun } from "./agent-runner/runs.ts";
 
 function problemsOf(schema: z.ZodType, value: unknown): string[] {
   const { error } = schema.safeParse(value);

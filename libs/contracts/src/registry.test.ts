@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { z } from "zod";
 import { filterOf, subjectOf, tokensOf, type Contract } from "./define.ts";
 import { allContracts, eventOfSubject, isCommand, isEvent, isRpc } from "./registry.ts";
-import { runEvents, runStarted } from "./run-events.ts";
-import { startRun } from "./runs.ts";
+import { runEvents, runStarted } from "./agent-runner/run-events.ts";
+import { startRun } from "./agent-runner/runs.ts";
 import {
   allConsumers,
   allStreams,
@@ -14,7 +14,7 @@ import {
   eventStream,
   factStream,
   runCommands,
-} from "./streams.ts";
+} from "@switchyard/topology/streams";
 
 test("gives every contract a name and a subject of its own", () => {
   for (const kind of ["rpc", "command", "event", "live"] as const) {

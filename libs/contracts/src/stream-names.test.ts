@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { streamTaking } from "./stream-names.ts";
-import { allStreams } from "./streams.ts";
+import { allStreams } from "@switchyard/topology/streams";
 
 test("the stream of a subject is the one that is defined with it", () => {
   for (const { name, subjects } of allStreams)

@@ -1,4 +1,4 @@
-import { withoutAlias } from "./builtin-aliases.ts";
+import { withoutAlias } from "./toolbox/builtin-aliases.ts";
 import { matchesGlob } from "./glob.ts";
 
 /** A tool by its facts: those of a `ToolRef`. This file needs nothing of Node.js: browsers use it, too. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { anonymousUser, client, installedUsers, serviceUsers } from "./topology.ts";
+import { anonymousUser, client, installedUsers, serviceUsers } from "@switchyard/topology/topology";
 import { isService, readsAllEvents, SERVICE_NAMES } from "./user-names.ts";
 
 test("the names of services are those of the users that the topology has for them", () => {

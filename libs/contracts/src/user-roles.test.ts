@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { allContracts, isCommand, isRpc } from "./registry.ts";
 import { GATEWAY_USER } from "./user-names.ts";
 import { refusalOf, UserRole } from "./user-roles.ts";
-import { serviceUsers } from "./topology.ts";
+import { serviceUsers } from "@switchyard/topology/topology";
 
 const usable = allContracts.filter((contract) => isRpc(contract) || isCommand(contract));
 

@@ -7,7 +7,7 @@ import { after, test } from "node:test";
 
 import { claimDataDir } from "./data-dir-claim.ts";
 import { processIdentity } from "./process-identity.ts";
-import { testDirectory } from "./test-servers.ts";
+import { testDirectory } from "@switchyard/testing/test-servers";
 
 const DEAD = { pid: 2 ** 30, identity: "long/gone" };
 

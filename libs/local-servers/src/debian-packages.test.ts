@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { unpackDebianPackage } from "./debian-packages.ts";
 import type { CommandResult, RunCommand } from "./run-command.ts";
 import { SERVER_KINDS } from "./server-kinds.ts";
-import { testDirectory } from "./test-servers.ts";
+import { testDirectory } from "@switchyard/testing/test-servers";
 
 const OK: CommandResult = { code: 0, stdout: "", stderr: "" };
 const DEBIAN =

@@ -10,7 +10,7 @@ import { probeNats, probeRedis } from "./probe.ts";
 import { runCommand, type RunCommand } from "./run-command.ts";
 import { SERVER_KINDS, type ServerKindName } from "./server-kinds.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
-import { testDirectory, testNats, testRedis } from "./test-servers.ts";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 
 type Start = (more?: Partial<DockerServerOptions>) => Promise<RunningServer>;
 

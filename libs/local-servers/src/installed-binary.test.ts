@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { cacheDir, findInstalledBinary } from "./installed-binary.ts";
 import type { RunCommand } from "./run-command.ts";
 import { SERVER_KINDS } from "./server-kinds.ts";
-import { testDirectory } from "./test-servers.ts";
+import { testDirectory } from "@switchyard/testing/test-servers";
 
 /** Executables that answer `--version` with the given text; `run` never starts them. */
 async function programs(

@@ -10,7 +10,7 @@ import { processIdentity } from "./process-identity.ts";
 import { probeNats } from "./probe.ts";
 import { resolveServer } from "./resolve.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
-import { testDirectory, testNats } from "./test-servers.ts";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 
 // This file tests programs, also where other tests use containers.
 delete process.env["YARD_SERVERS"];

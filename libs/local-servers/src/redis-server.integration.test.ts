@@ -7,7 +7,7 @@ import { test } from "node:test";
 
 import { probeRedis } from "./probe.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
-import { testDirectory, testRedis } from "./test-servers.ts";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 
 // This file tests programs, also where other tests use containers.
 delete process.env["YARD_SERVERS"];

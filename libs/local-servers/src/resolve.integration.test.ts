@@ -9,7 +9,7 @@ import { startRedisServer } from "./redis-server.ts";
 import { resolveBubblewrap } from "./resolve-bubblewrap.ts";
 import { resolveServer, type ResolvedServer } from "./resolve.ts";
 import { runCommand, type RunCommand } from "./run-command.ts";
-import { testDirectory, testNats, testRedis } from "./test-servers.ts";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 
 const DPKG_STATUS = "/var/lib/dpkg/status";
 

@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { resolveServer, UnresolvedServerError, type ResolveOptions } from "./resolve.ts";
 import type { RunCommand } from "./run-command.ts";
-import { testDirectory } from "./test-servers.ts";
+import { testDirectory } from "@switchyard/testing/test-servers";
 
 /** A machine with nothing on it: no programs, no engines, no apt. */
 async function emptyMachine(): Promise<ResolveOptions & { lines: string[]; root: string }> {

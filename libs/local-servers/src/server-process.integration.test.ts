@@ -8,7 +8,7 @@ import { test } from "node:test";
 
 import { processIdentity } from "./process-identity.ts";
 import { ServerStartError, startServerProcess, type ServerAddress } from "./server-process.ts";
-import { testDirectory } from "./test-servers.ts";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "./until.ts";
 
 /** Never ready: resolves nothing until its signal aborts. */

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 
 /** A call of a history. `tool` is one of the server `bank`. */
 export interface ModelCall {

@@ -3,8 +3,8 @@ import type { CallOptions } from "@switchyard/bus/call-options";
 import type { Bus } from "@switchyard/bus/bus";
 import { around, type ClientCall, type Send } from "@switchyard/bus/interceptor";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { ensureServer } from "@switchyard/contracts/mcp-ownership";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { ensureServer } from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import type { z } from "zod";
 
 /** The server is part of the subject. */

@@ -1,5 +1,5 @@
 import type { Bus } from "@switchyard/bus/bus";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import type { Registry } from "prom-client";
 import type { z } from "zod";
 import {

@@ -4,7 +4,7 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { SmallDisk } from "@switchyard/local-servers/small-disk";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { fixtureCall } from "../test/fixture-contract.ts";
 import { startFixture } from "../test/service-process.ts";

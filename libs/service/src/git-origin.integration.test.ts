@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { originUrlOf, readGitOrigin } from "./git-origin.ts";
 
 const COMMIT = "0123456789abcdef0123456789abcdef01234567";

@@ -5,7 +5,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { rpc } from "@switchyard/contracts/define";
-import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { Counter } from "prom-client";
 import { z } from "zod";

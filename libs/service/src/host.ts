@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { LocalServices } from "@switchyard/bus/local-services";
-import { createCallPermissions } from "@switchyard/contracts/call-permissions";
+import { createCallPermissions } from "@switchyard/topology/call-permissions";
 import type { DestinationStream } from "pino";
 import { z } from "zod";
 import type { BaseConfig, ConfiguredService, ServiceDefinition } from "./define-service.ts";

@@ -1,4 +1,4 @@
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

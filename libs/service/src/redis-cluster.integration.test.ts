@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
-import { redisAcl } from "@switchyard/contracts/redis-acl";
+import { redisAcl } from "@switchyard/topology/redis-acl";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { testRedisCluster } from "@switchyard/local-servers/test-redis-group";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedisCluster } from "@switchyard/testing/test-redis-group";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { redisCertificate } from "../test/redis-certificate.ts";
 import { createLog } from "./log.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 import { isServing, listenerOf, primariesOf } from "./redis-cluster.ts";
-import { createCallStore } from "./tool-provider/call-store.ts";
+import { createCallStore } from "@switchyard/tool-provider/call-store";
 
 const password = "canary-cluster-4711";
 const digest = createHash("sha256").update(password).digest("hex");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { testRedisGroup } from "@switchyard/local-servers/test-redis-group";
+import { testRedisGroup } from "@switchyard/testing/test-redis-group";
 import { until } from "@switchyard/local-servers/until";
 import { redisCertificate } from "../test/redis-certificate.ts";
 import { createLog } from "./log.ts";

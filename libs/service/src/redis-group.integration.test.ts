@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, test, type TestContext } from "node:test";
-import { testRedisCluster, testRedisGroup } from "@switchyard/local-servers/test-redis-group";
+import { testRedisCluster, testRedisGroup } from "@switchyard/testing/test-redis-group";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "./log.ts";
 import { connectRedis, type Redis } from "./redis.ts";

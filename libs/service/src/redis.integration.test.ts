@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { after, test, type TestContext } from "node:test";
-import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { createLog, type Log } from "./log.ts";
 import { redisCheck } from "./redis-check.ts";
 import { connectRedis, type Redis } from "./redis.ts";

@@ -10,11 +10,11 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { runCommands } from "@switchyard/contracts/streams";
-import { adminUser, client, type BusUser } from "@switchyard/contracts/topology";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { runCommands } from "@switchyard/topology/streams";
+import { adminUser, client, type BusUser } from "@switchyard/topology/topology";
 import { until } from "@switchyard/local-servers/until";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { fixtureCall } from "../test/fixture-contract.ts";
 import { observe, startFixture, type ServiceProcess } from "../test/service-process.ts";
 

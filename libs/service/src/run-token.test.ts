@@ -5,7 +5,7 @@ import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
   type RunTokenClaims,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import fc from "fast-check";
 import { CompactSign, importJWK } from "jose";
 import {

@@ -4,7 +4,7 @@ import {
   RUN_TOKEN_MAX_LENGTH,
   RunTokenClaims,
   type RunTokenClaims as Claims,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import {
   calculateJwkThumbprint,
   CompactSign,

@@ -5,7 +5,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import type { LocalServices } from "@switchyard/bus/local-services";
 import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { ConsumerDefinition } from "@switchyard/contracts/streams";
+import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import type { BaseConfig } from "./define-service.ts";
 import type { Log } from "./log.ts";
 import { createOwnerStorage, type OwnerStorage } from "./owner-storage.ts";

@@ -1,4 +1,4 @@
-import { USER_TOKEN_MAX_LENGTH, UserTokenClaims } from "@switchyard/contracts/user-tokens";
+import { USER_TOKEN_MAX_LENGTH, UserTokenClaims } from "@switchyard/contracts/policy/user-tokens";
 import type { TokenKind } from "./run-token.ts";
 
 /** The gateway's word for whom it sends a message: signed with the keys of run tokens, and never taken for one. */

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 
 /** A diagnostic without its file: parsers see only text, and their caller adds the file. */
 export type Finding = Omit<Diagnostic, "file">;

@@ -1,4 +1,4 @@
-import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import type { ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
 import type { Indicators } from "../src/scan/indicators.ts";
 import { scanSkill } from "../src/scan/scan-skill.ts";
 import { parseSkillFile } from "../src/skill/skill-file.ts";

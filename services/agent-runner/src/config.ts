@@ -1,8 +1,8 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
-import { auditEnv } from "@switchyard/service/audit/start-audit";
-import { OnLimit } from "@switchyard/contracts/runs";
+import { auditEnv } from "@switchyard/audit/start-audit";
+import { OnLimit } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import type { SessionSettings } from "./sessions/open-sessions.ts";
 import { MAX_TOOLS } from "./core/tool-catalogue.ts";

@@ -1,18 +1,18 @@
 import type { Service } from "@switchyard/bus/serve";
-import { readCallContext } from "@switchyard/contracts/call-context";
-import { totalRuns } from "@switchyard/contracts/run-totals";
-import { listModels } from "@switchyard/contracts/models";
+import { readCallContext } from "@switchyard/contracts/agent-runner/call-context";
+import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
+import { listModels } from "@switchyard/contracts/agent-runner/models";
 import type { Fail } from "@switchyard/contracts/errors";
-import { getRecording } from "@switchyard/contracts/run-recordings";
+import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import {
   getRun,
   listDeadRuns,
   listRuns,
   redriveCommand,
   requestCancel,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
-import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
+import { AuditUnavailableError } from "@switchyard/audit/audit-writer";
 import type { ActiveRuns } from "./journal/active-runs.ts";
 import type { DeferredCommands } from "./journal/deferred-commands.ts";
 import type { RunControls } from "./journal/run-controls.ts";

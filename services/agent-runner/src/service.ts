@@ -1,4 +1,4 @@
-import { runCommands } from "@switchyard/contracts/streams";
+import { runCommands } from "@switchyard/topology/streams";
 import { defineService } from "@switchyard/service/define-service";
 import { RunnerEnv } from "./config.ts";
 import { startRunner, VERSION } from "./start-runner.ts";

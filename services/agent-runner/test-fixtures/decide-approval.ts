@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
-import { approvalDecided } from "@switchyard/contracts/approval-events";
+import { approvalDecided } from "@switchyard/contracts/policy/approval-events";
 import { DIGEST, labTool } from "./fake-services.ts";
 
 /** Publishes, as the policy service, that a call of a run was approved. */

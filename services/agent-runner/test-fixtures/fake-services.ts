@@ -2,17 +2,21 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import type { CallContext } from "@switchyard/bus/handler";
 import { serve } from "@switchyard/bus/serve";
-import { AgentDefinition, getAgent } from "@switchyard/contracts/agents";
-import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
-import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
-import { listStops, type Stop } from "@switchyard/contracts/policy-budgets";
-import { grantRun } from "@switchyard/contracts/policy-grants";
-import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import type { SkillRecord } from "@switchyard/contracts/skill-record";
-import { getSkill, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
-import type { Plan } from "@switchyard/contracts/plan";
+import { AgentDefinition, getAgent } from "@switchyard/contracts/skill-importer/agents";
+import { callTool, listTools, type ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { admitCall, settleCall } from "@switchyard/contracts/policy/approval-admission";
+import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy/policy";
+import { listStops, type Stop } from "@switchyard/contracts/policy/policy-budgets";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import { skillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import type { SkillRecord } from "@switchyard/contracts/skill-importer/skill-record";
+import {
+  getSkill,
+  renderSkill,
+  type SkillSummary,
+} from "@switchyard/contracts/skill-importer/skills";
+import type { Plan } from "@switchyard/contracts/agent-runner/plan";
 import { canonicalToolName, mcpToolDescription } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 

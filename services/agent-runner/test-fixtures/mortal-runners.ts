@@ -9,14 +9,14 @@ import { connectBus } from "@switchyard/bus/connect";
 import type { Delivery } from "@switchyard/bus/delivery";
 import { FairTurns } from "@switchyard/bus/fair-turns";
 import { EventRelay } from "@switchyard/bus/event-relay";
-import { resumeRun } from "@switchyard/contracts/run-commands";
-import { startRun } from "@switchyard/contracts/runs";
-import type { proceedSession } from "@switchyard/contracts/sessions";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import type { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import {
   createExecutionAudit,
   type ExecutionAudit,
-} from "@switchyard/service/audit/execution-audit";
-import { endlessStorage } from "@switchyard/service/test-storage";
+} from "@switchyard/tool-provider/execution-audit";
+import { endlessStorage } from "@switchyard/testing/test-storage";
 import { createLog, type Log } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";

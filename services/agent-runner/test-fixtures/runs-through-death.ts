@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, type TestContext } from "node:test";
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun } from "@switchyard/contracts/runs";
-import type { RedisNode } from "@switchyard/local-servers/test-redis-group";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import type { RedisNode } from "@switchyard/testing/test-redis-group";
+import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { eventStream, factStream } from "@switchyard/contracts/streams";
+import { eventStream, factStream } from "@switchyard/topology/streams";
 import { connect } from "nats";
 
 const WINDOW_MS = 200;

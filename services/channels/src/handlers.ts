@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { CallContext } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
-import type { Address } from "@switchyard/contracts/channel-address";
-import * as channels from "@switchyard/contracts/channels";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
+import * as channels from "@switchyard/contracts/channels/channels";
 import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { StoreError } from "@switchyard/service/store-error";
 import type { z } from "zod";

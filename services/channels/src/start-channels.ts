@@ -5,8 +5,8 @@ import {
   approvalDecided,
   approvalExpired,
   approvalRequested,
-} from "@switchyard/contracts/approval-events";
-import { runEnds } from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/policy/approval-events";
+import { runEnds } from "@switchyard/contracts/agent-runner/run-events";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/define-service";

@@ -11,7 +11,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 
 export interface ChannelsWorld {
   readonly natsUrl: string;

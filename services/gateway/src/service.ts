@@ -1,7 +1,7 @@
-import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/policy/user-sessions";
 import type { Bus } from "@switchyard/bus/bus";
 import { serve, type Service } from "@switchyard/bus/serve";
-import { startAudit } from "@switchyard/service/audit/start-audit";
+import { startAudit } from "@switchyard/audit/start-audit";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
 import { defineService } from "@switchyard/service/define-service";

@@ -12,8 +12,8 @@ import {
   runMerged,
   runRejected,
   runSteered,
-} from "@switchyard/contracts/run-events";
-import { getRun, listRuns, type RunDetail } from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/run-events";
+import { getRun, listRuns, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "./gateway-world.ts";
 

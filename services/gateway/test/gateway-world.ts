@@ -11,12 +11,12 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { adminUser, client, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { adminUser, client, cliUser, serviceUsers } from "@switchyard/topology/topology";
 import type { UserRole } from "@switchyard/contracts/user-roles";
-import { createUserKey as createKey } from "@switchyard/contracts/user-tokens";
-import { testNatsWithPast, type NatsWithPast } from "@switchyard/local-servers/test-nats-past";
-import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { createUserKey as createKey } from "@switchyard/contracts/policy/user-tokens";
+import { testNatsWithPast, type NatsWithPast } from "@switchyard/testing/test-nats-past";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 
 const services = fileURLToPath(new URL("../../", import.meta.url));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { fixtureServer, packageFile, testWorld } from "../test-fixtures/test-broker.ts";
 
 const [world, directory] = await Promise.all([testWorld(), testDirectory()]);

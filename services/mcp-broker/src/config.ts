@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { auditEnv } from "@switchyard/service/audit/start-audit";
+import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   commaSeparated,
   envInteger,

@@ -7,9 +7,13 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
-import { callTool } from "@switchyard/contracts/mcp";
-import { connectServer, disconnectServer, listServers } from "@switchyard/contracts/mcp-servers";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import {
+  connectServer,
+  disconnectServer,
+  listServers,
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { legacyAnswer, switchableServer } from "../test-fixtures/switchable-server.ts";
 import { fixtureServer, testWorld } from "../test-fixtures/test-broker.ts";

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { serve, type Service } from "@switchyard/bus/serve";
-import type { Audit } from "@switchyard/service/audit/start-audit";
+import type { Audit } from "@switchyard/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
 import {
   createEgressGuard,

@@ -7,7 +7,7 @@ import {
   filterPolicy,
   type Decision,
   type Principal,
-} from "@switchyard/contracts/policy";
+} from "@switchyard/contracts/policy/policy";
 import type { z } from "zod";
 import { decision } from "./test-broker.ts";
 

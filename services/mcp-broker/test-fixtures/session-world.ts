@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
-import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import type { AttemptParts } from "../src/connection/connection-attempt.ts";

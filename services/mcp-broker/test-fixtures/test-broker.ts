@@ -11,18 +11,18 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { type ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { type ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import {
   checkPolicy,
   filterPolicy,
   type Decision,
   type Principal,
-} from "@switchyard/contracts/policy";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/policy/policy";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
-import { endlessStorage } from "@switchyard/service/test-storage";
+import { endlessStorage } from "@switchyard/testing/test-storage";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-import { auditEnv } from "@switchyard/service/audit/start-audit";
+import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   commaSeparated,
   envFlag,

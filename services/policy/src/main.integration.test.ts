@@ -10,21 +10,21 @@ import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { rpc } from "@switchyard/contracts/define";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
-import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy-bundles";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { grantRun } from "@switchyard/contracts/policy-grants";
-import { validatePolicy } from "@switchyard/contracts/policy-texts";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy/policy";
+import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy/policy-bundles";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import { validatePolicy } from "@switchyard/contracts/policy/policy-texts";
 import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
   type RunTokenClaims,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import { contractsByOwner, isRpc } from "@switchyard/contracts/registry";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { createRunTokenKey, createRunTokenSigner } from "@switchyard/service/run-token";
 import { z } from "zod";
 import { holdingRunner } from "../test/holding-runner.ts";

@@ -1,4 +1,4 @@
-import type { Decision } from "@switchyard/contracts/policy";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import { durations } from "@switchyard/service/metrics";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";

@@ -1,4 +1,4 @@
-import type { Stop } from "@switchyard/contracts/policy-budgets";
+import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
 import { setTimeout as delay } from "node:timers/promises";
 import { serve } from "@switchyard/bus/serve";
 import { defineService } from "@switchyard/service/define-service";

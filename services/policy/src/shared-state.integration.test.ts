@@ -8,30 +8,30 @@ import { client } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { admitCall } from "@switchyard/contracts/approval-admission";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
-import { approveCall } from "@switchyard/contracts/approvals";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
+import { approveCall } from "@switchyard/contracts/policy/approvals";
 import { isError } from "@switchyard/contracts/errors";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { grantRun } from "@switchyard/contracts/policy-grants";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy/policy";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
 import {
   listStops,
   releaseCall,
   resumeCalls,
   stopCalls,
-} from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/policy/policy-budgets";
 import {
   activatePolicy,
   listPolicyVersions,
   readPolicyTexts,
   rollbackPolicy,
   whoCanCall,
-} from "@switchyard/contracts/policy-bundles";
+} from "@switchyard/contracts/policy/policy-bundles";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { adminUser, cliUser, client as team, serviceUsers } from "@switchyard/contracts/topology";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { adminUser, cliUser, client as team, serviceUsers } from "@switchyard/topology/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { holdingRunner } from "../test/holding-runner.ts";

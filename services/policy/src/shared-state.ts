@@ -10,14 +10,14 @@ import {
   resumeCalls,
   type Stop,
   stopCalls,
-} from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/policy/policy-budgets";
 import {
   activatePolicy,
   listPolicyVersions,
   readPolicyTexts,
   rollbackPolicy,
   versionActivated,
-} from "@switchyard/contracts/policy-bundles";
+} from "@switchyard/contracts/policy/policy-bundles";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { createStopHandlers } from "./stops/stop-handlers.ts";

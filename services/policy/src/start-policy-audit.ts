@@ -1,5 +1,5 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
-import { startAudit, type Audit, type AuditOptions } from "@switchyard/service/audit/start-audit";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import { startAudit, type Audit, type AuditOptions } from "@switchyard/audit/start-audit";
 import type { ApprovalReporter } from "./approvals/approval-reporter.ts";
 import { auditApprovals } from "./approvals/approval-audit.ts";
 import { createDecisionAudit, type DecisionAudit } from "./audit/decision-audit.ts";

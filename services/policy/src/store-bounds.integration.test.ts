@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { MAX_POLICY_VERSIONS } from "@switchyard/contracts/policy-bundles";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { MAX_POLICY_VERSIONS } from "@switchyard/contracts/policy/policy-bundles";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { createApprovalIndex } from "./approvals/approval-index.ts";

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { grantRun } from "@switchyard/contracts/policy-grants";
-import type { RunReservation } from "@switchyard/contracts/run-claims";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import type { RunReservation } from "@switchyard/contracts/policy/run-claims";
 import type { Redis } from "@switchyard/service/redis";
 import type { z } from "zod";
 

@@ -6,15 +6,15 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
 import {
   adminUser,
   auditorUser,
   client as team,
   cliUser,
   serviceUsers,
-} from "@switchyard/contracts/topology";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/topology/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { startPolicy, type PolicyProcess } from "./policy-process.ts";

@@ -3,10 +3,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
-import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-store";
-import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skills";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
+import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-importer/skill-store";
+import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skill-importer/skills";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { importerWorld, writeFiles, type LogRecord } from "../test/importer-world.ts";
 

@@ -5,17 +5,17 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { isError } from "@switchyard/contracts/errors";
-import { batchImported } from "@switchyard/contracts/skill-store";
+import { batchImported } from "@switchyard/contracts/skill-importer/skill-store";
 import {
   getSkill,
   importSkills,
   listSkills,
   renderSkill,
   skillImported,
-} from "@switchyard/contracts/skills";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/skill-importer/skills";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import {
   importerWorld,
   startProcess,

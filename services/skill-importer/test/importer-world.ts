@@ -9,9 +9,9 @@ import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 
 /** A NATS server with the real permissions, a Redis, and one root directory for importers. */

@@ -1,5 +1,5 @@
 import { delimiter } from "node:path";
-import { auditEnv } from "@switchyard/service/audit/start-audit";
+import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   envFlag,
   envInteger,

@@ -1,20 +1,16 @@
 import {
   listMemories as memoriesContract,
   recallMemory as recallContract,
-} from "@switchyard/contracts/agent-memory";
+} from "@switchyard/contracts/toolbox/agent-memory";
 import type { Service } from "@switchyard/bus/serve";
 import {
   callBuiltin,
   cancelBuiltin,
   cancelBuiltinAt,
   listBuiltins,
-} from "@switchyard/contracts/toolbox";
-import {
-  cancelCall,
-  cancelHere,
-  type CancelDeps,
-} from "@switchyard/service/tool-provider/cancel-call";
-import { requesterOf } from "@switchyard/service/tool-provider/policy-gate";
+} from "@switchyard/contracts/toolbox/toolbox";
+import { cancelCall, cancelHere, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
+import { requesterOf } from "@switchyard/tool-provider/policy-gate";
 import { callTool, type CallToolDeps } from "./calls/call-tool.ts";
 import { listMemories } from "./calls/list-memories.ts";
 import { listTools } from "./calls/list-tools.ts";

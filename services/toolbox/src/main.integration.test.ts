@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { toolboxWorld } from "../test-fixtures/test-toolbox.ts";
 

@@ -1,6 +1,6 @@
-import { startAudit } from "@switchyard/service/audit/start-audit";
+import { startAudit } from "@switchyard/audit/start-audit";
 import { defineService } from "@switchyard/service/define-service";
-import { policyAnswers } from "@switchyard/service/policy-answers";
+import { policyAnswers } from "@switchyard/tool-provider/policy-answers";
 import { toolboxEnv } from "./config.ts";
 import { startToolbox } from "./start-toolbox.ts";
 

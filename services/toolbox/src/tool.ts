@@ -1,7 +1,7 @@
-import type { FileFacts } from "@switchyard/contracts/file-access";
-import type { RunChat } from "@switchyard/contracts/run-context";
-import type { RunSender } from "@switchyard/contracts/run-sender";
-import type { BuiltinName } from "@switchyard/contracts/toolbox";
+import type { FileFacts } from "@switchyard/contracts/toolbox/file-access";
+import type { RunChat } from "@switchyard/contracts/agent-runner/run-context";
+import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
+import type { BuiltinName } from "@switchyard/contracts/toolbox/toolbox";
 import type { z } from "zod";
 import type { Workspace } from "./workspace/workspace.ts";
 

@@ -1,8 +1,5 @@
-import { builtinNamed } from "@switchyard/contracts/toolbox";
-import {
-  createCallMetrics,
-  type CallMetrics,
-} from "@switchyard/service/tool-provider/call-metrics";
+import { builtinNamed } from "@switchyard/contracts/toolbox/toolbox";
+import { createCallMetrics, type CallMetrics } from "@switchyard/tool-provider/call-metrics";
 import { Gauge, type Registry } from "prom-client";
 
 /** The metrics of the toolbox. Labels are names of built-in tools and codes of the contract. */

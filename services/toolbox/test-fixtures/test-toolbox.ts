@@ -3,7 +3,7 @@
 import { after } from "node:test";
 import { call } from "@switchyard/bus/call";
 import type { CallOptions } from "@switchyard/bus/call-options";
-import { admitCall } from "@switchyard/contracts/approval-admission";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
@@ -13,14 +13,14 @@ import {
   filterPolicy,
   type Decision,
   type Principal,
-} from "@switchyard/contracts/policy";
-import { listStops } from "@switchyard/contracts/policy-budgets";
-import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/policy/policy";
+import { listStops } from "@switchyard/contracts/policy/policy-budgets";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { readEnv } from "@switchyard/service/env";
-import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { createLog } from "@switchyard/service/log";
-import { endlessStorage } from "@switchyard/service/test-storage";
+import { endlessStorage } from "@switchyard/testing/test-storage";
 import { connectRedis } from "@switchyard/service/redis";
 import { Registry } from "prom-client";
 import type { z } from "zod";

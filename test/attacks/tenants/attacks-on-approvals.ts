@@ -7,11 +7,15 @@ import {
   denyCall,
   getApproval,
   listApprovals,
-} from "@switchyard/contracts/approvals";
-import { createChatLink, listChatLinks, revokeChatLink } from "@switchyard/contracts/chat-links";
+} from "@switchyard/contracts/policy/approvals";
+import {
+  createChatLink,
+  listChatLinks,
+  revokeChatLink,
+} from "@switchyard/contracts/policy/chat-links";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
-import { callBuiltin } from "@switchyard/contracts/toolbox";
+import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
+import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { refused, type Rows } from "./attack.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";

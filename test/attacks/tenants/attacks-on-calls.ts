@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import { listMemories, recallMemory } from "@switchyard/contracts/agent-memory";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { listMemories, recallMemory } from "@switchyard/contracts/toolbox/agent-memory";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import {
   completeArgument,
   getPrompt,
@@ -10,9 +10,9 @@ import {
   readResource,
   setLogLevel,
   subscribeResource,
-} from "@switchyard/contracts/mcp-features";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/mcp-questions";
-import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
 import { refused, type Rows } from "./attack.ts";
 import { TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import { getFile, putFile } from "@switchyard/contracts/files";
-import { resumeRun, forkRun, steerRun } from "@switchyard/contracts/run-commands";
-import { getRecording } from "@switchyard/contracts/run-recordings";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
+import { getFile, putFile } from "@switchyard/contracts/agent-runner/files";
+import { resumeRun, forkRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   cancelRun,
   getRun,
@@ -13,8 +13,8 @@ import {
   requestCancel,
   retryRun,
   startRun,
-} from "@switchyard/contracts/runs";
-import { totalRuns } from "@switchyard/contracts/run-totals";
+} from "@switchyard/contracts/agent-runner/runs";
+import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
 import { until } from "@switchyard/local-servers/until";
 import { refused, rejectionOf, type Attack, type Rows } from "./attack.ts";
 import { eventOf, send } from "./run-messages.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import { claimSession } from "@switchyard/contracts/session-claims";
+import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
 import {
   deleteSession,
   getSession,
@@ -9,7 +9,7 @@ import {
   resetSession,
   sendToSession,
   sessionHistory,
-} from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/agent-runner/sessions";
 import { refused, type Attack, type Rows } from "./attack.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";

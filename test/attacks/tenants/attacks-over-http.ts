@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
-import { createUserKey } from "@switchyard/contracts/user-tokens";
+import { createUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { ownApproval } from "./attacks-on-approvals.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 import type { World } from "./world.ts";

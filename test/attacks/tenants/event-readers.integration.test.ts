@@ -6,15 +6,15 @@ import { connectionOf } from "@switchyard/bus/connection";
 import { readEvents, subscribeLive } from "@switchyard/bus/events";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { testUsers } from "@switchyard/bus/test-users";
-import { commandsOf } from "@switchyard/contracts/command-streams";
-import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/contracts/event-consumers";
-import { runLive } from "@switchyard/contracts/run-events";
+import { testUsers } from "@switchyard/testing/test-users";
+import { commandsOf } from "@switchyard/topology/command-streams";
+import { eventConsumersOf, MAX_EVENT_CONSUMERS } from "@switchyard/topology/event-consumers";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
-import { listRuns } from "@switchyard/contracts/runs";
-import { commandStream } from "@switchyard/contracts/streams";
+import { listRuns } from "@switchyard/contracts/agent-runner/runs";
+import { commandStream } from "@switchyard/topology/streams";
 import { until } from "@switchyard/local-servers/until";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
 
 // JetStream requests within a team's own rights, used against another one. `open:` is an attack that still succeeds, with the

@@ -6,21 +6,21 @@ import {
   rollbackAgent,
   unpackAgents,
   uploadAgents,
-} from "@switchyard/contracts/agent-store";
-import { listStops, resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/skill-importer/agent-store";
+import { listStops, resumeCalls, stopCalls } from "@switchyard/contracts/policy/policy-budgets";
 import {
   activatePolicy,
   readPolicyTexts,
   rollbackPolicy,
-} from "@switchyard/contracts/policy-bundles";
+} from "@switchyard/contracts/policy/policy-bundles";
 import {
   removeSkill,
   rollbackSkill,
   trustSkill,
   unpackSkills,
   uploadSkills,
-} from "@switchyard/contracts/skill-store";
-import { importSkills } from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skill-store";
+import { importSkills } from "@switchyard/contracts/skill-importer/skills";
 import { refused, type Attack, type Rows } from "./attack.ts";
 import { TEAM_A } from "./reachable.ts";
 import type { World } from "./world.ts";

@@ -1,4 +1,4 @@
-import { commandsOf } from "@switchyard/contracts/command-streams";
+import { commandsOf } from "@switchyard/topology/command-streams";
 import { filterOf, queueOf, type Contract } from "@switchyard/contracts/define";
 import {
   bucketStream,
@@ -6,9 +6,9 @@ import {
   payloadsOf,
   servicePayloads,
   sharedPayloads,
-} from "@switchyard/contracts/payload-stores";
+} from "@switchyard/topology/payload-stores";
 import { allContracts, isCommand, isRpc } from "@switchyard/contracts/registry";
-import { allConsumers, allStreams } from "@switchyard/contracts/streams";
+import { allConsumers, allStreams } from "@switchyard/topology/streams";
 import { publishedAs } from "@switchyard/contracts/reserved-subjects";
 import { isReachable, OTHERS, TEAM_A, TEAM_B } from "./reachable.ts";
 

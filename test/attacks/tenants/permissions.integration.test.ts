@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { testUsers } from "@switchyard/bus/test-users";
+import { testUsers } from "@switchyard/testing/test-users";
 import { allContracts } from "@switchyard/contracts/registry";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { letThrough, subscriptionEnding } from "../../lib/permission-probe.ts";
 import { contractRows, queueRows, storeRows, subjectRows } from "./permission-rows.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";

@@ -1,5 +1,5 @@
 import type { Contract } from "@switchyard/contracts/define";
-import { client, installedUsers } from "@switchyard/contracts/topology";
+import { client, installedUsers } from "@switchyard/topology/topology";
 
 /** The victim and the attacker: two teams without any relation. */
 export const TEAM_A = "team-a";

@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { boundOf, redisBounds } from "./redis-bounds.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-const files = globSync("{services/*/src,libs/service/src}/**/*.ts", { cwd: root }).filter(
-  (file) => !/\.test\.ts$|test-/.test(file),
-);
+const files = globSync("{services/*,libs/{service,audit,tool-provider}}/src/**/*.ts", {
+  cwd: root,
+}).filter((file) => !/\.test\.ts$|test-/.test(file));
 /** A string that begins like a key, and is no pattern. */
 const LITERAL = /["`](yard:(?:[^"`$]|\$\{(?:[^{}`]|`[^`]*`)*\})*)["`]/g;
 /** A channel, which stores nothing, and keys of the importer and the gateway whose kind is computed, which have rows for each kind. */

@@ -1,5 +1,5 @@
 import { STORAGE_SERVICES } from "@switchyard/contracts/owner-storage";
-import { serviceRedisUsers } from "@switchyard/contracts/redis-access";
+import { serviceRedisUsers } from "@switchyard/topology/redis-access";
 
 /** A family of keys in Redis. */
 export interface RedisRow {

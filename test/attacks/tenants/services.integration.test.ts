@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { getApproval } from "@switchyard/contracts/approvals";
-import { listQuestions } from "@switchyard/contracts/mcp-questions";
-import { getRun } from "@switchyard/contracts/runs";
-import { getSession } from "@switchyard/contracts/sessions";
+import { getApproval } from "@switchyard/contracts/policy/approvals";
+import { listQuestions } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { getSession } from "@switchyard/contracts/agent-runner/sessions";
 import { OTHERS, reachableContracts, TEAM_A, TEAM_B } from "./reachable.ts";
 import { boundOf } from "./redis-bounds.ts";
 import { isOfFamily, redisPatterns, redisRows } from "./redis-rows.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { checkEvidence } from "./check-evidence.ts";
 import type { Effect, EventFact, Evidence, JournalFact, Rule, RunEvidence } from "./evidence.ts";

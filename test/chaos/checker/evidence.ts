@@ -1,4 +1,4 @@
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 
 /** The state after a round, as plain data: nothing in here was computed by a runner. */
 export interface Evidence {

@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import type { Approval } from "@switchyard/contracts/approval-record";
-import { listApprovals } from "@switchyard/contracts/approvals";
-import { auditDecision } from "@switchyard/contracts/audit";
-import { auditStream, commandStream, eventStream } from "@switchyard/contracts/streams";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import { listApprovals } from "@switchyard/contracts/policy/approvals";
+import { auditDecision } from "@switchyard/contracts/policy/audit";
+import { auditStream, commandStream, eventStream } from "@switchyard/topology/streams";
 import type { Redis } from "@switchyard/service/redis";
 import { connect, consumerOpts, type JsMsg, type NatsConnection } from "nats";
 import type {

@@ -1,9 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { readChannelMessages, submitChannelMessage } from "@switchyard/contracts/channels";
+import { readChannelMessages, submitChannelMessage } from "@switchyard/contracts/channels/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { addSchedule, ScheduleJobInput, scheduleRuns } from "@switchyard/contracts/schedules";
+import {
+  addSchedule,
+  ScheduleJobInput,
+  scheduleRuns,
+} from "@switchyard/contracts/scheduler/schedules";
 import type { JobEvidence, MessageEvidence } from "../checker/evidence.ts";
 import { seededRandom } from "./seeded-random.ts";
 

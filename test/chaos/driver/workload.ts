@@ -2,9 +2,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
-import { approveCall, denyCall, listApprovals } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall, listApprovals } from "@switchyard/contracts/policy/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { cancelRun, startRun } from "@switchyard/contracts/runs";
+import { cancelRun, startRun } from "@switchyard/contracts/agent-runner/runs";
 import { seededRandom } from "./seeded-random.ts";
 
 export interface PlannedRun {

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
-import { startRun } from "@switchyard/contracts/runs";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { kindOf } from "../driver/disasters.ts";
 import type { World } from "../world/world.ts";

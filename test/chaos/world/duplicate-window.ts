@@ -1,4 +1,4 @@
-import { eventStream, factStream } from "@switchyard/contracts/streams";
+import { eventStream, factStream } from "@switchyard/topology/streams";
 import { connect, nanos, nkeyAuthenticator } from "nats";
 
 /** Has NATS remember the ids of events for less time, so that a repeat may come later than that. */

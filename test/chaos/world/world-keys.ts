@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createUserKey } from "@switchyard/bus/keys";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { monitorRedisUser } from "@switchyard/contracts/redis-access";
-import { adminUser, cliUser, serviceUsers } from "@switchyard/contracts/topology";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { monitorRedisUser } from "@switchyard/topology/redis-access";
+import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
 import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { ensureRedisPasswords, redisPasswordFile } from "../../../apps/cli/src/redis-passwords.ts";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { adminRedisUserName } from "@switchyard/contracts/redis-access";
+import { adminRedisUserName } from "@switchyard/topology/redis-access";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { shortenWindow } from "./duplicate-window.ts";

@@ -13,8 +13,8 @@ import {
   runFinished,
   runRejected,
   toolFailed,
-} from "@switchyard/contracts/run-events";
-import { startRun } from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/run-events";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 
 const env = (name: string): string => process.env[name] ?? "";
 const prefix = env("LOAD_PREFIX");

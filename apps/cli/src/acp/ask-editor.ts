@@ -2,10 +2,10 @@ import { methods, type AgentContext, type PermissionOption } from "@agentclientp
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
-import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall, getApproval } from "@switchyard/contracts/policy/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { questionRequested, runWaiting } from "@switchyard/contracts/run-events";
-import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
+import { questionRequested, runWaiting } from "@switchyard/contracts/agent-runner/run-events";
+import { answerQuestion, type RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import { stillMissing } from "../commands/approval-lines.ts";
 import { payloadOf } from "../run-timeline.ts";
 

@@ -11,11 +11,15 @@ import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { putFile } from "@switchyard/contracts/files";
+import { putFile } from "@switchyard/contracts/agent-runner/files";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
-import { modelResponded, runFinished, runLive } from "@switchyard/contracts/run-events";
-import { requestCancel } from "@switchyard/contracts/runs";
-import { sendToSession } from "@switchyard/contracts/sessions";
+import {
+  modelResponded,
+  runFinished,
+  runLive,
+} from "@switchyard/contracts/agent-runner/run-events";
+import { requestCancel } from "@switchyard/contracts/agent-runner/runs";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import { runIdOf } from "../run-id.ts";
 import { storeFiles, type ReadFile } from "../sent-files.ts";
 import { followToEnd } from "../run-story.ts";

@@ -13,9 +13,9 @@ import {
 } from "@agentclientprotocol/sdk";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
+import { listAgents, type AgentSummary } from "@switchyard/contracts/skill-importer/agents";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { patchSession, sessionHistory } from "@switchyard/contracts/sessions";
+import { patchSession, sessionHistory } from "@switchyard/contracts/agent-runner/sessions";
 import { sessionOf } from "../chat/conversation.ts";
 import type { ReadFile } from "../sent-files.ts";
 import { VERSION } from "../version.ts";

@@ -5,7 +5,7 @@ import {
   toolDenied,
   toolFailed,
   toolRequested,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { payloadOf } from "../run-timeline.ts";
 
 /** Editors show an icon by a call's kind. */

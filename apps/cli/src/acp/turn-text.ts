@@ -1,4 +1,4 @@
-import type { runLive } from "@switchyard/contracts/run-events";
+import type { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import type { z } from "zod";
 
 type LiveMessage = z.output<typeof runLive.payload>;

@@ -2,13 +2,17 @@ import { randomBytes } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
-import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
+import { listAgents, type AgentSummary } from "@switchyard/contracts/skill-importer/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
-import { runLive } from "@switchyard/contracts/run-events";
-import { requestCancel } from "@switchyard/contracts/runs";
-import { getSession, patchSession, sendToSession } from "@switchyard/contracts/sessions";
-import { listSkills } from "@switchyard/contracts/skills";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
+import { requestCancel } from "@switchyard/contracts/agent-runner/runs";
+import {
+  getSession,
+  patchSession,
+  sendToSession,
+} from "@switchyard/contracts/agent-runner/sessions";
+import { listSkills } from "@switchyard/contracts/skill-importer/skills";
 import { namingLines, readTypedLine } from "@switchyard/contracts/typed-line";
 import { CliError, describeFailure } from "../cli-error.ts";
 import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";

@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
-import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall, getApproval } from "@switchyard/contracts/policy/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
 import {
@@ -10,9 +10,9 @@ import {
   toolCompleted,
   toolDenied,
   toolFailed,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import type { z } from "zod";
-import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
+import { answerQuestion, type RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   approvalLines,
   explainCommand,

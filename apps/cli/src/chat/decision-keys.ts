@@ -1,4 +1,4 @@
-import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import type { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 
 /** A key that decides about a call which waits. */
 export type DecisionKey = "y" | "s" | "n" | "?";

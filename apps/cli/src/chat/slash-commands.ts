@@ -3,11 +3,20 @@ import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { client } from "@switchyard/bus/call";
-import { listMemories } from "@switchyard/contracts/agent-memory";
-import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
-import { steerRun } from "@switchyard/contracts/run-commands";
+import { listMemories } from "@switchyard/contracts/toolbox/agent-memory";
+import {
+  approveCall,
+  denyCall,
+  getApproval,
+  listApprovals,
+} from "@switchyard/contracts/policy/approvals";
+import { steerRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { publishCommand } from "@switchyard/bus/publish";
-import { getSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
+import {
+  getSession,
+  patchSession,
+  resetSession,
+} from "@switchyard/contracts/agent-runner/sessions";
 import { CliError } from "../cli-error.ts";
 import { approvalLines, stillMissing } from "../commands/approval-lines.ts";
 import { fieldLines } from "../field-lines.ts";

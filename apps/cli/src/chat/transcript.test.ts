@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { modelResponded, toolCompleted, toolRequested } from "@switchyard/contracts/run-events";
+import {
+  modelResponded,
+  toolCompleted,
+  toolRequested,
+} from "@switchyard/contracts/agent-runner/run-events";
 import { storedEvent } from "../../test-fixtures/stored-event.ts";
 import { Transcript } from "./transcript.ts";
 

@@ -10,7 +10,7 @@ import {
   toolFailed,
   toolRequested,
   type runLive,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import type { z } from "zod";
 import { printable, printableLine } from "../printable.ts";
 import { formatDuration } from "../quantities.ts";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { listAgents } from "@switchyard/contracts/agents";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { serveAcp } from "../acp/serve-acp.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

@@ -3,15 +3,15 @@ import { open, readdir, stat } from "node:fs/promises";
 import { basename, join, relative, resolve, sep } from "node:path";
 import { call, client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { agentPaths } from "@switchyard/contracts/agent-paths";
+import { agentPaths } from "@switchyard/contracts/skill-importer/agent-paths";
 import {
   unpackAgents,
   uploadAgents,
   type AgentImportCounts,
   type ImportedAgent,
-} from "@switchyard/contracts/agent-store";
+} from "@switchyard/contracts/skill-importer/agent-store";
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 import { readGitOrigin } from "@switchyard/service/git-origin";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

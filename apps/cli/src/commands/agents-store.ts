@@ -4,7 +4,7 @@ import {
   listAgentVersions,
   removeAgent,
   rollbackAgent,
-} from "@switchyard/contracts/agent-store";
+} from "@switchyard/contracts/skill-importer/agent-store";
 import { findBus, withBus } from "../bus-session.ts";
 import { diffLines } from "../skills/diff-lines.ts";
 import { type Times } from "../quantities.ts";

@@ -1,6 +1,10 @@
 import { client } from "@switchyard/bus/call";
-import { getAgent, listAgents, type AgentLimits } from "@switchyard/contracts/agents";
-import type { Provenance } from "@switchyard/contracts/definition-store";
+import {
+  getAgent,
+  listAgents,
+  type AgentLimits,
+} from "@switchyard/contracts/skill-importer/agents";
+import type { Provenance } from "@switchyard/contracts/skill-importer/definition-store";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { modelLabel } from "../model-label.ts";

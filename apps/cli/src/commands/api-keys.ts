@@ -8,7 +8,7 @@ import {
   rotateUserKey,
   UserKeyId,
   type UserKey,
-} from "@switchyard/contracts/user-tokens";
+} from "@switchyard/contracts/policy/user-tokens";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printableLine } from "../printable.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import { approvalLines, reasonPrompt, stateText, stillMissing } from "./approval-lines.ts";
 
 const requirement = {

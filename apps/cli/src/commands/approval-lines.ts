@@ -1,6 +1,6 @@
-import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
-import { missingApprovals, votesText } from "@switchyard/contracts/approval-words";
-import type { CallContext } from "@switchyard/contracts/call-context";
+import type { Approval, Presentation } from "@switchyard/contracts/policy/approval-record";
+import { missingApprovals, votesText } from "@switchyard/contracts/policy/approval-words";
+import type { CallContext } from "@switchyard/contracts/agent-runner/call-context";
 import { fieldLines } from "../field-lines.ts";
 import { printable, printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";

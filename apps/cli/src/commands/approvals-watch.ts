@@ -1,9 +1,14 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
-import type { Approval } from "@switchyard/contracts/approval-record";
-import { approvalEscalated, approvalRequested } from "@switchyard/contracts/approval-events";
-import { approveCall, denyCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import { approvalEscalated, approvalRequested } from "@switchyard/contracts/policy/approval-events";
+import {
+  approveCall,
+  denyCall,
+  getApproval,
+  listApprovals,
+} from "@switchyard/contracts/policy/approvals";
 import { filterOf } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { readsAllEvents } from "@switchyard/contracts/user-names";

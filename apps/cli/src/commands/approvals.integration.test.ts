@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
-import { testBus } from "@switchyard/bus/test-bus";
-import { getApproval } from "@switchyard/contracts/approvals";
-import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import { getApproval } from "@switchyard/contracts/policy/approvals";
+import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const nats = await testNats();

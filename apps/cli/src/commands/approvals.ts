@@ -1,14 +1,14 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { type Approval } from "@switchyard/contracts/approval-record";
+import { type Approval } from "@switchyard/contracts/policy/approval-record";
 import {
   approveCall,
   cancelApproval,
   denyCall,
   getApproval,
   listApprovals,
-} from "@switchyard/contracts/approvals";
-import { grantWords } from "@switchyard/contracts/approval-words";
+} from "@switchyard/contracts/policy/approvals";
+import { grantWords } from "@switchyard/contracts/policy/approval-words";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { checkApprovalName, namedApproval } from "../named-approval.ts";

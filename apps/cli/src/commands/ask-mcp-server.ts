@@ -4,7 +4,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { ServerId } from "@switchyard/contracts/ids";
-import { ensureServer } from "@switchyard/contracts/mcp-ownership";
+import { ensureServer } from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import type { z } from "zod";
 import { CliError } from "../cli-error.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { exportAudit } from "@switchyard/contracts/audit-queries";
+import { exportAudit } from "@switchyard/contracts/policy/audit-queries";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { listTokenKeys } from "@switchyard/contracts/policy-grants";
-import { auditKeyId, type PublicJwk } from "@switchyard/service/audit/audit-keys";
+import { listTokenKeys } from "@switchyard/contracts/policy/policy-grants";
+import { auditKeyId, type PublicJwk } from "@switchyard/audit/audit-keys";
 import { CliError } from "../cli-error.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { writeJson, writeJsonLine, type Terminal } from "../terminal.ts";

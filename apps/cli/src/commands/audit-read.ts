@@ -1,12 +1,12 @@
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
 import type { Bus } from "@switchyard/bus/bus";
-import type { AuditFact } from "@switchyard/contracts/audit";
-import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import { recordsOf, type ChainedRecord } from "@switchyard/contracts/policy/audit-chain";
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import type { AccessKind } from "@switchyard/contracts/policy";
+import type { AccessKind } from "@switchyard/contracts/policy/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { AUDITOR_USER } from "@switchyard/contracts/user-names";
-import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { readAuditBlock } from "@switchyard/audit/verify-audit";
 import { findBus, withBus } from "../bus-session.ts";
 import { timeOf } from "../time-option.ts";
 import { count } from "../quantities.ts";

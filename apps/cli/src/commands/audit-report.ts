@@ -1,5 +1,5 @@
-import type { AuditBreak } from "@switchyard/service/audit/check-chains";
-import type { AuditReport } from "@switchyard/service/audit/verify-audit";
+import type { AuditBreak } from "@switchyard/audit/check-chains";
+import type { AuditReport } from "@switchyard/audit/verify-audit";
 import { printableLine } from "../printable.ts";
 import { count } from "../quantities.ts";
 import type { Terminal } from "../terminal.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { auditHash } from "@switchyard/contracts/audit-chain";
+import { auditHash } from "@switchyard/contracts/policy/audit-chain";
 import { collectingTerminal } from "../../test-fixtures/collecting-terminal.ts";
 import { describeFailure } from "../cli-error.ts";
 import { verify } from "./audit.ts";

@@ -3,23 +3,23 @@ import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
-import type { ChainedRecord } from "@switchyard/contracts/audit-chain";
-import { AuditFact } from "@switchyard/contracts/audit";
-import { AuditWriterId } from "@switchyard/contracts/audit-ref";
+import type { ChainedRecord } from "@switchyard/contracts/policy/audit-chain";
+import { AuditFact } from "@switchyard/contracts/policy/audit";
+import { AuditWriterId } from "@switchyard/contracts/policy/audit-ref";
 import { Digest, Timestamp } from "@switchyard/contracts/ids";
-import { AuditExportPart } from "@switchyard/contracts/audit-queries";
+import { AuditExportPart } from "@switchyard/contracts/policy/audit-queries";
 import { ServiceError } from "@switchyard/contracts/errors";
 import {
   createSignatureCheck,
   parsePublicKeys,
   type PublicJwk,
-} from "@switchyard/service/audit/audit-keys";
-import type { ExportPart } from "@switchyard/service/audit/check-export";
+} from "@switchyard/audit/audit-keys";
+import type { ExportPart } from "@switchyard/audit/check-export";
 import {
   createAuditVerifier,
   type AuditReport,
   type VerifierKeys,
-} from "@switchyard/service/audit/verify-audit";
+} from "@switchyard/audit/verify-audit";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

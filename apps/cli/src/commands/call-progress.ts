@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
-import { callProgress, type CallProgress } from "@switchyard/contracts/mcp-calls";
+import { callProgress, type CallProgress } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import { printableLine } from "../printable.ts";
 import type { Terminal } from "../terminal.ts";
 

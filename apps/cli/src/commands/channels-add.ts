@@ -1,6 +1,6 @@
 import { realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { AccountId } from "@switchyard/contracts/channel-address";
+import { AccountId } from "@switchyard/contracts/channels/channel-address";
 import { AgentName, CallerName } from "@switchyard/contracts/ids";
 import { CliError } from "../cli-error.ts";
 import { readOptional } from "../read-optional.ts";

@@ -4,7 +4,7 @@ import {
   listChatLinks,
   revokeChatLink,
   type ChatLink,
-} from "@switchyard/contracts/chat-links";
+} from "@switchyard/contracts/policy/chat-links";
 import { findBus, withBus } from "../bus-session.ts";
 import { printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { loginChannelAccount } from "@switchyard/contracts/channels";
+import { loginChannelAccount } from "@switchyard/contracts/channels/channels";
 import { readSecret } from "../read-secret.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

@@ -5,7 +5,7 @@ import {
   messageReceived,
   messageSent,
   messageUnconfirmed,
-} from "@switchyard/contracts/channel-events";
+} from "@switchyard/contracts/channels/channel-events";
 import { filterOf } from "@switchyard/contracts/define";
 import { readsAllEvents } from "@switchyard/contracts/user-names";
 import type { z } from "zod";

@@ -3,14 +3,14 @@ import {
   parseTarget,
   type Address,
   type AddressInput,
-} from "@switchyard/contracts/channel-address";
+} from "@switchyard/contracts/channels/channel-address";
 import {
   checkChannelAccount,
   listChannelAccounts,
   resolveTarget,
   sendChannelMessage,
   type ChannelAccount,
-} from "@switchyard/contracts/channels";
+} from "@switchyard/contracts/channels/channels";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";

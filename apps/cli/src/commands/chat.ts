@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listAgents } from "@switchyard/contracts/agents";
-import { listSessions, sessionHistory } from "@switchyard/contracts/sessions";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
+import { listSessions, sessionHistory } from "@switchyard/contracts/agent-runner/sessions";
 import { findBus, withBus } from "../bus-session.ts";
 import { Conversation, sessionOf, type ConversationIo } from "../chat/conversation.ts";
 import { readHistory, writeHistory } from "../chat/history-file.ts";

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { client } from "@switchyard/bus/call";
-import { listAgents } from "@switchyard/contracts/agents";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { CLI_USER } from "@switchyard/contracts/user-names";
 import { withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

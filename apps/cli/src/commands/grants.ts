@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
-import { GrantId, type SessionGrant } from "@switchyard/contracts/approval-record";
-import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
+import { GrantId, type SessionGrant } from "@switchyard/contracts/policy/approval-record";
+import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { onlyOne } from "../named-run.ts";

@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { PublicJwk } from "@switchyard/service/audit/audit-keys";
+import { PublicJwk } from "@switchyard/audit/audit-keys";
 import { createRunTokenKey, runTokenKeyId } from "@switchyard/service/run-token";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";

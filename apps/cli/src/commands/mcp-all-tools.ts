@@ -1,8 +1,8 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import type { ToolPin } from "@switchyard/contracts/mcp-pins";
-import { listServers } from "@switchyard/contracts/mcp-servers";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
+import type { ToolPin } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { findBus, withBus } from "../bus-session.ts";
 import { pinsOf } from "../known-tools.ts";

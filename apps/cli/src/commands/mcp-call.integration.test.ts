@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { publishLive } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
-import { testBus } from "@switchyard/bus/test-bus";
-import { callTool } from "@switchyard/contracts/mcp";
-import { callProgress, cancelCall } from "@switchyard/contracts/mcp-calls";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { callProgress, cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { writeJson, type Terminal } from "../terminal.ts";

@@ -5,7 +5,7 @@ import { dirname, resolve } from "node:path";
 import { client as clientOf } from "@switchyard/bus/call";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { serverIdOf } from "@switchyard/contracts/ids";
-import { addServer } from "@switchyard/contracts/mcp-servers";
+import { addServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError, describeFailure } from "../cli-error.ts";
 import { httpAccess } from "../dev/http-access.ts";

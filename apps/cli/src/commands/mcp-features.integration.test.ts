@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { publishEvent } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { testBus } from "@switchyard/bus/test-bus";
-import * as features from "@switchyard/contracts/mcp-features";
-import * as questions from "@switchyard/contracts/mcp-questions";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import * as features from "@switchyard/contracts/mcp-broker/mcp-features";
+import * as questions from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();

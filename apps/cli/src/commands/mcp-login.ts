@@ -9,7 +9,7 @@ import {
   finishLogin,
   logout as logoutContract,
   type LoginRevocation,
-} from "@switchyard/contracts/mcp-auth";
+} from "@switchyard/contracts/mcp-broker/mcp-auth";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { loginAnswer, type LoginAnswer } from "../login-answer.ts";

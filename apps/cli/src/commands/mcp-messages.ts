@@ -1,4 +1,8 @@
-import { listMessages, setLogLevel, type LogLevel } from "@switchyard/contracts/mcp-features";
+import {
+  listMessages,
+  setLogLevel,
+  type LogLevel,
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import { findBus, withBus } from "../bus-session.ts";
 import { printable, printableLine } from "../printable.ts";
 import { writeJson, type Terminal } from "../terminal.ts";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
-import { testBus } from "@switchyard/bus/test-bus";
-import { listTools } from "@switchyard/contracts/mcp";
-import { ensureServer } from "@switchyard/contracts/mcp-ownership";
-import * as pins from "@switchyard/contracts/mcp-pins";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { ensureServer } from "@switchyard/contracts/mcp-broker/mcp-ownership";
+import * as pins from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();

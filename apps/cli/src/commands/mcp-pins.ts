@@ -8,7 +8,7 @@ import {
   ToolFinding,
   type PinState,
   type ToolPin,
-} from "@switchyard/contracts/mcp-pins";
+} from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { ServerId } from "@switchyard/contracts/ids";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

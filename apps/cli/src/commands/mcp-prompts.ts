@@ -1,4 +1,8 @@
-import { completeArgument, getPrompt, listPrompts } from "@switchyard/contracts/mcp-features";
+import {
+  completeArgument,
+  getPrompt,
+  listPrompts,
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import { findBus, withBus } from "../bus-session.ts";
 import { printable, printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";

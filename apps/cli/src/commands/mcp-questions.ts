@@ -6,7 +6,7 @@ import {
   QuestionId,
   type Question,
   type QuestionField,
-} from "@switchyard/contracts/mcp-questions";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { printable, printableLine } from "../printable.ts";

@@ -10,7 +10,7 @@ import {
   subscribeResource,
   unsubscribeResource,
   type ResourceContent,
-} from "@switchyard/contracts/mcp-features";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import type { ExitCode } from "../exit-codes.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printable, printableLine } from "../printable.ts";

@@ -12,7 +12,7 @@ import {
   updateServer,
   type ServerDeclaration,
   type ServerInfo,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
-import { listTools } from "@switchyard/contracts/mcp";
-import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
-import { listServers } from "@switchyard/contracts/mcp-servers";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { findBus, withBus } from "../bus-session.ts";
 import { printableLine } from "../printable.ts";
 import { tableLines } from "../table.ts";

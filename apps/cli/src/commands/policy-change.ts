@@ -8,13 +8,13 @@ import {
   stopCalls,
   type Stop,
   type StopScope,
-} from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/policy/policy-budgets";
 import {
   activatePolicy,
   listPolicyVersions,
   rollbackPolicy,
   type PolicyVersion,
-} from "@switchyard/contracts/policy-bundles";
+} from "@switchyard/contracts/policy/policy-bundles";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

@@ -5,7 +5,7 @@ import {
   MAX_POLICY_TEXT,
   policyTestsPath,
   type PolicyTextFile,
-} from "@switchyard/contracts/policy-texts";
+} from "@switchyard/contracts/policy/policy-texts";
 import { listNamesIn } from "@switchyard/rules/schema/list-file";
 import { CliError } from "../cli-error.ts";
 

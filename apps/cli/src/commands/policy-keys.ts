@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { listTokenKeys } from "@switchyard/contracts/policy-grants";
+import { listTokenKeys } from "@switchyard/contracts/policy/policy-grants";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { tableLines } from "../table.ts";

@@ -1,9 +1,9 @@
-import type { explainPolicy } from "@switchyard/contracts/policy-explain";
+import type { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
 import {
   MAX_LINT_FINDINGS,
   type PolicyTextFile,
   type validatePolicy,
-} from "@switchyard/contracts/policy-texts";
+} from "@switchyard/contracts/policy/policy-texts";
 import { isGood, splitTexts, validate } from "@switchyard/rules/engine/validate";
 import { explain } from "@switchyard/rules/engine/explain";
 import { rulesThatDecided } from "@switchyard/rules/engine/policy-tests";

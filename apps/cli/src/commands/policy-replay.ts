@@ -1,12 +1,12 @@
 import { client } from "@switchyard/bus/call";
-import type { ChainedRecord } from "@switchyard/contracts/audit-chain";
+import type { ChainedRecord } from "@switchyard/contracts/policy/audit-chain";
 import {
   MAX_REPLAYED,
   replayDecisions,
   type RecordedDecision,
   type ReplayedDecision,
-} from "@switchyard/contracts/policy-replay";
-import type { PolicyTextFile } from "@switchyard/contracts/policy-texts";
+} from "@switchyard/contracts/policy/policy-replay";
+import type { PolicyTextFile } from "@switchyard/contracts/policy/policy-texts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { printableLine } from "../printable.ts";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { listPolicyRules, type PolicyRule } from "@switchyard/contracts/policy-bundles";
+import { listPolicyRules, type PolicyRule } from "@switchyard/contracts/policy/policy-bundles";
 import { findBus, withBus } from "../bus-session.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";

@@ -1,5 +1,5 @@
 import { client } from "@switchyard/bus/call";
-import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles";
+import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy/policy-bundles";
 import { findBus, withBus } from "../bus-session.ts";
 import { namedTool, toolRefOf } from "../named-tool.ts";
 import { tableLines } from "../table.ts";

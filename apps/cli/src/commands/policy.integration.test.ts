@@ -3,10 +3,10 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
-import { testBus } from "@switchyard/bus/test-bus";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { validatePolicy } from "@switchyard/contracts/policy-texts";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { validatePolicy } from "@switchyard/contracts/policy/policy-texts";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
 
 const DIGEST = `sha256:${"0".repeat(64)}`;

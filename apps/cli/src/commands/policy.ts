@@ -1,12 +1,12 @@
 import { client } from "@switchyard/bus/call";
-import { findingsText } from "@switchyard/contracts/findings";
+import { findingsText } from "@switchyard/contracts/policy/findings";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
   explainPolicy,
   type ConsideredRule,
   type RuleMismatch,
-} from "@switchyard/contracts/policy-explain";
-import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy-texts";
+} from "@switchyard/contracts/policy/policy-explain";
+import { policyTestsPath, validatePolicy } from "@switchyard/contracts/policy/policy-texts";
 import { CLI_USER } from "@switchyard/contracts/user-names";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";

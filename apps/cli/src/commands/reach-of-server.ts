@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
-import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
-import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy-bundles";
+import type { ServerDeclaration } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { whoCanCall, type ToolReach } from "@switchyard/contracts/policy/policy-bundles";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { findBus, withBus } from "../bus-session.ts";
 

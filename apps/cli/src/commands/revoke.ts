@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { stopCalls, resumeCalls, StopScope } from "@switchyard/contracts/policy-budgets";
-import { listTokenKeys } from "@switchyard/contracts/policy-grants";
+import { stopCalls, resumeCalls, StopScope } from "@switchyard/contracts/policy/policy-budgets";
+import { listTokenKeys } from "@switchyard/contracts/policy/policy-grants";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { writeJson, type Terminal } from "../terminal.ts";

@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { RunId } from "@switchyard/contracts/ids";
-import { getRecording, RecordedRun } from "@switchyard/contracts/run-recordings";
+import { getRecording, RecordedRun } from "@switchyard/contracts/agent-runner/run-recordings";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import type { ExitCode } from "../exit-codes.ts";

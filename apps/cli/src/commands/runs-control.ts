@@ -1,10 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { client } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
-import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/run-commands";
-import { runLimitsChanged, runStarted, runSteered } from "@switchyard/contracts/run-events";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { LetterId, listDeadRuns, redriveCommand } from "@switchyard/contracts/runs";
+import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
+import {
+  runLimitsChanged,
+  runStarted,
+  runSteered,
+} from "@switchyard/contracts/agent-runner/run-events";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
+import { LetterId, listDeadRuns, redriveCommand } from "@switchyard/contracts/agent-runner/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

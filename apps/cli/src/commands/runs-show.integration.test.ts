@@ -4,11 +4,11 @@ import { consume } from "@switchyard/bus/consume";
 import { publishEvent, publishLive } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { testBus } from "@switchyard/bus/test-bus";
-import * as runEvents from "@switchyard/contracts/run-events";
-import { getRun, startRun } from "@switchyard/contracts/runs";
-import { runCommands } from "@switchyard/contracts/streams";
-import { testDirectory, testNats } from "@switchyard/local-servers/test-servers";
+import { testBus } from "@switchyard/testing/test-bus";
+import * as runEvents from "@switchyard/contracts/agent-runner/run-events";
+import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { runCommands } from "@switchyard/topology/streams";
+import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment, yardStarted } from "../../test-fixtures/yard-process.ts";
 
 const directory = await testDirectory();

@@ -1,5 +1,9 @@
 import { client } from "@switchyard/bus/call";
-import { totalRuns, type NamedRunSums, type TotalsRange } from "@switchyard/contracts/run-totals";
+import {
+  totalRuns,
+  type NamedRunSums,
+  type TotalsRange,
+} from "@switchyard/contracts/agent-runner/run-totals";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { printableLine } from "../printable.ts";

@@ -2,9 +2,9 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
-import { listAgents } from "@switchyard/contracts/agents";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { nearestName } from "@switchyard/contracts/nearest-name";
-import { runRetried } from "@switchyard/contracts/run-events";
+import { runRetried } from "@switchyard/contracts/agent-runner/run-events";
 import {
   getRun,
   listRuns,
@@ -12,7 +12,7 @@ import {
   retryRun,
   type RunOrder,
   type RunSummary,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/runs";
 import { answerOfRun } from "../answer-of-run.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError, hintOf } from "../cli-error.ts";

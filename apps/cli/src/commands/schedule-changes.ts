@@ -10,8 +10,8 @@ import {
   type JobSource,
   type ScheduleJob,
   type ScheduleJobPatch,
-} from "@switchyard/contracts/schedules";
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+} from "@switchyard/contracts/scheduler/schedules";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

@@ -7,7 +7,7 @@ import {
   type JobSource,
   type ScheduleJob,
   type ScheduleRun,
-} from "@switchyard/contracts/schedules";
+} from "@switchyard/contracts/scheduler/schedules";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";

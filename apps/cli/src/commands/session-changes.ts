@@ -1,6 +1,10 @@
 import { client } from "@switchyard/bus/call";
-import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
-import { deleteSession, patchSession, resetSession } from "@switchyard/contracts/sessions";
+import type { BusyPolicy, SessionKind } from "@switchyard/contracts/agent-runner/session-key";
+import {
+  deleteSession,
+  patchSession,
+  resetSession,
+} from "@switchyard/contracts/agent-runner/sessions";
 import { confirm } from "../confirm.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

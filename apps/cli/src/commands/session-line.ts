@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
-import { listAgents, type AgentSummary } from "@switchyard/contracts/agents";
-import { getSession, patchSession } from "@switchyard/contracts/sessions";
-import { listSkills } from "@switchyard/contracts/skills";
+import { listAgents, type AgentSummary } from "@switchyard/contracts/skill-importer/agents";
+import { getSession, patchSession } from "@switchyard/contracts/agent-runner/sessions";
+import { listSkills } from "@switchyard/contracts/skill-importer/skills";
 import { readTypedLine, SESSION_COMMANDS, type TypedLine } from "@switchyard/contracts/typed-line";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";

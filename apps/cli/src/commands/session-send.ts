@@ -1,8 +1,8 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import type { BusyPolicy } from "@switchyard/contracts/session-key";
-import { sendToSession } from "@switchyard/contracts/sessions";
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import type { z } from "zod";
 import { findBus, withBus } from "../bus-session.ts";
 import { namedSession } from "../named-session.ts";

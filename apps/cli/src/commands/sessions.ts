@@ -1,12 +1,12 @@
 import { client } from "@switchyard/bus/call";
-import type { SessionKind } from "@switchyard/contracts/session-key";
+import type { SessionKind } from "@switchyard/contracts/agent-runner/session-key";
 import {
   getSession,
   listSessions,
   sessionHistory,
   type Session,
   type SessionMessage,
-} from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/agent-runner/sessions";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";
 import { namedSession } from "../named-session.ts";

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { client } from "@switchyard/bus/call";
-import { DEFAULT_VERSION } from "@switchyard/contracts/skill-catalogue";
-import { readSkillFile } from "@switchyard/contracts/skill-store";
+import { DEFAULT_VERSION } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import { readSkillFile } from "@switchyard/contracts/skill-importer/skill-store";
 import {
   getSkill,
   listSkills,
@@ -9,7 +9,7 @@ import {
   type Skill,
   type SkillDependencies,
   type SkillScope,
-} from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skills";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { fieldLines } from "../field-lines.ts";

@@ -5,7 +5,7 @@ import {
   skillManifests,
   type RegisteredSkill,
   type SkillCatalogue,
-} from "@switchyard/contracts/skill-catalogue";
+} from "@switchyard/contracts/skill-importer/skill-catalogue";
 import { findBus, withBus } from "../bus-session.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { fieldLines } from "../field-lines.ts";

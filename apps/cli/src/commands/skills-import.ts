@@ -7,8 +7,8 @@ import {
   uploadSkills,
   type ImportCounts,
   type ImportedSkill,
-} from "@switchyard/contracts/skill-store";
-import { SkillTarget, type Diagnostic } from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skill-store";
+import { SkillTarget, type Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 import { readGitOrigin } from "@switchyard/service/git-origin";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";

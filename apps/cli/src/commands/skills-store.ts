@@ -6,7 +6,7 @@ import {
   removeSkill,
   rollbackSkill,
   trustSkill,
-} from "@switchyard/contracts/skill-store";
+} from "@switchyard/contracts/skill-importer/skill-store";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printableLine } from "../printable.ts";

@@ -3,8 +3,12 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
-import { checkSkills, listSkills, type CheckedSkill } from "@switchyard/contracts/skills";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import {
+  checkSkills,
+  listSkills,
+  type CheckedSkill,
+} from "@switchyard/contracts/skill-importer/skills";
+import { testNats } from "@switchyard/testing/test-servers";
 import { CliError, describeFailure } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
 import { list } from "./skill-listing.ts";

@@ -9,7 +9,7 @@ import {
   type CheckedSkill,
   type Conformance,
   type Diagnostic,
-} from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skills";
 import { CliError } from "../cli-error.ts";
 import { findBus, withBus } from "../bus-session.ts";
 import { printable, printableLine } from "../printable.ts";

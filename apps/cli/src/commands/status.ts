@@ -1,11 +1,11 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { discoverServices } from "@switchyard/bus/discovery";
-import { listApprovals } from "@switchyard/contracts/approvals";
-import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
-import type { Stop } from "@switchyard/contracts/policy-budgets";
-import { totalRuns } from "@switchyard/contracts/run-totals";
-import { listRuns } from "@switchyard/contracts/runs";
+import { listApprovals } from "@switchyard/contracts/policy/approvals";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
+import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
+import { listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { findBus, withBus, type BusTarget } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";

@@ -1,8 +1,8 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { getAgent, type AgentDefinition } from "@switchyard/contracts/agents";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { getAgent, type AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { builtinNamed } from "@switchyard/contracts/toolbox/toolbox";
 import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import { findBus, withBus } from "../bus-session.ts";
 import { knownTools, type KnownTool } from "../known-tools.ts";

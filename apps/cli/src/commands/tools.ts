@@ -4,7 +4,7 @@ import {
   callBuiltin,
   cancelBuiltin,
   listBuiltins,
-} from "@switchyard/contracts/toolbox";
+} from "@switchyard/contracts/toolbox/toolbox";
 import { findBus, withBus } from "../bus-session.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { wholeApproval } from "../named-approval.ts";

@@ -1,4 +1,7 @@
-import type { Provenance, WithheldReason } from "@switchyard/contracts/definition-store";
+import type {
+  Provenance,
+  WithheldReason,
+} from "@switchyard/contracts/skill-importer/definition-store";
 import { printableLine } from "../printable.ts";
 import { timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";

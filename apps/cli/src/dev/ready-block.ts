@@ -1,7 +1,7 @@
-import type { AgentSummary } from "@switchyard/contracts/agents";
-import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
+import type { AgentSummary } from "@switchyard/contracts/skill-importer/agents";
+import type { ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { ANONYMOUS_USER } from "@switchyard/contracts/user-names";
-import { startRun } from "@switchyard/contracts/runs";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { subjectOf } from "@switchyard/contracts/define";
 import { fieldLines } from "../field-lines.ts";
 import type { InstanceRecord } from "../instance-record.ts";

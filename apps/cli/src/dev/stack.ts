@@ -5,10 +5,10 @@
 // T2  A server that comes back has the port it had, so its address stays valid.
 // T3  A part is registered from before its first start until the end of this process, so that `kill` reaches it.
 
-import type { ForeignSource } from "@switchyard/contracts/topology";
+import type { ForeignSource } from "@switchyard/topology/topology";
 import { triggerSources } from "../trigger-sources.ts";
 import { setTimeout as delay } from "node:timers/promises";
-import { monitorRedisUser } from "@switchyard/contracts/redis-access";
+import { monitorRedisUser } from "@switchyard/topology/redis-access";
 import { describeServer } from "@switchyard/local-servers/resolve";
 import type { InstanceRecord } from "../instance-record.ts";
 import { ensureKeys, type KeyDirectory } from "../key-directory.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
 
 const POLL_MS = 50;
 

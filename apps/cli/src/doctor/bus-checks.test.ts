@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServerInfo } from "@switchyard/contracts/mcp-servers";
+import { ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { mcpCheck, stopsCheck } from "./bus-checks.ts";
 
 const server = (n: number, status: "connected" | "disabled"): ServerInfo =>

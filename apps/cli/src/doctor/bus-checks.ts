@@ -1,9 +1,9 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { discoverServices } from "@switchyard/bus/discovery";
-import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { listStops, type Stop } from "@switchyard/contracts/policy-budgets";
-import { listPolicyVersions } from "@switchyard/contracts/policy-bundles";
+import { listServers, type ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { listStops, type Stop } from "@switchyard/contracts/policy/policy-budgets";
+import { listPolicyVersions } from "@switchyard/contracts/policy/policy-bundles";
 import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
 import { findBus, withBus } from "../bus-session.ts";
 import { describeFailure } from "../cli-error.ts";

@@ -1,4 +1,4 @@
-import type { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
+import type { ServerDeclaration } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { McpClient } from "./client-formats.ts";
 
 export interface DeclaredServer {

@@ -1,10 +1,10 @@
-import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { TotalsRange } from "@switchyard/contracts/run-totals";
-import type { OnLimit, RunOrder } from "@switchyard/contracts/runs";
-import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
-import type { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/schedules";
-import type { SkillScope } from "@switchyard/contracts/skills";
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
+import type { TotalsRange } from "@switchyard/contracts/agent-runner/run-totals";
+import type { OnLimit, RunOrder } from "@switchyard/contracts/agent-runner/runs";
+import type { BusyPolicy, SessionKind } from "@switchyard/contracts/agent-runner/session-key";
+import type { JobCatchUp, JobOverlap, WakeMode } from "@switchyard/contracts/scheduler/schedules";
+import type { SkillScope } from "@switchyard/contracts/skill-importer/skills";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { ExitCode } from "../exit-codes.ts";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 
 /**
  * Reports for each definition whether an earlier one has the same name. Dry runs need it, because they store nothing by which the

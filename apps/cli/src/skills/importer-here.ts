@@ -1,4 +1,4 @@
-import type { unpackSkills } from "@switchyard/contracts/skill-store";
+import type { unpackSkills } from "@switchyard/contracts/skill-importer/skill-store";
 import { ThreadAnalyzer } from "@switchyard/skills/analysis/thread-analyzer";
 import { judgeSkills } from "@switchyard/skills/imports/judge-skills";
 import { locatedAt } from "@switchyard/skills/imports/located-at";

@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import type { Dirent } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
-import type { SentSkill } from "@switchyard/contracts/skill-store";
-import type { SentFile } from "@switchyard/contracts/definition-store";
+import type { SentSkill } from "@switchyard/contracts/skill-importer/skill-store";
+import type { SentFile } from "@switchyard/contracts/skill-importer/definition-store";
 
 /** A skill of this machine, ready to be sent. */
 export interface LocalSkill {

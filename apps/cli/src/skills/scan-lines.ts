@@ -1,4 +1,4 @@
-import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import type { ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
 
 /** The scanner's report on one definition, as lines for a person. */
 export function scanLines(name: string, scan: ScanReport): string[] {

@@ -7,8 +7,8 @@ import type {
   SentSkill,
   unpackSkills,
   uploadSkills,
-} from "@switchyard/contracts/skill-store";
-import type { SkillTarget } from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skill-store";
+import type { SkillTarget } from "@switchyard/contracts/skill-importer/skills";
 import type { GitOrigin } from "@switchyard/service/git-origin";
 import { packTar } from "modern-tar";
 import type { z } from "zod";

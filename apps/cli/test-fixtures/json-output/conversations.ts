@@ -1,21 +1,21 @@
-import { listAgents } from "@switchyard/contracts/agents";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import {
   messageFailed,
   messageReceived,
   messageSent,
   messageUnconfirmed,
-} from "@switchyard/contracts/channel-events";
+} from "@switchyard/contracts/channels/channel-events";
 import {
   checkChannelAccount,
   listChannelAccounts,
   loginChannelAccount,
   sendChannelMessage,
-} from "@switchyard/contracts/channels";
-import * as chatLinks from "@switchyard/contracts/chat-links";
-import * as schedules from "@switchyard/contracts/schedules";
-import { SessionKey } from "@switchyard/contracts/session-key";
-import * as sessions from "@switchyard/contracts/sessions";
-import { getSkill, listSkills } from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/channels/channels";
+import * as chatLinks from "@switchyard/contracts/policy/chat-links";
+import * as schedules from "@switchyard/contracts/scheduler/schedules";
+import { SessionKey } from "@switchyard/contracts/agent-runner/session-key";
+import * as sessions from "@switchyard/contracts/agent-runner/sessions";
+import { getSkill, listSkills } from "@switchyard/contracts/skill-importer/skills";
 import { z } from "zod";
 import type { JsonOutputs } from "./output.ts";
 import { runEvent } from "./runs.ts";

@@ -1,9 +1,9 @@
-import * as agentStore from "@switchyard/contracts/agent-store";
-import * as agents from "@switchyard/contracts/agents";
+import * as agentStore from "@switchyard/contracts/skill-importer/agent-store";
+import * as agents from "@switchyard/contracts/skill-importer/agents";
 import { AgentName } from "@switchyard/contracts/ids";
-import * as catalogue from "@switchyard/contracts/skill-catalogue";
-import * as store from "@switchyard/contracts/skill-store";
-import * as skills from "@switchyard/contracts/skills";
+import * as catalogue from "@switchyard/contracts/skill-importer/skill-catalogue";
+import * as store from "@switchyard/contracts/skill-importer/skill-store";
+import * as skills from "@switchyard/contracts/skill-importer/skills";
 import { z } from "zod";
 import { toolOverview } from "./mcp.ts";
 import type { JsonOutputs } from "./output.ts";

@@ -1,6 +1,6 @@
 import { AgentName, CallerName, RunId, ServerId, Timestamp } from "@switchyard/contracts/ids";
-import { listStops } from "@switchyard/contracts/policy-budgets";
-import * as users from "@switchyard/contracts/user-tokens";
+import { listStops } from "@switchyard/contracts/policy/policy-budgets";
+import * as users from "@switchyard/contracts/policy/user-tokens";
 import { z } from "zod";
 import { TEMPLATES } from "../../src/commands/init.ts";
 import type { JsonOutputs } from "./output.ts";

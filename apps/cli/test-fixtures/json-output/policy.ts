@@ -1,16 +1,16 @@
-import * as approvals from "@switchyard/contracts/approvals";
-import { AuditFact } from "@switchyard/contracts/audit";
-import { AuditExportPart } from "@switchyard/contracts/audit-queries";
-import { AuditRef, AuditWriterId } from "@switchyard/contracts/audit-ref";
+import * as approvals from "@switchyard/contracts/policy/approvals";
+import { AuditFact } from "@switchyard/contracts/policy/audit";
+import { AuditExportPart } from "@switchyard/contracts/policy/audit-queries";
+import { AuditRef, AuditWriterId } from "@switchyard/contracts/policy/audit-ref";
 import { CallerName, Digest, Timestamp } from "@switchyard/contracts/ids";
-import { Decision } from "@switchyard/contracts/policy";
-import * as budgets from "@switchyard/contracts/policy-budgets";
-import * as bundles from "@switchyard/contracts/policy-bundles";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { listTokenKeys } from "@switchyard/contracts/policy-grants";
-import { validatePolicy } from "@switchyard/contracts/policy-texts";
-import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
-import { PublicJwk } from "@switchyard/service/audit/audit-keys";
+import { Decision } from "@switchyard/contracts/policy/policy";
+import * as budgets from "@switchyard/contracts/policy/policy-budgets";
+import * as bundles from "@switchyard/contracts/policy/policy-bundles";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { listTokenKeys } from "@switchyard/contracts/policy/policy-grants";
+import { validatePolicy } from "@switchyard/contracts/policy/policy-texts";
+import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
+import { PublicJwk } from "@switchyard/audit/audit-keys";
 import { z } from "zod";
 import type { JsonOutputs } from "./output.ts";
 

@@ -1,14 +1,14 @@
 import { RunId } from "@switchyard/contracts/ids";
-import { runEvents } from "@switchyard/contracts/run-events";
-import { totalRuns } from "@switchyard/contracts/run-totals";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
+import { runEvents } from "@switchyard/contracts/agent-runner/run-events";
+import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   getRun,
   listDeadRuns,
   listRuns,
   redriveCommand,
   requestCancel,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import type { JsonOutputs } from "./output.ts";
 

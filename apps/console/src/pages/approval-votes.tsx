@@ -1,5 +1,9 @@
 import type { Approval, Operations } from "@switchyard/client/operations";
-import { grantWords, missingApprovals, votesText } from "@switchyard/contracts/approval-words";
+import {
+  grantWords,
+  missingApprovals,
+  votesText,
+} from "@switchyard/contracts/policy/approval-words";
 import { Time } from "../ui/time.tsx";
 
 /** Such as `1 of 2 approved`, for a call that waits for people whom its rules name; empty for any other. */

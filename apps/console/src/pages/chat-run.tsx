@@ -1,4 +1,4 @@
-import { filesOf, inputText } from "@switchyard/contracts/input-text";
+import { filesOf, inputText } from "@switchyard/contracts/agent-runner/input-text";
 import type { RunDetail, RunWait } from "@switchyard/client/operations";
 import { prettyJson } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";

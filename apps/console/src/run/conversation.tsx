@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/input-text";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import type { RunDetail } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
 import { count, prettyJson } from "../core/format.ts";

@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/input-text";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import type { RunDetail } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
 import { act } from "../core/resource.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JobSource, ScheduleJobInput } from "@switchyard/contracts/schedules";
+import type { JobSource, ScheduleJobInput } from "@switchyard/contracts/scheduler/schedules";
 import { changedJob, makeJob } from "./make-job.ts";
 import type { Change, JobRecord } from "./job-record.ts";
 import { skip } from "./skip.ts";

@@ -1,6 +1,10 @@
-import type { Address } from "@switchyard/contracts/channel-address";
-import type { beginRun } from "@switchyard/contracts/run-commands";
-import type { JobRunStatus, ScheduleJob, ScheduleRun } from "@switchyard/contracts/schedules";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
+import type { beginRun } from "@switchyard/contracts/agent-runner/run-commands";
+import type {
+  JobRunStatus,
+  ScheduleJob,
+  ScheduleRun,
+} from "@switchyard/contracts/scheduler/schedules";
 import type { z } from "zod";
 
 /** The stored record of a job: the job itself, and its runs that have not ended. */

@@ -1,11 +1,15 @@
 import { randomBytes } from "node:crypto";
-import { AccountId, ChannelName, parseTarget } from "@switchyard/contracts/channel-address";
+import {
+  AccountId,
+  ChannelName,
+  parseTarget,
+} from "@switchyard/contracts/channels/channel-address";
 import type {
   JobSource,
   ScheduleJob,
   ScheduleJobInput,
   ScheduleJobPatch,
-} from "@switchyard/contracts/schedules";
+} from "@switchyard/contracts/scheduler/schedules";
 import type { JobRecord } from "./job-record.ts";
 import { MIN_EVERY_MS, nextTime } from "./next-time.ts";
 

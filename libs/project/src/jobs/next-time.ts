@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JobSource } from "@switchyard/contracts/schedules";
+import type { JobSource } from "@switchyard/contracts/scheduler/schedules";
 import { nextCronTime } from "./cron-time.ts";
 
 /** A schedule with the values that its times are computed from. */

@@ -1,4 +1,4 @@
-import type { ScheduleRun } from "@switchyard/contracts/schedules";
+import type { ScheduleRun } from "@switchyard/contracts/scheduler/schedules";
 import type { Change, JobRecord } from "./job-record.ts";
 
 export interface Skipped {

@@ -1,8 +1,8 @@
 import { ServerId, serverIdOf } from "@switchyard/contracts/ids";
-import { TransportKind } from "@switchyard/contracts/mcp-servers";
-import { MAX_COMPLETION_TOKENS } from "@switchyard/contracts/model-completion";
-import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy";
-import { RoleName } from "@switchyard/contracts/run-token";
+import { TransportKind } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { MAX_COMPLETION_TOKENS } from "@switchyard/contracts/agent-runner/model-completion";
+import { MAX_LABELS, ToolLabel } from "@switchyard/contracts/policy/policy";
+import { RoleName } from "@switchyard/contracts/policy/run-token";
 import { z } from "zod";
 import { SandboxConfig } from "./sandbox-config.ts";
 

@@ -1,5 +1,5 @@
 import { serverIdOf } from "@switchyard/contracts/ids";
-import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-servers";
+import { TransportKind, type ServerOrigin } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { z } from "zod";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { adoptClientKeys, type Adopted } from "./client-keys.ts";

@@ -2,7 +2,7 @@ import type {
   ServerDeclaration,
   ServerOrigin,
   TransportKind,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { Declaration } from "./declaration.ts";
 import type { ServerSandbox } from "./sandbox-config.ts";
 

@@ -1,9 +1,14 @@
 import { AgentName, CallerName, ModelName } from "@switchyard/contracts/ids";
-import { JobCatchUp, JobDelivery, JobOverlap, JobSchedule } from "@switchyard/contracts/schedules";
-import { SessionKey } from "@switchyard/contracts/session-key";
+import {
+  JobCatchUp,
+  JobDelivery,
+  JobOverlap,
+  JobSchedule,
+} from "@switchyard/contracts/scheduler/schedules";
+import { SessionKey } from "@switchyard/contracts/agent-runner/session-key";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
-import type { ForeignSource } from "@switchyard/contracts/topology";
-import { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { ForeignSource } from "@switchyard/topology/topology";
+import { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { isService } from "@switchyard/contracts/user-names";
 import { nearestName } from "@switchyard/contracts/nearest-name";
 import {

@@ -1,5 +1,5 @@
-import { fileAccessOf } from "@switchyard/contracts/file-access";
-import type { Principal } from "@switchyard/contracts/policy";
+import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Bundle } from "../schema/bundle.ts";
 import { isAbout } from "../layers/audience.ts";

@@ -1,6 +1,6 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import { durationText } from "../schema/budget-schema.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";

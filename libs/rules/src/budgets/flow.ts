@@ -1,4 +1,4 @@
-import type { Decision } from "@switchyard/contracts/policy";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 
 /**
  * Labels that administrators give to tools, describing how a tool affects the secrecy of a run: a run that has read untrusted

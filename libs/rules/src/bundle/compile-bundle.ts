@@ -1,5 +1,9 @@
-import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import { FILE_ACCESSES, fileAccessOf, type FileAccess } from "@switchyard/contracts/file-access";
+import type { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
+import {
+  FILE_ACCESSES,
+  fileAccessOf,
+  type FileAccess,
+} from "@switchyard/contracts/toolbox/file-access";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import { compileBudgets, type CompiledBudget } from "../budgets/compile-budgets.ts";
@@ -11,7 +15,7 @@ import { featurePatternsOf, type FeaturePattern } from "./feature-patterns.ts";
 import { toolPatternsOf } from "../schema/tool-selectors.ts";
 import { compilePeople, type People } from "../rights/people.ts";
 import type { Approve } from "../schema/approve-schema.ts";
-import type { Finding, ResultEffect } from "@switchyard/contracts/findings";
+import type { Finding, ResultEffect } from "@switchyard/contracts/policy/findings";
 import type { StartRules } from "../rights/may-start.ts";
 import { compileCondition, type CompiledCondition, type Lists } from "./conditions.ts";
 

@@ -1,5 +1,5 @@
 import { compileEarlier, compileWindow, type CompiledWindow } from "../budgets/compile-window.ts";
-import { findingsText, masksIn, type Finding } from "@switchyard/contracts/findings";
+import { findingsText, masksIn, type Finding } from "@switchyard/contracts/policy/findings";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { locate, parsePointer, type Located } from "@switchyard/contracts/json-pointer";
 import type { ArgumentCondition, Condition } from "../schema/condition-schema.ts";

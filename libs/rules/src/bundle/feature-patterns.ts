@@ -1,5 +1,5 @@
 import { looseUri } from "../values/resource-uri.ts";
-import type { AccessKind } from "@switchyard/contracts/policy";
+import type { AccessKind } from "@switchyard/contracts/policy/policy";
 import type { Rule } from "../schema/bundle.ts";
 
 /** An MCP feature, other than a tool, that a server offers or requests. */

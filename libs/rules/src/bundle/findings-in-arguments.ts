@@ -1,4 +1,4 @@
-import type { Finding, FindingCounts } from "@switchyard/contracts/findings";
+import type { Finding, FindingCounts } from "@switchyard/contracts/policy/findings";
 import { countFindings } from "@switchyard/service/inspect/count-findings";
 import { masksInValue } from "@switchyard/service/inspect/masks-in";
 

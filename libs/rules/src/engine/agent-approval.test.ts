@@ -1,10 +1,10 @@
-import { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 import {
   MAX_TOOL_LAYERS,
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
   type RunTokenClaims,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
 import assert from "node:assert/strict";

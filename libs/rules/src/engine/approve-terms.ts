@@ -1,5 +1,5 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import type { ApprovalRequirement } from "@switchyard/contracts/approval-votes";
+import type { ApprovalRequirement } from "@switchyard/contracts/policy/approval-votes";
 import type { ApprovingRule, CompiledBundle } from "../bundle/compile-bundle.ts";
 import { groupNamed, type Approve } from "../schema/approve-schema.ts";
 import { durationText } from "../schema/budget-schema.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AccessKind, type Decision } from "@switchyard/contracts/policy";
+import { AccessKind, type Decision } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
 import { compileBundle } from "../bundle/compile-bundle.ts";

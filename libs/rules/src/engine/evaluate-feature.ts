@@ -1,7 +1,7 @@
 import { cutForReader } from "@switchyard/contracts/cut-text";
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import type { Decision } from "@switchyard/contracts/policy";
+import type { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import {
   selectsLabels,
   tierOf,

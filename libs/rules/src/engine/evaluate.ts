@@ -1,6 +1,10 @@
-import { compareTiers, stricterTier, type ApprovalTier } from "@switchyard/contracts/approval-tier";
-import { fileAccessOf } from "@switchyard/contracts/file-access";
-import type { Decision, Principal } from "@switchyard/contracts/policy";
+import {
+  compareTiers,
+  stricterTier,
+  type ApprovalTier,
+} from "@switchyard/contracts/policy/approval-tier";
+import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
+import type { Decision, Principal } from "@switchyard/contracts/policy/policy";
 import { canonicalToolName, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
   entriesFor,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_CONSIDERED_RULES } from "@switchyard/contracts/policy-explain";
+import { MAX_CONSIDERED_RULES } from "@switchyard/contracts/policy/policy-explain";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { explain } from "./explain.ts";

@@ -1,12 +1,12 @@
 /* oxlint-disable oxc/no-map-spread -- the entries are shared with the caller, so they have to be copied */
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import { type Decision } from "@switchyard/contracts/policy";
+import { type Decision } from "@switchyard/contracts/policy/policy";
 import {
   MAX_CONSIDERED_RULES,
   type ConsideredLimit,
   type ConsideredRule,
   type RuleMismatch,
-} from "@switchyard/contracts/policy-explain";
+} from "@switchyard/contracts/policy/policy-explain";
 import {
   selectsLabels,
   selectsTool,

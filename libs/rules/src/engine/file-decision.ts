@@ -1,5 +1,5 @@
-import { fileAccessOf } from "@switchyard/contracts/file-access";
-import type { Decision } from "@switchyard/contracts/policy";
+import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 

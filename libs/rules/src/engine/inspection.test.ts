@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { BundleError, parseBundle } from "../bundle/parse-bundle.ts";

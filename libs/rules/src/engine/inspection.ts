@@ -1,5 +1,5 @@
 import { masksInValue } from "@switchyard/service/inspect/masks-in";
-import type { Finding, Inspection } from "@switchyard/contracts/findings";
+import type { Finding, Inspection } from "@switchyard/contracts/policy/findings";
 import {
   selectsLabels,
   selectsTool,

@@ -1,5 +1,5 @@
 import { masksInValue } from "@switchyard/service/inspect/masks-in";
-import type { Decision } from "@switchyard/contracts/policy";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";
 import { budgetsOf } from "../budgets/compile-budgets.ts";
 import { hasFlowLabel } from "../budgets/flow.ts";

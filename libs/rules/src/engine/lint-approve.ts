@@ -1,4 +1,4 @@
-import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import type { LintFinding } from "@switchyard/contracts/policy/policy-texts";
 import { compilePeople } from "../rights/people.ts";
 import type { Bundle } from "../schema/bundle.ts";
 import { usersNamed } from "./approve-terms.ts";

@@ -1,4 +1,4 @@
-import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import type { LintFinding } from "@switchyard/contracts/policy/policy-texts";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import type { Rule } from "../schema/bundle.ts";

@@ -1,6 +1,6 @@
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy-texts";
+import type { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
+import { MAX_LINT_FINDINGS, type LintFinding } from "@switchyard/contracts/policy/policy-texts";
 import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle, Rule } from "../schema/bundle.ts";
 import { featurePatternsOf } from "../bundle/feature-patterns.ts";

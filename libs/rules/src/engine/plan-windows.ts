@@ -1,4 +1,4 @@
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import {
   isWithinLimit,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_POLICY_TESTS } from "@switchyard/contracts/policy-texts";
+import { MAX_POLICY_TESTS } from "@switchyard/contracts/policy/policy-texts";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { parseBundle } from "../bundle/parse-bundle.ts";
 import { runPolicyTests } from "./policy-tests.ts";

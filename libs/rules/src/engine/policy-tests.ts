@@ -1,10 +1,10 @@
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
-import { MAX_LABELS, ToolLabel, type Decision } from "@switchyard/contracts/policy";
-import { findingsText } from "@switchyard/contracts/findings";
-import { MAX_POLICY_TESTS, type PolicyTestResult } from "@switchyard/contracts/policy-texts";
+import { MAX_LABELS, ToolLabel, type Decision } from "@switchyard/contracts/policy/policy";
+import { findingsText } from "@switchyard/contracts/policy/findings";
+import { MAX_POLICY_TESTS, type PolicyTestResult } from "@switchyard/contracts/policy/policy-texts";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
-import { RunContext } from "@switchyard/contracts/run-context";
-import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
+import { RunContext } from "@switchyard/contracts/agent-runner/run-context";
+import { MAX_ROLES, RoleName } from "@switchyard/contracts/policy/run-token";
 import { z } from "zod";
 import { EntryId, objectError } from "../schema/selector-schema.ts";
 import type { CompiledBundle } from "../bundle/compile-bundle.ts";

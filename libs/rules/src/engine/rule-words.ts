@@ -1,6 +1,6 @@
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import type { PolicyRule } from "@switchyard/contracts/policy-bundles";
-import { MAX_RULE_WORDS } from "@switchyard/contracts/policy-bundles";
+import type { PolicyRule } from "@switchyard/contracts/policy/policy-bundles";
+import { MAX_RULE_WORDS } from "@switchyard/contracts/policy/policy-bundles";
 import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
 import { approveWords } from "./approve-terms.ts";
 

@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { CompiledRule } from "../bundle/compile-bundle.ts";
 
 /** True when the rule is about the acting principal: each part of its `who` matches. */

@@ -6,7 +6,7 @@ import {
   type PolicyTextFile,
   isPolicyTests,
   MAX_POLICY_TESTS,
-} from "@switchyard/contracts/policy-texts";
+} from "@switchyard/contracts/policy/policy-texts";
 import type { Bundle } from "../schema/bundle.ts";
 import { compileBundle, type CompiledBundle } from "../bundle/compile-bundle.ts";
 import { lint } from "./lint.ts";

@@ -1,5 +1,5 @@
-import { fileAccessOf } from "@switchyard/contracts/file-access";
-import { NO_RULE, type ToolReach } from "@switchyard/contracts/policy-bundles";
+import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
+import { NO_RULE, type ToolReach } from "@switchyard/contracts/policy/policy-bundles";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import {
   selectsLabels,

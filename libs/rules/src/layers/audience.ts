@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { For } from "../schema/selector-schema.ts";
 
 /** True when a layer or a budget with this `for` is about the principal. All selectors that are given must match. */

@@ -1,5 +1,5 @@
-import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
-import { BUILTIN_TIERS, builtinNamed } from "@switchyard/contracts/toolbox";
+import type { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
+import { BUILTIN_TIERS, builtinNamed } from "@switchyard/contracts/toolbox/toolbox";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 
 /** Names that other providers and runtimes give to tools that run commands. */

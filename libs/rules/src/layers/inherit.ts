@@ -1,15 +1,15 @@
-import { stricterTier, type ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { stricterTier, type ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 import {
   MAX_RUN_DEPTH,
   runsAbove,
   type RunContext,
   type RunOrigin,
-} from "@switchyard/contracts/run-context";
+} from "@switchyard/contracts/agent-runner/run-context";
 import {
   distinctLayers,
   MAX_TOOL_LAYERS,
   type RunTokenClaims,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 
 interface Asked {

@@ -1,7 +1,7 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Principal, ServerFacts } from "@switchyard/contracts/policy";
-import { fileAccessOf } from "@switchyard/contracts/file-access";
-import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
+import type { Principal, ServerFacts } from "@switchyard/contracts/policy/policy";
+import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
+import type { ConsideredLimit } from "@switchyard/contracts/policy/policy-explain";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { matchesTool, type ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";

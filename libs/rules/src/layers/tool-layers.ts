@@ -3,7 +3,7 @@ import {
   fitsCommandLimit,
   runsCommands,
   type CommandLimit,
-} from "@switchyard/contracts/command-limit";
+} from "@switchyard/contracts/toolbox/command-limit";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import {
   matchesTool,

@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/no-useless-spread -- related names stay together on one line */
-import type { LintFinding } from "@switchyard/contracts/policy-texts";
-import { FILE_ACCESSES } from "@switchyard/contracts/file-access";
+import type { LintFinding } from "@switchyard/contracts/policy/policy-texts";
+import { FILE_ACCESSES } from "@switchyard/contracts/toolbox/file-access";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { ToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { Bundle } from "../schema/bundle.ts";

@@ -1,5 +1,8 @@
-import type { Approval } from "@switchyard/contracts/approval-record";
-import type { ApprovalRequirement, ApprovalVote } from "@switchyard/contracts/approval-votes";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import type {
+  ApprovalRequirement,
+  ApprovalVote,
+} from "@switchyard/contracts/policy/approval-votes";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import type { People } from "./people.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { writtenToolRef } from "@switchyard/contracts/tool-names";
 import { bundleDigest } from "../schema/bundle.ts";
 import { compileBundle } from "../bundle/compile-bundle.ts";

@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import { labelsOf, type LabelRule } from "../layers/labels.ts";
 import type { Bundle } from "../schema/bundle.ts";
 

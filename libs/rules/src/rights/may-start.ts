@@ -1,5 +1,5 @@
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { RunOrigin } from "@switchyard/contracts/run-context";
+import type { RunOrigin } from "@switchyard/contracts/agent-runner/run-context";
 import type { Bundle } from "../schema/bundle.ts";
 
 /** The sections of the bundle about starting runs; rules are about the calls of runs. */

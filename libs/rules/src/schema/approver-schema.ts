@@ -1,4 +1,4 @@
-import { ToolLabel } from "@switchyard/contracts/policy";
+import { ToolLabel } from "@switchyard/contracts/policy/policy";
 import { z } from "zod";
 import { EntryId, hasSelector, isSound, listOf, NameGlob, objectError } from "./selector-schema.ts";
 

@@ -1,6 +1,6 @@
 /* oxlint-disable unicorn/consistent-function-scoping -- each helper serves only the function that contains it */
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 import { z } from "zod";
 import { Budget, Duration } from "./budget-schema.ts";
 import { Labelling, Layer, Owners, Profiles, SubAgents } from "./layer-schema.ts";

@@ -1,4 +1,4 @@
-import { FILE_ACCESSES, FILE_POINTERS } from "@switchyard/contracts/file-access";
+import { FILE_ACCESSES, FILE_POINTERS } from "@switchyard/contracts/toolbox/file-access";
 import type { z } from "zod";
 import type { Condition } from "./condition-schema.ts";
 import type { What } from "./selector-schema.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { EntryId, For, listOf, NameGlob, objectError, ToolGlob } from "./selector-schema.ts";
-import { ToolLabel } from "@switchyard/contracts/policy";
+import { ToolLabel } from "@switchyard/contracts/policy/policy";
 import { toolProfileNames } from "./tool-profiles.ts";
 
 /** The sections of a policy file that narrow what rules allow. None of them allows anything. */

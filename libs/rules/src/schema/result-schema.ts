@@ -1,4 +1,4 @@
-import { Finding, ResultEffect } from "@switchyard/contracts/findings";
+import { Finding, ResultEffect } from "@switchyard/contracts/policy/findings";
 import { z } from "zod";
 import { EntryId, isSound, listOf, objectError, What, Who } from "./selector-schema.ts";
 import { selectsToolsOnly } from "./tool-selectors.ts";

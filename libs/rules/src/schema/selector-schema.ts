@@ -1,4 +1,4 @@
-import { ToolLabel } from "@switchyard/contracts/policy";
+import { ToolLabel } from "@switchyard/contracts/policy/policy";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import { z } from "zod";
 import { TOOL_GROUPS, toolGroupOf } from "./tool-groups.ts";

@@ -1,4 +1,4 @@
-import { isTextType } from "@switchyard/contracts/content-parts";
+import { isTextType } from "@switchyard/contracts/agent-runner/content-parts";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { imagePixels } from "./image-size.ts";
 

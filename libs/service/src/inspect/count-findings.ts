@@ -1,4 +1,4 @@
-import type { Finding, FindingCounts } from "@switchyard/contracts/findings";
+import type { Finding, FindingCounts } from "@switchyard/contracts/policy/findings";
 import { findInText } from "./find-in-text.ts";
 import { NotInspectedError, rewriteTexts } from "./texts-of.ts";
 

@@ -1,4 +1,4 @@
-import { Finding, findingsText, type Inspection } from "@switchyard/contracts/findings";
+import { Finding, findingsText, type Inspection } from "@switchyard/contracts/policy/findings";
 import { countsOf, type FoundValue } from "./count-findings.ts";
 
 /** The effect of a decision on a result. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Finding } from "@switchyard/contracts/findings";
+import type { Finding } from "@switchyard/contracts/policy/findings";
 import { findInText } from "./find-in-text.ts";
 
 const found = (text: string, kind: Finding): string[] =>

@@ -1,4 +1,4 @@
-import type { Finding } from "@switchyard/contracts/findings";
+import type { Finding } from "@switchyard/contracts/policy/findings";
 import { findCards, findIbans, findSsns } from "./checked-numbers.ts";
 import { findHosts } from "./find-hosts.ts";
 import { foldText } from "./fold-text.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Finding } from "@switchyard/contracts/findings";
+import type { Finding } from "@switchyard/contracts/policy/findings";
 import { countFindings } from "./count-findings.ts";
 import { inspectContent } from "./inspect-content.ts";
 import { MAX_INSPECTED_CHARS } from "./texts-of.ts";

@@ -1,4 +1,4 @@
-import type { Finding } from "@switchyard/contracts/findings";
+import type { Finding } from "@switchyard/contracts/policy/findings";
 import { isRecord } from "@switchyard/contracts/json-record";
 import type { FoundValue } from "./count-findings.ts";
 import { findInText, type Found } from "./find-in-text.ts";

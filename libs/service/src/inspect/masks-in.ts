@@ -1,4 +1,4 @@
-import { masksIn, type Finding } from "@switchyard/contracts/findings";
+import { masksIn, type Finding } from "@switchyard/contracts/policy/findings";
 import { NotInspectedError, rewriteTexts } from "./texts-of.ts";
 
 /** A mask in arguments. */

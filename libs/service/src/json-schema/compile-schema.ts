@@ -1,7 +1,7 @@
 import type { DataValidateFunction } from "ajv/dist/types/index.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import type { ValueProblem } from "@switchyard/contracts/mcp";
+import type { ValueProblem } from "@switchyard/contracts/mcp-broker/mcp";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { compileLinearRegex } from "./linear-regex.ts";
 import { prepareSchema } from "./prepare-schema.ts";

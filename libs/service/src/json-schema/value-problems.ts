@@ -1,6 +1,6 @@
 import type { ErrorObject } from "ajv";
 import { locate, parsePointer, pointerToken } from "@switchyard/contracts/json-pointer";
-import type { ValueProblem } from "@switchyard/contracts/mcp";
+import type { ValueProblem } from "@switchyard/contracts/mcp-broker/mcp";
 import { visible } from "../visible-text.ts";
 
 const MAX_PROBLEMS = 5;

@@ -6,12 +6,12 @@ import { serve } from "@switchyard/bus/serve";
 import { until } from "@switchyard/local-servers/until";
 import { inSpan } from "@switchyard/bus/tracing";
 import { rpc } from "@switchyard/contracts/define";
-import { testNats } from "@switchyard/local-servers/test-servers";
+import { testNats } from "@switchyard/testing/test-servers";
 import { Writable } from "node:stream";
 import { z } from "zod";
 import { createLog } from "../log.ts";
 import { startTracing } from "./start-tracing.ts";
-import { startTestCollector, type CollectedSpan } from "./test-collector.ts";
+import { startTestCollector, type CollectedSpan } from "@switchyard/testing/test-collector";
 
 const nats = await testNats();
 const collector = await startTestCollector();

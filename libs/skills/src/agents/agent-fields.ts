@@ -1,10 +1,10 @@
-import { MEMORY_ROOM } from "@switchyard/contracts/agent-memory";
-import { UnknownOutcome } from "@switchyard/contracts/agents";
-import { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { MEMORY_ROOM } from "@switchyard/contracts/toolbox/agent-memory";
+import { UnknownOutcome } from "@switchyard/contracts/skill-importer/agents";
+import { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 import { AgentName, ModelName, SkillName } from "@switchyard/contracts/ids";
-import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
+import { MAX_ROLES, RoleName } from "@switchyard/contracts/policy/run-token";
 import { nearestName } from "@switchyard/contracts/nearest-name";
-import { ThinkingLevel } from "@switchyard/contracts/thinking";
+import { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { z } from "zod";
 import { errorFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 import { limitedTools } from "../skill/client-tools.ts";

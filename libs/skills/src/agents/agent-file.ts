@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/agents";
+import type { AgentDefinition, AgentLimits } from "@switchyard/contracts/skill-importer/agents";
 import { digestOf } from "@switchyard/contracts/canonical-json";
 import { AgentName } from "@switchyard/contracts/ids";
 import type { AgentFileFacts } from "./agent-facts.ts";

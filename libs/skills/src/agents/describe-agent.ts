@@ -1,4 +1,4 @@
-import type { AgentDefinition } from "@switchyard/contracts/agents";
+import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
 
 /** An agent as lines that can be compared: one for each field, then those of its prompt. */
 export function agentText(agent: AgentDefinition): string {

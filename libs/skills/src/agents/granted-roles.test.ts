@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Provenance } from "@switchyard/contracts/definition-store";
+import type { Provenance } from "@switchyard/contracts/skill-importer/definition-store";
 import { builtInAgents } from "../catalogue/built-in-agents.ts";
 import { GrantedRoles, withGrantedRoles } from "./granted-roles.ts";
 

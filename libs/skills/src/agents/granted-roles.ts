@@ -1,5 +1,5 @@
-import type { AgentDefinition } from "@switchyard/contracts/agents";
-import type { Provenance } from "@switchyard/contracts/definition-store";
+import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
+import type { Provenance } from "@switchyard/contracts/skill-importer/definition-store";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { commaSeparated } from "@switchyard/service/env";
 import { z } from "zod";

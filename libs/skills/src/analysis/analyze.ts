@@ -1,4 +1,4 @@
-import type { ScanReport } from "@switchyard/contracts/skill-scan";
+import type { ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
 import { agentFactsOf } from "../agents/agent-facts.ts";
 import { parseAgentFile, type ParsedAgent } from "../agents/agent-file.ts";
 import type { Finding } from "../finding.ts";

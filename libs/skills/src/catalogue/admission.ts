@@ -1,4 +1,4 @@
-import type { WithheldReason } from "@switchyard/contracts/definition-store";
+import type { WithheldReason } from "@switchyard/contracts/skill-importer/definition-store";
 import {
   IMPORTED_ROOT,
   versionOfEntry,

@@ -1,5 +1,9 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { AgentSummary, NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
+import {
+  AgentSummary,
+  NO_AGENT_LIMITS,
+  type AgentDefinition,
+} from "@switchyard/contracts/skill-importer/agents";
 import { BUILT_IN_ROOT, type Definition } from "./definition.ts";
 
 const DEFAULTS = {

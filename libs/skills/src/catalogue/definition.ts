@@ -1,8 +1,8 @@
-import { AgentDefinition, AgentSummary } from "@switchyard/contracts/agents";
-import { WithheldReason } from "@switchyard/contracts/definition-store";
-import type { ScanReport } from "@switchyard/contracts/skill-scan";
-import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
-import { Conformance, Skill, SkillSummary } from "@switchyard/contracts/skills";
+import { AgentDefinition, AgentSummary } from "@switchyard/contracts/skill-importer/agents";
+import { WithheldReason } from "@switchyard/contracts/skill-importer/definition-store";
+import type { ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
+import type { SkillFileFacts } from "@switchyard/contracts/skill-importer/skill-store";
+import { Conformance, Skill, SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import { z } from "zod";
 
 export const Kind = z.enum(["skill", "agent"]);

@@ -1,5 +1,5 @@
 import { basename, dirname } from "node:path/posix";
-import type { checkAgents } from "@switchyard/contracts/agents";
+import type { checkAgents } from "@switchyard/contracts/skill-importer/agents";
 import type { z } from "zod";
 import { notAnAgent } from "../agents/agent-file.ts";
 import { warningFinding, type Finding } from "../finding.ts";

@@ -1,5 +1,5 @@
-import type { uploadSkills } from "@switchyard/contracts/skill-store";
-import type { SkillTarget } from "@switchyard/contracts/skills";
+import type { uploadSkills } from "@switchyard/contracts/skill-importer/skill-store";
+import type { SkillTarget } from "@switchyard/contracts/skill-importer/skills";
 import type { z } from "zod";
 import type { Machine } from "../skill/check-dependencies.ts";
 import type { Package } from "../source/package.ts";

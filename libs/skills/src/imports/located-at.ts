@@ -1,4 +1,4 @@
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 import type { Finding } from "../finding.ts";
 
 /** Findings as they leave the parser, with the file that they are about. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ImportCounts } from "@switchyard/contracts/skill-store";
+import { ImportCounts } from "@switchyard/contracts/skill-importer/skill-store";
 import { analyzerHere } from "../analysis/analyze.ts";
 import { agentPackage, fileFacts, packageOf, versionOf } from "../source/package.ts";
 import { IMPORTED_ROOT } from "../catalogue/definition.ts";

@@ -1,6 +1,6 @@
-import type { WithheldReason } from "@switchyard/contracts/definition-store";
-import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-store";
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { WithheldReason } from "@switchyard/contracts/skill-importer/definition-store";
+import type { ImportCounts, ImportedSkill } from "@switchyard/contracts/skill-importer/skill-store";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 import { admit, admitAll } from "../catalogue/admission.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { planCatalogue, type PlannedChange } from "../catalogue/plan-catalogue.ts";

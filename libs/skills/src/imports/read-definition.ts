@@ -1,11 +1,11 @@
 import { readRequirements } from "../skill/skill-requirements.ts";
-import { AgentSummary } from "@switchyard/contracts/agents";
+import { AgentSummary } from "@switchyard/contracts/skill-importer/agents";
 import {
   SkillSummary,
   type Conformance,
   type Diagnostic,
   type SkillScope,
-} from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skills";
 import { locatedAt } from "./located-at.ts";
 import { MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import type { Analysis, Analyzer } from "../analysis/analyze.ts";

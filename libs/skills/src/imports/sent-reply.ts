@@ -1,6 +1,6 @@
-import type { ImportedAgent } from "@switchyard/contracts/agent-store";
-import type { ImportedSkill } from "@switchyard/contracts/skill-store";
-import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skills";
+import type { ImportedAgent } from "@switchyard/contracts/skill-importer/agent-store";
+import type { ImportedSkill } from "@switchyard/contracts/skill-importer/skill-store";
+import type { Diagnostic, SkillTarget } from "@switchyard/contracts/skill-importer/skills";
 import type { Machine } from "../skill/check-dependencies.ts";
 import { dependenciesOf } from "../skill/dependencies-of.ts";
 import type { SentOutcome } from "./plan-sent.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RegisteredSkill } from "@switchyard/contracts/skill-catalogue";
-import type { SkillDependencies } from "@switchyard/contracts/skills";
+import { RegisteredSkill } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import type { SkillDependencies } from "@switchyard/contracts/skill-importer/skills";
 import { readRequirements } from "../skill/skill-requirements.ts";
 import { parseSkillFile } from "../skill/skill-file.ts";
 import { registeredSkill } from "./skill-manifest.ts";

@@ -2,8 +2,8 @@ import {
   DEFAULT_VERSION,
   type RegisteredSkill,
   type SkillManifest,
-} from "@switchyard/contracts/skill-catalogue";
-import type { Skill, SkillDependencies } from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skill-catalogue";
+import type { Skill, SkillDependencies } from "@switchyard/contracts/skill-importer/skills";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";
 
 /** A skill, its requirements, and the result of checking them on the machine; null without OpenClaw's metadata. */

@@ -1,5 +1,5 @@
-import type { SlashCommand } from "@switchyard/contracts/skill-catalogue";
-import type { Skill } from "@switchyard/contracts/skills";
+import type { SlashCommand } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import type { Skill } from "@switchyard/contracts/skill-importer/skills";
 import { BUILT_IN_COMMANDS } from "@switchyard/contracts/typed-line";
 
 const BUILT_IN: ReadonlySet<string> = new Set(BUILT_IN_COMMANDS);

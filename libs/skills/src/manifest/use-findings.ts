@@ -1,4 +1,4 @@
-import type { Skill } from "@switchyard/contracts/skills";
+import type { Skill } from "@switchyard/contracts/skill-importer/skills";
 import { notRunWarning } from "../render/dynamic-content.ts";
 import { infoFinding, warningFinding, type Finding } from "../finding.ts";
 import { shadowWarning, slashCommandOf } from "./slash-command.ts";

@@ -1,4 +1,7 @@
-import type { CapabilityUse, SkillCapabilities } from "@switchyard/contracts/skill-scan";
+import type {
+  CapabilityUse,
+  SkillCapabilities,
+} from "@switchyard/contracts/skill-importer/skill-scan";
 import type { ScannedText } from "./scanned-text.ts";
 import { shellWords } from "./shell-words.ts";
 

@@ -1,4 +1,4 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
 import { HintFinder } from "./hint-finder.ts";
 import { isMention, proseFacts } from "./mention.ts";
 import { findingAt, type RuleFacts } from "./rule.ts";

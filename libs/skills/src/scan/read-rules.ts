@@ -1,5 +1,9 @@
 import { readFileSync } from "node:fs";
-import { OwaspAst, ScanConfidence, ScanSeverity } from "@switchyard/contracts/skill-scan";
+import {
+  OwaspAst,
+  ScanConfidence,
+  ScanSeverity,
+} from "@switchyard/contracts/skill-importer/skill-scan";
 import { z } from "zod";
 import type { Check, PatternRule } from "./pattern-rule.ts";
 import { parseStrictly } from "./strict-file.ts";

@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { extname } from "node:path";
-import type { ScanFinding, ScanReport } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding, ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
 import { decodeLeniently, MAX_FILE_BYTES } from "../frontmatter/decode-text.ts";
 import { findingOf } from "./rule.ts";
 import { ScannedText, type TextKind } from "./scanned-text.ts";

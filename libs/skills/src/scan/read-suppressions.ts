@@ -1,4 +1,4 @@
-import { ScanSuppression } from "@switchyard/contracts/skill-scan";
+import { ScanSuppression } from "@switchyard/contracts/skill-importer/skill-scan";
 import { AgentName, SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 import { parseStrictly, readAtMost } from "./strict-file.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ScanReport, ScanSuppression } from "@switchyard/contracts/skill-scan";
+import type { ScanReport, ScanSuppression } from "@switchyard/contracts/skill-importer/skill-scan";
 import fc from "fast-check";
 import { parseSkillFile } from "../skill/skill-file.ts";
 import { scanSkill } from "./scan-skill.ts";

@@ -1,11 +1,11 @@
-import type { Skill } from "@switchyard/contracts/skills";
+import type { Skill } from "@switchyard/contracts/skill-importer/skills";
 import type {
   ScanFinding,
   ScanReport,
   ScanSeverity,
   ScanSuppression,
   SkillCapabilities,
-} from "@switchyard/contracts/skill-scan";
+} from "@switchyard/contracts/skill-importer/skill-scan";
 import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { readRequirements } from "../skill/skill-requirements.ts";
 import { capabilitiesOf, type DeclaredNeeds } from "./capabilities.ts";

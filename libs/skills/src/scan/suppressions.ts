@@ -1,4 +1,8 @@
-import type { ScanFinding, ScanReport, ScanSuppression } from "@switchyard/contracts/skill-scan";
+import type {
+  ScanFinding,
+  ScanReport,
+  ScanSuppression,
+} from "@switchyard/contracts/skill-importer/skill-scan";
 
 type Split = Pick<ScanReport, "suppressed" | "idleSuppressions"> & { readonly kept: ScanFinding[] };
 

@@ -3,8 +3,8 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { SkillRequirements } from "@switchyard/contracts/skills";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import type { SkillRequirements } from "@switchyard/contracts/skill-importer/skills";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { checkDependencies } from "./check-dependencies.ts";
 
 const NOTHING: SkillRequirements = {

@@ -1,7 +1,10 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { delimiter, isAbsolute, join } from "node:path";
-import type { SkillDependencies, SkillRequirements } from "@switchyard/contracts/skills";
+import type {
+  SkillDependencies,
+  SkillRequirements,
+} from "@switchyard/contracts/skill-importer/skills";
 import { normalOs } from "./skill-requirements.ts";
 
 export interface Machine {

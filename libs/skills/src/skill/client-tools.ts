@@ -1,8 +1,8 @@
-import { commandLimit, commandPattern } from "@switchyard/contracts/command-limit";
+import { commandLimit, commandPattern } from "@switchyard/contracts/toolbox/command-limit";
 import { matchesGlob } from "@switchyard/contracts/glob";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
-import { BUILTIN_TIERS, builtinNamed, PLATFORM_TOOLS } from "@switchyard/contracts/toolbox";
+import { BUILTIN_TIERS, builtinNamed, PLATFORM_TOOLS } from "@switchyard/contracts/toolbox/toolbox";
 import { infoFinding, warningFinding, type Finding, type Position } from "../finding.ts";
 
 /** Maps Claude Code's tool names to Switchyard's own tools that do the same. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SkillTarget } from "@switchyard/contracts/skills";
+import type { SkillTarget } from "@switchyard/contracts/skill-importer/skills";
 import { parseSkillFile } from "./skill-file.ts";
 
 const CLEAN = "name: my-skill\ndescription: Does a thing when asked.";

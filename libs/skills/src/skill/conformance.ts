@@ -1,4 +1,4 @@
-import type { Conformance, SkillTarget } from "@switchyard/contracts/skills";
+import type { Conformance, SkillTarget } from "@switchyard/contracts/skill-importer/skills";
 import { METADATA_ALIASES } from "./skill-requirements.ts";
 import { isMapping, type YamlMapping, type YamlValue } from "../frontmatter/yaml-value.ts";
 

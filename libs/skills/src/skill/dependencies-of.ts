@@ -1,4 +1,4 @@
-import type { SkillDependencies } from "@switchyard/contracts/skills";
+import type { SkillDependencies } from "@switchyard/contracts/skill-importer/skills";
 import { checkDependencies, type Machine } from "./check-dependencies.ts";
 import { readRequirements } from "./skill-requirements.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SkillRequirements } from "@switchyard/contracts/skills";
+import type { SkillRequirements } from "@switchyard/contracts/skill-importer/skills";
 import { registeredSkill } from "../manifest/skill-manifest.ts";
 import { parseSkillFile } from "./skill-file.ts";
 import { readRequirements } from "./skill-requirements.ts";

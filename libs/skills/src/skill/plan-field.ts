@@ -1,4 +1,4 @@
-import { Plan } from "@switchyard/contracts/plan";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
 import { errorFinding, type Finding, type Position } from "../finding.ts";
 import type { YamlValue } from "../frontmatter/yaml-value.ts";
 

@@ -1,4 +1,4 @@
-import type { SkillRecord } from "@switchyard/contracts/skill-record";
+import type { SkillRecord } from "@switchyard/contracts/skill-importer/skill-record";
 import JSON5 from "json5";
 import { warningFinding, type Finding, type Position } from "../finding.ts";
 import { nestsDeeply } from "../frontmatter/balance-flow.ts";

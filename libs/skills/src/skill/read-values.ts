@@ -1,6 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { SkillRecord } from "@switchyard/contracts/skill-record";
-import type { Skill } from "@switchyard/contracts/skills";
+import type { SkillRecord } from "@switchyard/contracts/skill-importer/skill-record";
+import type { Skill } from "@switchyard/contracts/skill-importer/skills";
 import { warningFinding, type Finding, type Position } from "../finding.ts";
 import {
   fieldNamed,

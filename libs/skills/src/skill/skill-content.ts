@@ -1,6 +1,6 @@
-import type { Plan } from "@switchyard/contracts/plan";
-import type { SkillRecord } from "@switchyard/contracts/skill-record";
-import type { Skill } from "@switchyard/contracts/skills";
+import type { Plan } from "@switchyard/contracts/agent-runner/plan";
+import type { SkillRecord } from "@switchyard/contracts/skill-importer/skill-record";
+import type { Skill } from "@switchyard/contracts/skill-importer/skills";
 import { errorFinding, infoFinding, warningFinding, type Finding } from "../finding.ts";
 import type { YamlMapping } from "../frontmatter/yaml-value.ts";
 import { useFindings } from "../manifest/use-findings.ts";

@@ -1,6 +1,6 @@
 import { digestOf } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { Conformance } from "@switchyard/contracts/skills";
+import type { Conformance } from "@switchyard/contracts/skill-importer/skills";
 import { warningFinding, type Finding } from "../finding.ts";
 import { decodeLeniently } from "../frontmatter/decode-text.ts";
 import { cutByComments } from "../frontmatter/cut-by-comment.ts";

@@ -1,4 +1,4 @@
-import type { SkillRequirements } from "@switchyard/contracts/skills";
+import type { SkillRequirements } from "@switchyard/contracts/skill-importer/skills";
 import { warningFinding, type Finding } from "../finding.ts";
 
 /** The names under which OpenClaw's part of the metadata is found, the one that counts most first. */

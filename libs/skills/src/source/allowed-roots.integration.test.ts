@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { StartError } from "@switchyard/service/start-error";
 import { locate, openRoots, presentRoots } from "./allowed-roots.ts";
 

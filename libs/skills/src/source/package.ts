@@ -1,7 +1,7 @@
 import { basename, dirname } from "node:path/posix";
 import { digestOf } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { SkillFileFacts } from "@switchyard/contracts/skill-store";
+import type { SkillFileFacts } from "@switchyard/contracts/skill-importer/skill-store";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";
 import { LEGACY_FILE, LEGACY_PROMPT } from "../skill/legacy-skill.ts";
 import { foldedPath, pathProblemOf } from "./safe-path.ts";

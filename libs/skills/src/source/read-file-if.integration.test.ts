@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, realpath, rename, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { readFileIf } from "./read-file-if.ts";
 
 const directory = await realpath(await testDirectory());

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, relative, sep } from "node:path";
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 import { LEGACY_FILE } from "../skill/legacy-skill.ts";
 import { skillFileIn } from "./package.ts";
 import { errorFinding, warningFinding, type Finding } from "../finding.ts";

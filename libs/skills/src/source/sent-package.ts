@@ -1,4 +1,4 @@
-import type { SentFile } from "@switchyard/contracts/definition-store";
+import type { SentFile } from "@switchyard/contracts/skill-importer/definition-store";
 import { packageOf, type Package } from "./package.ts";
 
 /** Builds the package of a skill whose files a client sent. */

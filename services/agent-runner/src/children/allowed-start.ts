@@ -1,6 +1,6 @@
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import type { checkPolicy, Decision } from "@switchyard/contracts/policy";
-import type { ExecutedCall, ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { checkPolicy, Decision } from "@switchyard/contracts/policy/policy";
+import type { ExecutedCall, ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import type { z } from "zod";
 import { agentTool } from "./agent-tool.ts";
 

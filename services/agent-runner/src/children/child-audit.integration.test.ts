@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
-import { AUDIT_EVENT_OF } from "@switchyard/contracts/audit";
-import { recordsOf, type AuditBlock, type ChainedRecord } from "@switchyard/contracts/audit-chain";
+import { AUDIT_EVENT_OF } from "@switchyard/contracts/policy/audit";
+import {
+  recordsOf,
+  type AuditBlock,
+  type ChainedRecord,
+} from "@switchyard/contracts/policy/audit-chain";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { auditStream } from "@switchyard/contracts/streams";
-import { createAuditWriter } from "@switchyard/service/audit/audit-writer";
-import { createExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import { createAuditVerifier, readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { auditStream } from "@switchyard/topology/streams";
+import { createAuditWriter } from "@switchyard/audit/audit-writer";
+import { createExecutionAudit } from "@switchyard/tool-provider/execution-audit";
+import { createAuditVerifier, readAuditBlock } from "@switchyard/audit/verify-audit";
 import { until } from "@switchyard/local-servers/until";
 import { connect } from "nats";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";

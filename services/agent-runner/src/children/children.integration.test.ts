@@ -1,6 +1,6 @@
 import { call } from "@switchyard/bus/call";
-import type { AgentLimits } from "@switchyard/contracts/agents";
-import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import type { AgentLimits } from "@switchyard/contracts/skill-importer/agents";
+import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";

@@ -1,6 +1,6 @@
 import { publishCommand } from "@switchyard/bus/publish";
-import { spawnRun } from "@switchyard/contracts/run-commands";
-import type { RunInput } from "@switchyard/contracts/runs";
+import { spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
+import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import type { SkillRef } from "../core/answer-part.ts";
 import type { CallState } from "../core/run-state.ts";
 import type { RunContext } from "../context/run-context.ts";

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";

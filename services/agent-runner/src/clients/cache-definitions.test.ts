@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Send } from "@switchyard/bus/interceptor";
-import { getAgent, NO_AGENT_LIMITS } from "@switchyard/contracts/agents";
-import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import { getAgent, NO_AGENT_LIMITS } from "@switchyard/contracts/skill-importer/agents";
+import { skillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
 import type { z } from "zod";
 import { cacheDefinitions } from "./cache-definitions.ts";
 

@@ -1,7 +1,7 @@
 import type { ClientInterceptor } from "@switchyard/bus/interceptor";
-import { getAgent } from "@switchyard/contracts/agents";
-import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import { createQuestionsUnderWay } from "@switchyard/service/questions-under-way";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
+import { skillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import { createQuestionsUnderWay } from "@switchyard/tool-provider/questions-under-way";
 
 interface Kept<T> {
   readonly reply: T;

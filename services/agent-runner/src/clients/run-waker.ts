@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
-import { resumeRun } from "@switchyard/contracts/run-commands";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { Log } from "@switchyard/service/log";
 import { isOutage } from "./service-clients.ts";
 

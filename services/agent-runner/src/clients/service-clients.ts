@@ -1,19 +1,19 @@
 import { client, type Client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { around, type ClientInterceptor } from "@switchyard/bus/interceptor";
-import { recallMemory } from "@switchyard/contracts/agent-memory";
-import { getAgent } from "@switchyard/contracts/agents";
+import { recallMemory } from "@switchyard/contracts/toolbox/agent-memory";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { ensureServer } from "@switchyard/contracts/mcp-ownership";
-import type { FileFacts } from "@switchyard/contracts/file-access";
-import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy";
-import { grantRun } from "@switchyard/contracts/policy-grants";
-import { skillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import { getSkill, renderSkill } from "@switchyard/contracts/skills";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { ensureServer } from "@switchyard/contracts/mcp-broker/mcp-ownership";
+import type { FileFacts } from "@switchyard/contracts/toolbox/file-access";
+import { checkPolicy, filterPolicy, type Decision } from "@switchyard/contracts/policy/policy";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import { skillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import { getSkill, renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
+import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
 import { ensuringOwner } from "@switchyard/service/call-mcp-tool";
 
 /** Idempotent calls: a repetition changes nothing more at the services. */

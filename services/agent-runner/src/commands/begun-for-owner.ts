@@ -1,6 +1,6 @@
 import type { Delivery } from "@switchyard/bus/delivery";
-import { beginRun } from "@switchyard/contracts/run-commands";
-import { startRun } from "@switchyard/contracts/runs";
+import { beginRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 
 /**

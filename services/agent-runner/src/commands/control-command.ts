@@ -7,9 +7,9 @@ import {
   resumeRun,
   spawnRun,
   steerRun,
-} from "@switchyard/contracts/run-commands";
-import { cancelRun, retryRun, startRun } from "@switchyard/contracts/runs";
-import { proceedSession } from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/agent-runner/run-commands";
+import { cancelRun, retryRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { RunNames } from "../journal/run-names.ts";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { holderOf } from "../journal/run-storage.ts";

@@ -1,11 +1,11 @@
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { call } from "@switchyard/bus/call";
-import { recordsOf } from "@switchyard/contracts/audit-chain";
+import { recordsOf } from "@switchyard/contracts/policy/audit-chain";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
-import { listDeadRuns, redriveCommand } from "@switchyard/contracts/runs";
-import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { listDeadRuns, redriveCommand } from "@switchyard/contracts/agent-runner/runs";
+import { readAuditBlock } from "@switchyard/audit/verify-audit";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";

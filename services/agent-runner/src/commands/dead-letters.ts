@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { DeadLetter } from "@switchyard/contracts/runs";
+import { DeadLetter } from "@switchyard/contracts/agent-runner/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";

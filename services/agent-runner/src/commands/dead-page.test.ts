@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DeadLetter, DeadRun } from "@switchyard/contracts/runs";
+import { DeadLetter, DeadRun } from "@switchyard/contracts/agent-runner/runs";
 import { deadPage } from "./dead-page.ts";
 
 const failure = { code: "too_many_attempts", message: "runners died" };

@@ -1,4 +1,4 @@
-import type { DeadLetter, DeadRun } from "@switchyard/contracts/runs";
+import type { DeadLetter, DeadRun } from "@switchyard/contracts/agent-runner/runs";
 import type { DeadRows } from "../journal/run-index.ts";
 
 export interface DeadPage {

@@ -1,8 +1,8 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { z } from "zod";
-import type { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
+import type { forkRun, spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
-import type { RunLimits } from "@switchyard/contracts/runs";
+import type { RunLimits } from "@switchyard/contracts/agent-runner/runs";
 import type { CopiedTurn } from "../core/answer-part.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { mayControl } from "../journal/run-access.ts";

@@ -1,6 +1,6 @@
 import type { Delivery } from "@switchyard/bus/delivery";
-import { forkRun, spawnRun } from "@switchyard/contracts/run-commands";
-import { startRun } from "@switchyard/contracts/runs";
+import { forkRun, spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { notYoursToCopy, readFork, readSpawn } from "./derived-command.ts";

@@ -1,8 +1,8 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { redriveCommand } from "@switchyard/contracts/runs";
-import { auditedId } from "@switchyard/service/audit/audited-arguments";
-import type { Audit } from "@switchyard/service/audit/start-audit";
+import { redriveCommand } from "@switchyard/contracts/agent-runner/runs";
+import { auditedId } from "@switchyard/audit/audited-arguments";
+import type { Audit } from "@switchyard/audit/start-audit";
 
 type AccessFact = Extract<AuditFact, { kind: "access" }>;
 

@@ -2,7 +2,7 @@ import { lastMessageId } from "@switchyard/bus/last-event";
 import { subjectOf } from "@switchyard/contracts/define";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
-import { runRejected } from "@switchyard/contracts/run-events";
+import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { shownText } from "../core/event-facts.ts";
 import { publishNoted, type NotedParts } from "../journal/publish-noted.ts";
 import { RUNNER } from "../journal/run-names.ts";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/ids";
-import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
-import type { RunSender } from "@switchyard/contracts/run-sender";
-import type { StartRun } from "@switchyard/contracts/runs";
+import type { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
+import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
+import type { StartRun } from "@switchyard/contracts/agent-runner/runs";
 import { RUNNER, type RunNames } from "../journal/run-names.ts";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";

@@ -1,4 +1,4 @@
-import type { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import type { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { originOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
 import { replay } from "../core/replay.ts";

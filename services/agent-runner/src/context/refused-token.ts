@@ -1,5 +1,5 @@
 import { isError } from "@switchyard/contracts/errors";
-import { grantRun } from "@switchyard/contracts/policy-grants";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
 import { RunRefused, RunStopped, Suspended } from "../signals/interruption.ts";
 
 /**

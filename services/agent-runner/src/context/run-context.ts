@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import type { FairTurns } from "@switchyard/bus/fair-turns";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
+import type { ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import type { ActiveRun } from "../journal/active-run.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
 import type { RunControls } from "../journal/run-controls.ts";

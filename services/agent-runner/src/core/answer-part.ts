@@ -1,4 +1,4 @@
-import { MessageFiles } from "@switchyard/contracts/content-parts";
+import { MessageFiles } from "@switchyard/contracts/agent-runner/content-parts";
 import { Digest, ModelName, SkillName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 

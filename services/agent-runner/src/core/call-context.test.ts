@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CallContext } from "@switchyard/contracts/call-context";
+import { CallContext } from "@switchyard/contracts/agent-runner/call-context";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { callContextOf } from "./call-context.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";

@@ -2,7 +2,7 @@ import {
   type CallContext,
   MAX_PRECEDING_CALLS,
   type PrecedingCall,
-} from "@switchyard/contracts/call-context";
+} from "@switchyard/contracts/agent-runner/call-context";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { redactFields } from "@switchyard/service/redact";
 import { visible } from "@switchyard/service/visible-text";

@@ -1,4 +1,4 @@
-import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import type { ServiceError } from "@switchyard/contracts/errors";
 import type { EntryOf, WithoutTime } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";

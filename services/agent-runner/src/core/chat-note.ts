@@ -1,5 +1,5 @@
-import { cleanName } from "@switchyard/contracts/group-message";
-import type { RunChat } from "@switchyard/contracts/run-context";
+import { cleanName } from "@switchyard/contracts/channels/group-message";
+import type { RunChat } from "@switchyard/contracts/agent-runner/run-context";
 
 /**
  * Returns the part of the first message that describes the chat of a run. Ids and names are texts of others, so they are written as JSON,

@@ -1,5 +1,5 @@
 import type { ModelMessage } from "ai";
-import { filesOf } from "@switchyard/contracts/input-text";
+import { filesOf } from "@switchyard/contracts/agent-runner/input-text";
 import { userContent } from "./file-content.ts";
 import { observationBytes, observationOf } from "./observation.ts";
 import { asWritten } from "./call-tool.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AbridgedText } from "@switchyard/contracts/run-events";
+import type { AbridgedText } from "@switchyard/contracts/agent-runner/run-events";
 import { redactFields, redactText } from "@switchyard/service/redact";
 import { cutBytes, cutText } from "@switchyard/contracts/cut-text";
 

@@ -1,4 +1,4 @@
-import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import type { ModelMessage, UserContent } from "ai";
 
 /** The name of the provider options in which a message part carries its file. */

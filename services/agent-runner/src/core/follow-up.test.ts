@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
+import type { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { followUpOf } from "./follow-up.ts";
 import type { JournalEntry } from "./journal-entry.ts";

@@ -1,11 +1,11 @@
-import type { AddressInput } from "@switchyard/contracts/channel-address";
+import type { AddressInput } from "@switchyard/contracts/channels/channel-address";
 import { cutText } from "@switchyard/contracts/cut-text";
 import {
   ANNOUNCE_SKIP,
   MOST_SAID,
   REPLY_SKIP,
   type RunFollowUp,
-} from "@switchyard/contracts/run-follow-up";
+} from "@switchyard/contracts/agent-runner/run-follow-up";
 import type { RunEnd, RunState } from "./run-state.ts";
 
 /** The action after the end of a run: a message in a session, or one in a chat. */

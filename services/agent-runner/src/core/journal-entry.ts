@@ -1,15 +1,15 @@
-import { MessageFiles } from "@switchyard/contracts/content-parts";
+import { MessageFiles } from "@switchyard/contracts/agent-runner/content-parts";
 import { AgentName, CallerName, ModelName, RunId, Timestamp } from "@switchyard/contracts/ids";
-import { Decision } from "@switchyard/contracts/policy";
-import { StopInForce } from "@switchyard/contracts/policy-budgets";
-import { ReachedLimit } from "@switchyard/contracts/run-waits";
+import { Decision } from "@switchyard/contracts/policy/policy";
+import { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
+import { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   Cancellation,
   RunFailure,
   RunLimits,
   UnavailableServer,
   Usage,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import { AnswerPart, CallId, FinishReason, SkillRef } from "./answer-part.ts";
 import { ToolNarrowing } from "./tool-narrowing.ts";

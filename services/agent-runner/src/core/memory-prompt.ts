@@ -1,4 +1,4 @@
-import type { RecalledMemory } from "@switchyard/contracts/agent-memory";
+import type { RecalledMemory } from "@switchyard/contracts/toolbox/agent-memory";
 
 /** The rule in the system prompt, which stays the same whatever memories there are. */
 export const MEMORY_RULE =

@@ -1,4 +1,4 @@
-import type { Usage } from "@switchyard/contracts/runs";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 
 /** US dollars for a million tokens. */

@@ -1,5 +1,5 @@
-import type { ReachedLimit } from "@switchyard/contracts/run-waits";
-import type { RunFailure } from "@switchyard/contracts/runs";
+import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
+import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
 import { repeatsOf } from "./repeated-calls.ts";
 import { acceptedAnswer, answerInText, MAX_REMINDERS, missedAnswers } from "./final-answer.ts";
 import type { AnswerPart } from "./answer-part.ts";

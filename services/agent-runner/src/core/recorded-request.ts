@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { RecordedRequest } from "@switchyard/contracts/recording";
+import type { RecordedRequest } from "@switchyard/contracts/agent-runner/recording";
 import type { RunState } from "./run-state.ts";
 import { conversationOf } from "./conversation.ts";
 

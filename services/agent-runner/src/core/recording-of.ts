@@ -1,4 +1,8 @@
-import type { RecordedAnswer, RecordedPart, Recording } from "@switchyard/contracts/recording";
+import type {
+  RecordedAnswer,
+  RecordedPart,
+  Recording,
+} from "@switchyard/contracts/agent-runner/recording";
 import type { AnswerPart } from "./answer-part.ts";
 import { asWritten } from "./call-tool.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";

@@ -1,4 +1,4 @@
-import type { RunLimits } from "@switchyard/contracts/runs";
+import type { RunLimits } from "@switchyard/contracts/agent-runner/runs";
 import { addCost, addUsage } from "./model-price.ts";
 import {
   copiedTurn,

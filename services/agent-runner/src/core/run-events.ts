@@ -14,7 +14,7 @@ import {
   toolCompleted,
   toolDenied,
   toolFailed,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { eventFacts } from "./event-facts.ts";
 import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";

@@ -1,4 +1,9 @@
-import type { RunFailure, RunStatus, runFilters, Usage } from "@switchyard/contracts/runs";
+import type {
+  RunFailure,
+  RunStatus,
+  runFilters,
+  Usage,
+} from "@switchyard/contracts/agent-runner/runs";
 import type { z } from "zod";
 
 /** The facts of a run that filters and totals need. */

@@ -1,11 +1,11 @@
-import type { FilePart } from "@switchyard/contracts/content-parts";
-import type { Decision } from "@switchyard/contracts/policy";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import type {
   Cancellation,
   RunFailure,
   UnavailableServer,
   Usage,
-} from "@switchyard/contracts/runs";
+} from "@switchyard/contracts/agent-runner/runs";
 import type { AnswerPart, SkillRef, ToolCallPart } from "./answer-part.ts";
 import type { StartedEntry } from "./started-entry.ts";
 import type { EntryOf } from "./journal-entry.ts";

@@ -5,10 +5,10 @@ import {
   type RunDetail,
   type RunInput,
   type RunStatus,
-} from "@switchyard/contracts/runs";
-import { RunWait, type WaitReason } from "@switchyard/contracts/run-waits";
+} from "@switchyard/contracts/agent-runner/runs";
+import { RunWait, type WaitReason } from "@switchyard/contracts/agent-runner/run-waits";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { inputText } from "@switchyard/contracts/input-text";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import { z } from "zod";
 import { errorCodeOf, hasFailed } from "./run-row.ts";
 import { waitsOf } from "./waits-of.ts";

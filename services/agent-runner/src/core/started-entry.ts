@@ -1,6 +1,6 @@
-import { MessageFiles } from "@switchyard/contracts/content-parts";
-import { UnknownOutcome } from "@switchyard/contracts/agents";
-import { ApprovalTier } from "@switchyard/contracts/approval-tier";
+import { MessageFiles } from "@switchyard/contracts/agent-runner/content-parts";
+import { UnknownOutcome } from "@switchyard/contracts/skill-importer/agents";
+import { ApprovalTier } from "@switchyard/contracts/policy/approval-tier";
 import {
   AgentName,
   CallerName,
@@ -10,18 +10,18 @@ import {
   SkillName,
   Timestamp,
 } from "@switchyard/contracts/ids";
-import { Plan } from "@switchyard/contracts/plan";
-import { RunOrigin, SaidOrigin } from "@switchyard/contracts/run-context";
-import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
-import { RunSender } from "@switchyard/contracts/run-sender";
-import { Recording } from "@switchyard/contracts/recording";
-import { MAX_ROLES, RoleName } from "@switchyard/contracts/run-token";
-import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/runs";
-import { Sampling } from "@switchyard/contracts/sampling";
-import { ThinkingLevel } from "@switchyard/contracts/thinking";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
+import { RunOrigin, SaidOrigin } from "@switchyard/contracts/agent-runner/run-context";
+import { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
+import { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
+import { Recording } from "@switchyard/contracts/agent-runner/recording";
+import { MAX_ROLES, RoleName } from "@switchyard/contracts/policy/run-token";
+import { MemoryInPrompt, OnLimit, RunInput } from "@switchyard/contracts/agent-runner/runs";
+import { Sampling } from "@switchyard/contracts/mcp-broker/sampling";
+import { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { z } from "zod";
 import { ToolNarrowing } from "./tool-narrowing.ts";
-import { SessionId, SessionKey } from "@switchyard/contracts/session-key";
+import { SessionId, SessionKey } from "@switchyard/contracts/agent-runner/session-key";
 import { CallId, CopiedTurn, SkillRef } from "./answer-part.ts";
 
 /** One message of a session before a run began. `notice`: a run had no answer, and why. */

@@ -1,5 +1,5 @@
-import type { Decision } from "@switchyard/contracts/policy";
-import type { StopInForce } from "@switchyard/contracts/policy-budgets";
+import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
 
 /**
  * Returns the stop behind a denial, when it blocks all calls of the run; null for a denial by the rules, and for a stop of one

@@ -1,4 +1,4 @@
-import type { ToolInfo } from "@switchyard/contracts/mcp";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
 import { canonicalToolName } from "@switchyard/contracts/tool-names";
 import assert from "node:assert/strict";
 import { test } from "node:test";

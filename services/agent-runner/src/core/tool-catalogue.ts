@@ -1,8 +1,8 @@
 import { ServerId, ToolName } from "@switchyard/contracts/ids";
-import type { ToolInfo } from "@switchyard/contracts/mcp";
-import { tokenAllowsTool } from "@switchyard/contracts/run-token";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { builtinNamed } from "@switchyard/contracts/toolbox/toolbox";
 import { rankTools } from "./rank-tools.ts";
 import { SKILL_TOOL_NAME, skillTool } from "./skill-tool.ts";
 

@@ -1,4 +1,8 @@
-import { layerAllowsTool, MAX_TOOL_LAYERS, tokenAllowsTool } from "@switchyard/contracts/run-token";
+import {
+  layerAllowsTool,
+  MAX_TOOL_LAYERS,
+  tokenAllowsTool,
+} from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
 import fc from "fast-check";
 import assert from "node:assert/strict";

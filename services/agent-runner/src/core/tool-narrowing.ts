@@ -4,7 +4,7 @@ import {
   MAX_LAYER_PATTERNS,
   MAX_PATTERN_LENGTH,
   MAX_TOOL_LAYERS,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import { z } from "zod";
 
 /** The tools that a skill leaves to a run that has read its text; a skill can only remove tools. */

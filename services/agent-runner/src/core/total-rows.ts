@@ -1,6 +1,10 @@
-import type { NamedRunSums, RunSums, RunTotals } from "@switchyard/contracts/run-totals";
-import { MAX_TOTALS_NAMES } from "@switchyard/contracts/run-totals";
-import { RunStatus } from "@switchyard/contracts/runs";
+import type {
+  NamedRunSums,
+  RunSums,
+  RunTotals,
+} from "@switchyard/contracts/agent-runner/run-totals";
+import { MAX_TOTALS_NAMES } from "@switchyard/contracts/agent-runner/run-totals";
+import { RunStatus } from "@switchyard/contracts/agent-runner/runs";
 import { durationMs, hasEnded, hasFailed, type RunRow } from "./run-row.ts";
 
 interface Range {

@@ -9,9 +9,9 @@ import {
   runWaiting,
   runWoken,
   toolRequested,
-} from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/run-events";
 import { redactFields } from "@switchyard/service/redact";
-import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import type { EntryOf } from "./journal-entry.ts";
 import type { ToolCallPart } from "./answer-part.ts";
 import type { RunState } from "./run-state.ts";

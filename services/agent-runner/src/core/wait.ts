@@ -1,5 +1,5 @@
 import { CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
-import { Answer, AnswerSchema } from "@switchyard/contracts/run-waits";
+import { Answer, AnswerSchema } from "@switchyard/contracts/agent-runner/run-waits";
 import { z } from "zod";
 
 /** The reason that a call waits; `until` is the time from which the run continues without it. */

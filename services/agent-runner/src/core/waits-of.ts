@@ -1,4 +1,4 @@
-import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import { openCalls, type CallState, type RunState } from "./run-state.ts";
 
 /** True for a call that nothing can be done for at `now`, in milliseconds since the Unix epoch. */

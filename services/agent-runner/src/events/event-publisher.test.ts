@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runFailed } from "@switchyard/contracts/run-events";
+import { runFailed } from "@switchyard/contracts/agent-runner/run-events";
 import type { RunEvent } from "../core/run-events.ts";
 import { EventPublisher, type RelayedRunEvent } from "./event-publisher.ts";
 

@@ -1,5 +1,5 @@
 import { runTokens } from "@switchyard/contracts/ids";
-import { eventStream } from "@switchyard/contracts/streams";
+import { eventStream } from "@switchyard/topology/streams";
 import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
 import { messageIdOf } from "./last-seq.ts";
 import type { RunEvent } from "../core/run-events.ts";

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishLive } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
-import { runLive } from "@switchyard/contracts/run-events";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { LiveText } from "./live-text.ts";
 
 /** Receives the text that a model writes in the steps of a run. */

@@ -1,7 +1,7 @@
 import type { Service } from "@switchyard/bus/serve";
 import { type Fail, ServiceError } from "@switchyard/contracts/errors";
-import { deliverFile, getFile, putFile } from "@switchyard/contracts/files";
-import { inputFiles } from "@switchyard/contracts/payload-stores";
+import { deliverFile, getFile, putFile } from "@switchyard/contracts/agent-runner/files";
+import { inputFiles } from "@switchyard/topology/payload-stores";
 import { StorageFull } from "@switchyard/contracts/store-errors";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { FileRefused, type FileStore } from "./file-store.ts";

@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
 import { getObject, putObject } from "@switchyard/bus/objects";
-import { FilePart } from "@switchyard/contracts/content-parts";
+import { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import { CallerName } from "@switchyard/contracts/ids";
-import { inputFiles } from "@switchyard/contracts/payload-stores";
+import { inputFiles } from "@switchyard/topology/payload-stores";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
-import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import { withCacheMarks } from "../core/cache-marks.ts";
 import { userContent } from "../core/file-content.ts";
 import { fillFiles } from "./fill-files.ts";

@@ -2,7 +2,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import { EventRelay } from "@switchyard/bus/event-relay";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testNats, testRedis } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, test } from "node:test";
-import { redisAcl } from "@switchyard/contracts/redis-acl";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { redisAcl } from "@switchyard/topology/redis-acl";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { openDeferredCommands, type DeferredCommand, type Deferral } from "./deferred-commands.ts";

@@ -1,8 +1,8 @@
 import { call } from "@switchyard/bus/call";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { isError } from "@switchyard/contracts/errors";
-import { Plan } from "@switchyard/contracts/plan";
-import { getRun, listRuns } from "@switchyard/contracts/runs";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
+import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";

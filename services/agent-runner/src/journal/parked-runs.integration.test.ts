@@ -1,7 +1,7 @@
 import { connectRedis } from "@switchyard/service/redis";
 import { createLog } from "@switchyard/service/log";
-import { testRedisCluster } from "@switchyard/local-servers/test-redis-group";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedisCluster } from "@switchyard/testing/test-redis-group";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";

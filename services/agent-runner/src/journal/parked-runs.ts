@@ -1,5 +1,5 @@
-import type { StopScope } from "@switchyard/contracts/policy-budgets";
-import { RunWait, type RunQuestion } from "@switchyard/contracts/run-waits";
+import type { StopScope } from "@switchyard/contracts/policy/policy-budgets";
+import { RunWait, type RunQuestion } from "@switchyard/contracts/agent-runner/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { clusterOf } from "@switchyard/service/redis-cluster";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { requestCancel } from "@switchyard/contracts/runs";
+import { requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import { after, test } from "node:test";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { startedEntry } from "../../test-fixtures/journals.ts";

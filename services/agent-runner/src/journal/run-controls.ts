@@ -1,4 +1,4 @@
-import type { RunLimits } from "@switchyard/contracts/runs";
+import type { RunLimits } from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

@@ -1,5 +1,10 @@
-import type { RunTotals } from "@switchyard/contracts/run-totals";
-import type { DeadRun, RunDetail, RunOrder, RunSummary } from "@switchyard/contracts/runs";
+import type { RunTotals } from "@switchyard/contracts/agent-runner/run-totals";
+import type {
+  DeadRun,
+  RunDetail,
+  RunOrder,
+  RunSummary,
+} from "@switchyard/contracts/agent-runner/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";

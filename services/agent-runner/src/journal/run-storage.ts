@@ -1,5 +1,5 @@
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import type { StartRun } from "@switchyard/contracts/runs";
+import type { StartRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Holding } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

@@ -1,5 +1,5 @@
-import type { RunReservation } from "@switchyard/contracts/run-claims";
-import type { RunFailure } from "@switchyard/contracts/runs";
+import type { RunReservation } from "@switchyard/contracts/policy/run-claims";
+import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

@@ -1,6 +1,6 @@
 import { connectRedis } from "@switchyard/service/redis";
 import { createLog } from "@switchyard/service/log";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";

@@ -1,6 +1,6 @@
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { getRun, listDeadRuns, listRuns } from "@switchyard/contracts/runs";
+import { getRun, listDeadRuns, listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";

@@ -1,8 +1,8 @@
 import { call } from "@switchyard/bus/call";
-import { getRun, listRuns } from "@switchyard/contracts/runs";
+import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";

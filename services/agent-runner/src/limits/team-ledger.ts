@@ -1,4 +1,4 @@
-import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import type { Redis } from "@switchyard/service/redis";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import type { Hold } from "../journal/run-claim.ts";

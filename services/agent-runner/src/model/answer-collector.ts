@@ -1,5 +1,8 @@
-import type { Usage } from "@switchyard/contracts/runs";
-import { ReasoningSplitter, type ReasoningSegment } from "@switchyard/contracts/split-reasoning";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
+import {
+  ReasoningSplitter,
+  type ReasoningSegment,
+} from "@switchyard/contracts/agent-runner/split-reasoning";
 import type { LanguageModelStreamPart, LanguageModelUsage } from "ai";
 import { wellFormedJson } from "@switchyard/contracts/well-formed";
 import type { AnswerPart, FinishReason } from "../core/answer-part.ts";

@@ -1,6 +1,9 @@
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { completeModel, type CompletionPart } from "@switchyard/contracts/model-completion";
+import {
+  completeModel,
+  type CompletionPart,
+} from "@switchyard/contracts/agent-runner/model-completion";
 import { StoreError } from "@switchyard/service/store-error";
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { z } from "zod";

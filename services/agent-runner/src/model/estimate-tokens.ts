@@ -1,4 +1,4 @@
-import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import type { ModelMessage } from "ai";
 import { filesIn } from "../core/file-content.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";

@@ -1,6 +1,6 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { inSpan } from "@switchyard/bus/tracing";
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import {
   dynamicTool,
   experimental_streamLanguageModelCall as streamLanguageModelCall,

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { ModelProvider } from "@switchyard/contracts/models";
-import type { Plan } from "@switchyard/contracts/plan";
-import type { Recording } from "@switchyard/contracts/recording";
-import type { RunInput } from "@switchyard/contracts/runs";
+import type { ModelProvider } from "@switchyard/contracts/agent-runner/models";
+import type { Plan } from "@switchyard/contracts/agent-runner/plan";
+import type { Recording } from "@switchyard/contracts/agent-runner/recording";
+import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import { LearnedModels, type LearnedFacts } from "./learned-facts.ts";
 import type { ModelAnswer } from "./model-request.ts";
 import type { ProviderScope } from "../limits/provider-limiter.ts";

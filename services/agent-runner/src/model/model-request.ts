@@ -1,7 +1,7 @@
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
-import type { Sampling } from "@switchyard/contracts/sampling";
-import type { Usage } from "@switchyard/contracts/runs";
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { Sampling } from "@switchyard/contracts/mcp-broker/sampling";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import type { ModelMessage } from "ai";
 import type { AnswerPart, FinishReason } from "../core/answer-part.ts";
 import type { SentMessage } from "../core/sent-messages.ts";

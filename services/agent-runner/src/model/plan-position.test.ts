@@ -1,4 +1,4 @@
-import { Plan } from "@switchyard/contracts/plan";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -1,5 +1,5 @@
 import { locate, parsePointer } from "@switchyard/contracts/json-pointer";
-import type { Plan, PlanCondition, PlanStep } from "@switchyard/contracts/plan";
+import type { Plan, PlanCondition, PlanStep } from "@switchyard/contracts/agent-runner/plan";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 /** The result of a call in a plan. */

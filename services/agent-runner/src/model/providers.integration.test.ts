@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import type { Protocol } from "../../test-fixtures/model-protocols.ts";
 import { userContent } from "../core/file-content.ts";
 import { fillFiles } from "../files/fill-files.ts";

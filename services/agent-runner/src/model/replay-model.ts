@@ -3,7 +3,11 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Content,
 } from "@ai-sdk/provider";
-import type { RecordedPart, RecordedRequest, Recording } from "@switchyard/contracts/recording";
+import type {
+  RecordedPart,
+  RecordedRequest,
+  Recording,
+} from "@switchyard/contracts/agent-runner/recording";
 import { ModelFailure } from "./model-failure.ts";
 import { differenceOf } from "../core/recorded-request.ts";
 import { streamOf, type PlayedAnswer } from "./scripted-stream.ts";

@@ -3,7 +3,7 @@ import {
   type LanguageModelV4Prompt,
   type LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
-import { Plan } from "@switchyard/contracts/plan";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createScriptedModel } from "./scripted-model.ts";

@@ -1,4 +1,4 @@
-import { inputText } from "@switchyard/contracts/input-text";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import type {
   LanguageModelV4,
   LanguageModelV4CallOptions,
@@ -7,9 +7,9 @@ import type {
   LanguageModelV4ToolResultOutput,
   LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import type { Plan, PlanCall, PlanFailure } from "@switchyard/contracts/plan";
+import type { Plan, PlanCall, PlanFailure } from "@switchyard/contracts/agent-runner/plan";
 import { fillTemplate, fillValue } from "@switchyard/contracts/pointer-template";
-import type { RunInput } from "@switchyard/contracts/runs";
+import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import {
   positionIn,
   type PlanDocument,

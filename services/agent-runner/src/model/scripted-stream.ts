@@ -5,7 +5,7 @@ import {
   type LanguageModelV4StreamPart,
   type LanguageModelV4Usage,
 } from "@ai-sdk/provider";
-import type { PlanFailure } from "@switchyard/contracts/plan";
+import type { PlanFailure } from "@switchyard/contracts/agent-runner/plan";
 import { pause } from "../signals/interruption.ts";
 
 /** The answer of a plan, and how it is streamed. */

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { getRun, listRuns, requestCancel } from "@switchyard/contracts/runs";
+import { getRun, listRuns, requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createLog } from "@switchyard/service/log";

@@ -1,4 +1,4 @@
-import { resumeRun } from "@switchyard/contracts/run-commands";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -2,7 +2,7 @@ import { backoffMs } from "@switchyard/contracts/backoff";
 import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
-import { runDelayed } from "@switchyard/contracts/run-events";
+import { runDelayed } from "@switchyard/contracts/agent-runner/run-events";
 import { notifyParent } from "../children/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
 import type { DeferredCommand } from "../journal/deferred-commands.ts";

@@ -1,8 +1,8 @@
 import { call } from "@switchyard/bus/call";
-import { getRun, listRuns } from "@switchyard/contracts/runs";
-import { sendToSession } from "@switchyard/contracts/sessions";
+import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import { until } from "@switchyard/local-servers/until";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";

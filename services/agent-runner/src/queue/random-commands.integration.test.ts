@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun } from "@switchyard/contracts/runs";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Delivery } from "@switchyard/bus/delivery";
-import { resumeRun } from "@switchyard/contracts/run-commands";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import {
   Crash,
   dyingAt,

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";

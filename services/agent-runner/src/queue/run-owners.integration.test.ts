@@ -1,8 +1,13 @@
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { getRecording } from "@switchyard/contracts/run-recordings";
-import { getRun, listDeadRuns, listRuns, requestCancel } from "@switchyard/contracts/runs";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
+import {
+  getRun,
+  listDeadRuns,
+  listRuns,
+  requestCancel,
+} from "@switchyard/contracts/agent-runner/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";

@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
-import { Plan } from "@switchyard/contracts/plan";
-import { listRuns } from "@switchyard/contracts/runs";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
+import { listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";

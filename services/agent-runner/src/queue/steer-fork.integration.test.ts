@@ -1,8 +1,8 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
-import { spawnRun } from "@switchyard/contracts/run-commands";
-import { getRun, listDeadRuns } from "@switchyard/contracts/runs";
-import { cliUser } from "@switchyard/contracts/topology";
+import { spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { getRun, listDeadRuns } from "@switchyard/contracts/agent-runner/runs";
+import { cliUser } from "@switchyard/topology/topology";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";

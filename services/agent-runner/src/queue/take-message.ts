@@ -1,8 +1,8 @@
 import type { Delivery } from "@switchyard/bus/delivery";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { forkRun } from "@switchyard/contracts/run-commands";
-import { startRun } from "@switchyard/contracts/runs";
-import { proceedSession } from "@switchyard/contracts/sessions";
+import { forkRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import { applyControl, RUN_COMMANDS, runIdOfMessage } from "../commands/control-command.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
 import { readStart } from "../commands/read-start.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { Usage } from "@switchyard/contracts/runs";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import type { ModelMessage } from "ai";
 import type { RunContext } from "../context/run-context.ts";
 import type { Reader } from "../core/conversation.ts";

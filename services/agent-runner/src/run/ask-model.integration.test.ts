@@ -1,7 +1,7 @@
 import { noFiles } from "../../test-fixtures/no-files.ts";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";

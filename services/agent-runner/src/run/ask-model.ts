@@ -1,5 +1,5 @@
 import type { RunState } from "../core/run-state.ts";
-import type { Usage } from "@switchyard/contracts/runs";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import type { CallNeed } from "./step-budget.ts";
 import type { StepListener } from "../events/live-steps.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";

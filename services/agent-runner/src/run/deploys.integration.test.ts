@@ -1,6 +1,6 @@
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
-import { resumeRun } from "@switchyard/contracts/run-commands";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {

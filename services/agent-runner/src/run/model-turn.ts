@@ -1,5 +1,5 @@
-import type { ReachedLimit } from "@switchyard/contracts/run-waits";
-import type { Usage } from "@switchyard/contracts/runs";
+import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import { runToolsOf } from "../core/run-tools.ts";
 import type { EntryOf } from "../core/journal-entry.ts";
 import { StepBudget, tooMuchForRun } from "./step-budget.ts";

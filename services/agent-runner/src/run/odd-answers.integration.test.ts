@@ -1,12 +1,12 @@
 import { call } from "@switchyard/bus/call";
 import { subscribeLive } from "@switchyard/bus/events";
-import { runLive } from "@switchyard/contracts/run-events";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRecording } from "@switchyard/contracts/run-recordings";
-import { getRun } from "@switchyard/contracts/runs";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-import { tokenAllowsTool } from "@switchyard/contracts/run-token";
+import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
 import { startAllowedChild } from "../children/start-child.ts";

@@ -1,8 +1,8 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun } from "@switchyard/contracts/runs";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

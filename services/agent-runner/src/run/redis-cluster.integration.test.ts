@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { testRedisCluster } from "@switchyard/local-servers/test-redis-group";
+import { testRedisCluster } from "@switchyard/testing/test-redis-group";
 import { runsThroughDeath } from "../../test-fixtures/runs-through-death.ts";
 
 const cluster = await testRedisCluster({ replicas: 1, appendfsync: "always" });

@@ -1,5 +1,5 @@
 import { test } from "node:test";
-import { testRedisGroup } from "@switchyard/local-servers/test-redis-group";
+import { testRedisGroup } from "@switchyard/testing/test-redis-group";
 import { runsThroughDeath } from "../../test-fixtures/runs-through-death.ts";
 
 const group = await testRedisGroup(2, { appendfsync: "always" });

@@ -1,9 +1,9 @@
 import { call } from "@switchyard/bus/call";
 import { subscribeLive } from "@switchyard/bus/events";
-import { runLive } from "@switchyard/contracts/run-events";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun, listRuns, Usage } from "@switchyard/contracts/runs";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun, listRuns, Usage } from "@switchyard/contracts/agent-runner/runs";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { scheduleCommand } from "@switchyard/bus/publish";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { resumeRun } from "@switchyard/contracts/run-commands";
-import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
+import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import { boundedParallel } from "../tools/bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { holderOf } from "../journal/run-storage.ts";

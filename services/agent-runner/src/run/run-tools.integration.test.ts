@@ -1,6 +1,6 @@
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-import type { ReachedLimit } from "@switchyard/contracts/run-waits";
+import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import type { RunContext } from "../context/run-context.ts";
 import type { RunState } from "../core/run-state.ts";
 import { pause, Suspended } from "../signals/interruption.ts";

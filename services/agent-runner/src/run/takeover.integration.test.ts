@@ -1,6 +1,6 @@
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,9 +1,9 @@
 import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
-import { forkRun } from "@switchyard/contracts/run-commands";
-import { getRun } from "@switchyard/contracts/runs";
-import { getSession, sendToSession } from "@switchyard/contracts/sessions";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { forkRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { getSession, sendToSession } from "@switchyard/contracts/agent-runner/sessions";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

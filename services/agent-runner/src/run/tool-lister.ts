@@ -1,6 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isError } from "@switchyard/contracts/errors";
-import { listTools } from "@switchyard/contracts/mcp";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { aborted, RunStopped, Suspended } from "../signals/interruption.ts";

@@ -2,7 +2,7 @@ import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishLive } from "@switchyard/bus/publish";
 import { inSpan } from "@switchyard/bus/tracing";
 import { runTokens } from "@switchyard/contracts/ids";
-import { runLive } from "@switchyard/contracts/run-events";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { eventsOf } from "../core/run-events.ts";
 import { agentSpan } from "../telemetry/gen-ai-spans.ts";
 import { isForeign } from "../core/entry-traits.ts";

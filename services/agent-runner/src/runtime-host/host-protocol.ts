@@ -1,6 +1,6 @@
 // The messages between a runner and the host process of one run: lines of JSON over the host's standard input and output.
 
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import type { SideEffect } from "@switchyard/service/side-effects";
 
 /** The programs that Switchyard can start; `acp` is any agent of the Agent Client Protocol. */

@@ -6,7 +6,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { agent } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 

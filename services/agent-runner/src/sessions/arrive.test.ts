@@ -1,4 +1,4 @@
-import { BusyPolicy } from "@switchyard/contracts/session-key";
+import { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";

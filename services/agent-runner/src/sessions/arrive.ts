@@ -1,6 +1,9 @@
-import type { BusyPolicy } from "@switchyard/contracts/session-key";
-import { sessionCreated, sessionMessageQueued } from "@switchyard/contracts/session-events";
-import { runQueued } from "@switchyard/contracts/run-events";
+import type { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
+import {
+  sessionCreated,
+  sessionMessageQueued,
+} from "@switchyard/contracts/agent-runner/session-events";
+import { runQueued } from "@switchyard/contracts/agent-runner/run-events";
 import { withFact, withRunFact } from "./session-facts.ts";
 import type { Placed, SessionLimits, SessionRecord, SessionState } from "./session-record.ts";
 import { kindOfKey, sessionIdOf } from "./session-slot.ts";

@@ -1,4 +1,4 @@
-import type { RunFailure } from "@switchyard/contracts/runs";
+import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
 import { replay } from "../core/replay.ts";
 import { isAnswerSent } from "../core/sent-messages.ts";
 import { pause } from "../signals/interruption.ts";

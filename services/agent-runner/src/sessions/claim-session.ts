@@ -1,6 +1,6 @@
 import type { Service } from "@switchyard/bus/serve";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { claimSession } from "@switchyard/contracts/session-claims";
+import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
 import type { z } from "zod";
 import { isOutage } from "../clients/service-clients.ts";
 import { grantToken, granteeOf } from "../context/grant-token.ts";

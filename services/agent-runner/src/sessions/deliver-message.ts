@@ -1,9 +1,12 @@
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { inputOf } from "@switchyard/contracts/content-parts";
+import { inputOf } from "@switchyard/contracts/agent-runner/content-parts";
 import type { Fail } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
+import {
+  deliverToSession,
+  sessionOutcome,
+} from "@switchyard/contracts/agent-runner/session-delivery";
 import type { z } from "zod";
 import { lookForAnswer } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";

@@ -3,11 +3,15 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import { isError } from "@switchyard/contracts/errors";
-import { getRun, listRuns } from "@switchyard/contracts/runs";
-import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
-import { listSessions, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
+import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
+import type { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
+import {
+  listSessions,
+  sendToSession,
+  sessionHistory,
+} from "@switchyard/contracts/agent-runner/sessions";
 import { until } from "@switchyard/local-servers/until";
 import { agent, answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { RUNNER_USER, TOOLBOX_USER } from "@switchyard/contracts/user-names";

@@ -1,4 +1,4 @@
-import type { SessionMessage } from "@switchyard/contracts/sessions";
+import type { SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import { redactText } from "@switchyard/service/redact";
 
 /** The limits are those of OpenClaw's `sessions_history`, for callers that put the answer before a model. */

@@ -1,5 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
-import { listSessions } from "@switchyard/contracts/sessions";
+import { listSessions } from "@switchyard/contracts/agent-runner/sessions";
 import type { z } from "zod";
 import { isAdmin } from "../journal/run-access.ts";
 import { historyReply } from "./history-reply.ts";

@@ -1,8 +1,12 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
-import { noteInSession } from "@switchyard/contracts/session-delivery";
-import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { noteInSession } from "@switchyard/contracts/agent-runner/session-delivery";
+import {
+  getSession,
+  sendToSession,
+  sessionHistory,
+} from "@switchyard/contracts/agent-runner/sessions";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
 import type { Service } from "@switchyard/bus/serve";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { noteInSession } from "@switchyard/contracts/session-delivery";
-import type { SessionMessage } from "@switchyard/contracts/sessions";
+import { noteInSession } from "@switchyard/contracts/agent-runner/session-delivery";
+import type { SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import type { z } from "zod";
 import { newSession, withNew } from "./arrive.ts";
 import { keptText } from "./session-lines.ts";

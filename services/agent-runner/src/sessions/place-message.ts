@@ -1,6 +1,6 @@
-import { filesOf, inputText } from "@switchyard/contracts/input-text";
+import { filesOf, inputText } from "@switchyard/contracts/agent-runner/input-text";
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import type { BusyPolicy } from "@switchyard/contracts/session-key";
+import type { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
 import { redactText } from "@switchyard/service/redact";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";

@@ -1,10 +1,10 @@
-import { inputOf } from "@switchyard/contracts/content-parts";
+import { inputOf } from "@switchyard/contracts/agent-runner/content-parts";
 import { randomBytes } from "node:crypto";
 import type { CallContext } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
-import { sendToSession } from "@switchyard/contracts/sessions";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import { TOOLBOX_USER } from "@switchyard/contracts/user-names";
 import type { z } from "zod";
 import { answerOf, type Answered } from "./await-answer.ts";

@@ -1,4 +1,4 @@
-import type { SessionMessage } from "@switchyard/contracts/sessions";
+import type { SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import type { SaidBefore } from "../core/started-entry.ts";
 
 /**

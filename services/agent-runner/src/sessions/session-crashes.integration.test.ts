@@ -1,8 +1,8 @@
 import { until } from "@switchyard/local-servers/until";
 import { readEvents } from "@switchyard/bus/events";
 import type { Delivery } from "@switchyard/bus/delivery";
-import { resumeRun } from "@switchyard/contracts/run-commands";
-import { proceedSession } from "@switchyard/contracts/sessions";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import fc from "fast-check";
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -6,8 +6,8 @@ import {
   sessionMessageSteered,
   sessionPatched,
   sessionReset,
-} from "@switchyard/contracts/session-events";
-import { runMerged, runQueued, runRejected } from "@switchyard/contracts/run-events";
+} from "@switchyard/contracts/agent-runner/session-events";
+import { runMerged, runQueued, runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import type {
   PendingEvent,
   SessionCommand,

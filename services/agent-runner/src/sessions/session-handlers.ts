@@ -6,7 +6,7 @@ import {
   patchSession,
   resetSession,
   sessionHistory,
-} from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/agent-runner/sessions";
 import { endSession } from "./end-session.ts";
 import { findSession } from "./find-session.ts";
 import { historyReply } from "./history-reply.ts";

@@ -1,5 +1,5 @@
-import { filesOf, inputText } from "@switchyard/contracts/input-text";
-import type { SessionMessage } from "@switchyard/contracts/sessions";
+import { filesOf, inputText } from "@switchyard/contracts/agent-runner/input-text";
+import type { SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import { redactText } from "@switchyard/service/redact";
 import type { RunState } from "../core/run-state.ts";
 import { cutBytes } from "@switchyard/contracts/cut-text";

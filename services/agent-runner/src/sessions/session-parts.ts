@@ -3,7 +3,7 @@ import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
 import { CallerName, ownerOfRun, runTokens } from "@switchyard/contracts/ids";
-import { proceedSession } from "@switchyard/contracts/sessions";
+import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { JournalEntry } from "../core/journal-entry.ts";

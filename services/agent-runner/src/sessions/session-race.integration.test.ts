@@ -1,12 +1,12 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
-import { deliverToSession } from "@switchyard/contracts/session-delivery";
+import { deliverToSession } from "@switchyard/contracts/agent-runner/session-delivery";
 import {
   getSession,
   listSessions,
   sendToSession,
   sessionHistory,
-} from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/agent-runner/sessions";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";

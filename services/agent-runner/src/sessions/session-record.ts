@@ -1,8 +1,8 @@
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
-import { RunFollowUp } from "@switchyard/contracts/run-follow-up";
-import { RunSender } from "@switchyard/contracts/run-sender";
-import { startRun } from "@switchyard/contracts/runs";
-import { Session } from "@switchyard/contracts/sessions";
+import { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
+import { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { Session } from "@switchyard/contracts/agent-runner/sessions";
 import { z } from "zod";
 
 /** A run that has its turn or a position in a session, and the digest of its command: one id is one message. */

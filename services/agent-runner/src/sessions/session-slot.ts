@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { SessionKind } from "@switchyard/contracts/session-key";
+import type { SessionKind } from "@switchyard/contracts/agent-runner/session-key";
 
 /**
  * The slot of an owner's key in Redis. It is derived from the two names, so the same key of another owner has another slot, and

@@ -4,7 +4,7 @@ import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
-import { SessionMessage } from "@switchyard/contracts/sessions";
+import { SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import { NO_RECORD, SessionCommand, SessionRecord } from "./session-record.ts";
 

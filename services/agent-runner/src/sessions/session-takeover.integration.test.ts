@@ -1,6 +1,10 @@
 import { until } from "@switchyard/local-servers/until";
 import { call } from "@switchyard/bus/call";
-import { getSession, sendToSession, sessionHistory } from "@switchyard/contracts/sessions";
+import {
+  getSession,
+  sendToSession,
+  sessionHistory,
+} from "@switchyard/contracts/agent-runner/sessions";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";

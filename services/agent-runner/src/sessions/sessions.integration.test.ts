@@ -10,8 +10,8 @@ import {
   resetSession,
   sendToSession,
   sessionHistory,
-} from "@switchyard/contracts/sessions";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/agent-runner/sessions";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";

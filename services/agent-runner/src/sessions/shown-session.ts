@@ -1,5 +1,5 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Session } from "@switchyard/contracts/sessions";
+import type { Session } from "@switchyard/contracts/agent-runner/sessions";
 import { endsAtMs } from "./session-parts.ts";
 import type { SessionLimits, SessionState } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";

@@ -1,14 +1,14 @@
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { publishCommand } from "@switchyard/bus/publish";
-import { forkRun } from "@switchyard/contracts/run-commands";
+import { forkRun } from "@switchyard/contracts/agent-runner/run-commands";
 import {
   getSession,
   patchSession,
   resetSession,
   sendToSession,
-} from "@switchyard/contracts/sessions";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/agent-runner/sessions";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

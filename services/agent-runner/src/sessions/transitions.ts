@@ -1,4 +1,4 @@
-import type { BusyPolicy, SessionKind } from "@switchyard/contracts/session-key";
+import type { BusyPolicy, SessionKind } from "@switchyard/contracts/agent-runner/session-key";
 import {
   sessionCreated,
   sessionEnded,
@@ -6,9 +6,9 @@ import {
   sessionMessageSteered,
   sessionPatched,
   sessionReset,
-} from "@switchyard/contracts/session-events";
-import { runMerged } from "@switchyard/contracts/run-events";
-import type { ThinkingLevel } from "@switchyard/contracts/thinking";
+} from "@switchyard/contracts/agent-runner/session-events";
+import { runMerged } from "@switchyard/contracts/agent-runner/run-events";
+import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { withFact, withRefusal, withRunFact } from "./session-facts.ts";
 import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";
 import { bornAt, sessionIdOf } from "./session-slot.ts";

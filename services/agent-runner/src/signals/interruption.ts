@@ -1,5 +1,5 @@
-import type { StopInForce } from "@switchyard/contracts/policy-budgets";
-import type { RunFailure } from "@switchyard/contracts/runs";
+import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
+import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
 
 /** This runner is stopping: the run returns to the queue unharmed, at a point where its journal is complete. */
 export class HandOver extends Error {

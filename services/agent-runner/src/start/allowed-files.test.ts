@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FilePart } from "@switchyard/contracts/content-parts";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
+import { checkPolicy, type Decision } from "@switchyard/contracts/policy/policy";
 import { Suspended } from "../signals/interruption.ts";
 import { FilesRefused, requireAllowedFiles } from "./allowed-files.ts";
 import { rejectionOf } from "./start-rejection.ts";

@@ -1,8 +1,8 @@
-import type { FilePart } from "@switchyard/contracts/content-parts";
-import { fileText } from "@switchyard/contracts/file-access";
-import { filesOf } from "@switchyard/contracts/input-text";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
+import { fileText } from "@switchyard/contracts/toolbox/file-access";
+import { filesOf } from "@switchyard/contracts/agent-runner/input-text";
 import { isError } from "@switchyard/contracts/errors";
-import { checkPolicy, type Decision } from "@switchyard/contracts/policy";
+import { checkPolicy, type Decision } from "@switchyard/contracts/policy/policy";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { ServiceClients } from "../clients/service-clients.ts";
 import { Suspended } from "../signals/interruption.ts";

@@ -1,11 +1,11 @@
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
-import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/group-message";
-import { recallMemory, type RecalledMemory } from "@switchyard/contracts/agent-memory";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun } from "@switchyard/contracts/runs";
-import { listBuiltins } from "@switchyard/contracts/toolbox";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/channels/group-message";
+import { recallMemory, type RecalledMemory } from "@switchyard/contracts/toolbox/agent-memory";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,7 +1,7 @@
-import { recallMemory } from "@switchyard/contracts/agent-memory";
-import type { AgentDefinition } from "@switchyard/contracts/agents";
+import { recallMemory } from "@switchyard/contracts/toolbox/agent-memory";
+import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import type { MemoryInPrompt } from "@switchyard/contracts/runs";
+import type { MemoryInPrompt } from "@switchyard/contracts/agent-runner/runs";
 import { memoryText } from "../core/memory-prompt.ts";
 import type { ServiceClients } from "../clients/service-clients.ts";
 import { Suspended } from "../signals/interruption.ts";

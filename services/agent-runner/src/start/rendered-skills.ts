@@ -1,9 +1,9 @@
-import type { AgentDefinition } from "@switchyard/contracts/agents";
+import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
 import { isError } from "@switchyard/contracts/errors";
-import type { Plan } from "@switchyard/contracts/plan";
-import { inputText } from "@switchyard/contracts/input-text";
-import type { RunInput } from "@switchyard/contracts/runs";
-import { renderSkill } from "@switchyard/contracts/skills";
+import type { Plan } from "@switchyard/contracts/agent-runner/plan";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
+import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
+import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { narrowedLayers, narrowingOf } from "../core/tool-narrowing.ts";

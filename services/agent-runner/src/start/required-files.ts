@@ -1,5 +1,5 @@
-import type { FilePart } from "@switchyard/contracts/content-parts";
-import { filesOf } from "@switchyard/contracts/input-text";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
+import { filesOf } from "@switchyard/contracts/agent-runner/input-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { FileStore } from "../files/file-store.ts";

@@ -1,5 +1,5 @@
-import type { OnLimit } from "@switchyard/contracts/runs";
-import type { AgentDefinition } from "@switchyard/contracts/agents";
+import type { OnLimit } from "@switchyard/contracts/agent-runner/runs";
+import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 

@@ -1,8 +1,8 @@
-import { getAgent } from "@switchyard/contracts/agents";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { grantRun } from "@switchyard/contracts/policy-grants";
-import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
-import { renderSkill } from "@switchyard/contracts/skills";
+import { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import { MAX_TOOL_LAYERS } from "@switchyard/contracts/policy/run-token";
+import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { isOutage } from "../clients/service-clients.ts";

@@ -1,5 +1,5 @@
 import { call } from "@switchyard/bus/call";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";

@@ -1,8 +1,8 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { matchesGlob } from "@switchyard/contracts/glob";
-import type { ToolInfo } from "@switchyard/contracts/mcp";
-import type { ServerStatus } from "@switchyard/contracts/mcp-servers";
-import type { UnavailableServer } from "@switchyard/contracts/runs";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import type { ServerStatus } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import type { UnavailableServer } from "@switchyard/contracts/agent-runner/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { ServiceClients } from "../clients/service-clients.ts";
 import { pause } from "../signals/interruption.ts";

@@ -1,6 +1,6 @@
-import { tokenAllowsTool } from "@switchyard/contracts/run-token";
+import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
-import { BUILTIN_TIERS } from "@switchyard/contracts/toolbox";
+import { BUILTIN_TIERS } from "@switchyard/contracts/toolbox/toolbox";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";

@@ -1,5 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { UnavailableServer } from "@switchyard/contracts/runs";
+import type { UnavailableServer } from "@switchyard/contracts/agent-runner/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { ListedTool } from "../core/tool-catalogue.ts";
 import type { ServiceClients } from "../clients/service-clients.ts";

@@ -3,8 +3,8 @@ import {
   MAX_FILE_BYTES,
   MAX_INPUT_FILES,
   type FilePart,
-} from "@switchyard/contracts/content-parts";
-import type { ContentBlock } from "@switchyard/contracts/mcp";
+} from "@switchyard/contracts/agent-runner/content-parts";
+import type { ContentBlock } from "@switchyard/contracts/mcp-broker/mcp";
 import { StoreError } from "@switchyard/service/store-error";
 import { FileRefused, type FileStore } from "../files/file-store.ts";
 

@@ -1,8 +1,8 @@
 import type { Bus } from "@switchyard/bus/bus";
-import type { UnknownOutcome } from "@switchyard/contracts/agents";
+import type { UnknownOutcome } from "@switchyard/contracts/skill-importer/agents";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { StorageFull } from "@switchyard/contracts/store-errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { FenceLost } from "../journal/run-store.ts";
 import { CancelRequested, TimeOver } from "../signals/interruption.ts";
 import { linkSignals } from "../signals/linked-signal.ts";

@@ -1,6 +1,6 @@
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { MAX_TOOL_LAYERS } from "@switchyard/contracts/run-token";
-import { renderSkill } from "@switchyard/contracts/skills";
+import { MAX_TOOL_LAYERS } from "@switchyard/contracts/policy/run-token";
+import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { ToolCallPart } from "../core/answer-part.ts";
 import { answered, failed, failure, type CallOutcome } from "../core/call-outcome.ts";
 import type { CallContext } from "./send-call.ts";

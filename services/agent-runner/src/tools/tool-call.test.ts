@@ -2,7 +2,7 @@ import { noFiles } from "../../test-fixtures/no-files.ts";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startOf } from "../core/replay.ts";
 import type { ServiceClients } from "../clients/service-clients.ts";

@@ -1,10 +1,10 @@
 import { backoffMs } from "@switchyard/contracts/backoff";
 import { inSpan } from "@switchyard/bus/tracing";
-import type { ApprovalRequired } from "@switchyard/contracts/approval-record";
+import type { ApprovalRequired } from "@switchyard/contracts/policy/approval-record";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import type { StopInForce } from "@switchyard/contracts/policy-budgets";
-import { builtinTimeoutMs } from "@switchyard/contracts/toolbox";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
+import { builtinTimeoutMs } from "@switchyard/contracts/toolbox/toolbox";
 import { toolSpan } from "../telemetry/gen-ai-spans.ts";
 import { deadlineOf } from "../core/next-action.ts";
 import { pause, RunStopped, Suspended } from "../signals/interruption.ts";

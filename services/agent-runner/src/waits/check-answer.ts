@@ -1,4 +1,4 @@
-import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   problemOfSchema,
   problemsOfAnswer as problemsOfForm,

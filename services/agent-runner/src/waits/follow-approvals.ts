@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
-import { approvalDecided, approvalExpired } from "@switchyard/contracts/approval-events";
+import { approvalDecided, approvalExpired } from "@switchyard/contracts/policy/approval-events";
 import type { RunControls } from "../journal/run-controls.ts";
 import { firstCallId } from "../tools/tool-call.ts";
 

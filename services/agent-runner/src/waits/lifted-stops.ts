@@ -7,7 +7,7 @@ import {
   listStops,
   scopeText,
   type StopScope,
-} from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/policy/policy-budgets";
 import type { ParkedRuns, StoppedRun } from "../journal/parked-runs.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import { LIFT } from "../journal/run-store.ts";

@@ -1,6 +1,6 @@
 import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
-import { approvalStates } from "@switchyard/contracts/approvals";
+import { approvalStates } from "@switchyard/contracts/policy/approvals";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";

@@ -1,6 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/approvals";
+import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/policy/approvals";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ParkedApproval } from "../journal/parked-runs.ts";
 import type { RunControls } from "../journal/run-controls.ts";

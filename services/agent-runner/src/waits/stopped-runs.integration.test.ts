@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { publishEvent } from "@switchyard/bus/publish";
-import { testBus } from "@switchyard/bus/test-bus";
-import { callsResumed } from "@switchyard/contracts/policy-budgets";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import { testBus } from "@switchyard/testing/test-bus";
+import { callsResumed } from "@switchyard/contracts/policy/policy-budgets";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import {
   agent,

@@ -1,6 +1,10 @@
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { answerQuestion, listQuestions, type RunWait } from "@switchyard/contracts/run-waits";
+import {
+  answerQuestion,
+  listQuestions,
+  type RunWait,
+} from "@switchyard/contracts/agent-runner/run-waits";
 import type { RunIndex } from "../journal/run-index.ts";
 import { isAdmin } from "../journal/run-access.ts";
 import type { RunNames } from "../journal/run-names.ts";

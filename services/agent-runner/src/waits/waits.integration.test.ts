@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/run-waits";
-import { getRun, requestCancel } from "@switchyard/contracts/runs";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { StartRun } from "@switchyard/contracts/runs";
+import type { StartRun } from "@switchyard/contracts/agent-runner/runs";
 import type { ScriptedAnswer } from "../scripted-answer.ts";
 import { filteredPrompt } from "./azure.ts";
 import { FAMILIES, FAMILY_NAMES, type FamilyName } from "./families.ts";

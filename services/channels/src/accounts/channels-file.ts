@@ -1,6 +1,11 @@
-import { AccountId, ChannelName, ProviderId, Target } from "@switchyard/contracts/channel-address";
+import {
+  AccountId,
+  ChannelName,
+  ProviderId,
+  Target,
+} from "@switchyard/contracts/channels/channel-address";
 import { AgentName, CallerName } from "@switchyard/contracts/ids";
-import { BusyPolicy } from "@switchyard/contracts/session-key";
+import { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
 import { z } from "zod";
 import type { AdapterDefinition } from "../adapters/adapter.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { listChannelAccounts, submitChannelMessage } from "@switchyard/contracts/channels";
+import { listChannelAccounts, submitChannelMessage } from "@switchyard/contracts/channels/channels";
 import { until } from "@switchyard/local-servers/until";
 import { channelsWorld } from "../../test-fixtures/channels-world.ts";
 

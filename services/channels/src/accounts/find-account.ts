@@ -1,4 +1,4 @@
-import type { Target } from "@switchyard/contracts/channel-address";
+import type { Target } from "@switchyard/contracts/channels/channel-address";
 import type { Account, Accounts } from "./accounts.ts";
 
 /** Users that may see all accounts and use them. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import type { loginChannelAccount } from "@switchyard/contracts/channels";
+import type { loginChannelAccount } from "@switchyard/contracts/channels/channels";
 import type { Log } from "@switchyard/service/log";
 import { StartError } from "@switchyard/service/start-error";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";

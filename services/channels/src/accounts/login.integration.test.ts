@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { listChannelAccounts, loginChannelAccount } from "@switchyard/contracts/channels";
+import { listChannelAccounts, loginChannelAccount } from "@switchyard/contracts/channels/channels";
 import { isError } from "@switchyard/contracts/errors";
 import { until } from "@switchyard/local-servers/until";
 import { channelsWorld } from "../../test-fixtures/channels-world.ts";

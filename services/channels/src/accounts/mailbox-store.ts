@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Address } from "@switchyard/contracts/channel-address";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { Mailbox, StoredMessage } from "../adapters/adapter.ts";

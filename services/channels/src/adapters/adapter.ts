@@ -1,5 +1,5 @@
-import type { Target, Capabilities, Address } from "@switchyard/contracts/channel-address";
-import type { readChannelMessages } from "@switchyard/contracts/channels";
+import type { Target, Capabilities, Address } from "@switchyard/contracts/channels/channel-address";
+import type { readChannelMessages } from "@switchyard/contracts/channels/channels";
 import type { Log } from "@switchyard/service/log";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { z } from "zod";

@@ -1,4 +1,4 @@
-import type { Address, Capabilities } from "@switchyard/contracts/channel-address";
+import type { Address, Capabilities } from "@switchyard/contracts/channels/channel-address";
 import {
   ChannelError,
   type AdapterCall,

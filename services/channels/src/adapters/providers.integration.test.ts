@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import { channelsWorld } from "../../test-fixtures/channels-world.ts";
 import { startDiscordServer } from "../../test-fixtures/discord-server.ts";
 import { startMailServer } from "../../test-fixtures/mail-server.ts";

@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { claimChatLink } from "@switchyard/contracts/chat-links";
+import { claimChatLink } from "@switchyard/contracts/policy/chat-links";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";

@@ -1,7 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import type { CallContext } from "@switchyard/bus/handler";
-import type { openDecision } from "@switchyard/contracts/channels";
-import { approvalsForChats } from "@switchyard/contracts/chat-links";
+import type { openDecision } from "@switchyard/contracts/channels/channels";
+import { approvalsForChats } from "@switchyard/contracts/policy/chat-links";
 import type { z } from "zod";
 import type { Accounts } from "../accounts/accounts.ts";
 import { buttonData, isSame, pressButton, type PressParts } from "./press-button.ts";

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { decideInChat } from "@switchyard/contracts/chat-links";
+import { decideInChat } from "@switchyard/contracts/policy/chat-links";
 import { cutForReader } from "@switchyard/contracts/cut-text";
 import { isError, isStandardCode, ServiceError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";

@@ -1,6 +1,6 @@
-import { ApprovalId, Risk } from "@switchyard/contracts/approval-record";
-import { Address } from "@switchyard/contracts/channel-address";
-import { SendId } from "@switchyard/contracts/channels";
+import { ApprovalId, Risk } from "@switchyard/contracts/policy/approval-record";
+import { Address } from "@switchyard/contracts/channels/channel-address";
+import { SendId } from "@switchyard/contracts/channels/channels";
 import { Digest, Timestamp } from "@switchyard/contracts/ids";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
+import type { Approval, Presentation } from "@switchyard/contracts/policy/approval-record";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { endText, promptText } from "./prompt-text.ts";
 

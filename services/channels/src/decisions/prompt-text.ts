@@ -1,6 +1,6 @@
-import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
+import type { Approval, Presentation } from "@switchyard/contracts/policy/approval-record";
 import { cutForReader, cutText } from "@switchyard/contracts/cut-text";
-import { LINE_BREAK } from "@switchyard/contracts/group-message";
+import { LINE_BREAK } from "@switchyard/contracts/channels/group-message";
 import { visible } from "@switchyard/service/visible-text";
 
 /** A waiting call in words. Everything that a model or a server wrote is behind `argumentsAt`. */

@@ -1,9 +1,9 @@
 import { createHash, randomBytes } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import type { Approval } from "@switchyard/contracts/approval-record";
-import type { Address } from "@switchyard/contracts/channel-address";
-import { approvalsForChats, CHAT_PAGE } from "@switchyard/contracts/chat-links";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
+import { approvalsForChats, CHAT_PAGE } from "@switchyard/contracts/policy/chat-links";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Log } from "@switchyard/service/log";

@@ -2,10 +2,13 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { MAX_EVENT_TEXT, messageReceived } from "@switchyard/contracts/channel-events";
+import { MAX_EVENT_TEXT, messageReceived } from "@switchyard/contracts/channels/channel-events";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { deliverToSession, sessionOutcome } from "@switchyard/contracts/session-delivery";
+import {
+  deliverToSession,
+  sessionOutcome,
+} from "@switchyard/contracts/agent-runner/session-delivery";
 import type { Log } from "@switchyard/service/log";
 import type { Accounts } from "../accounts/accounts.ts";
 import { messagePieces } from "../outbound/message-pieces.ts";

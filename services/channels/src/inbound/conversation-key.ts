@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Address } from "@switchyard/contracts/channel-address";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
 import { cutText } from "@switchyard/contracts/cut-text";
 
 const MAX_LENGTH = 128;

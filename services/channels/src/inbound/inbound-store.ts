@@ -1,8 +1,8 @@
-import { Address } from "@switchyard/contracts/channel-address";
-import { InboundId, Sender } from "@switchyard/contracts/channel-events";
-import { FilePart } from "@switchyard/contracts/content-parts";
+import { Address } from "@switchyard/contracts/channels/channel-address";
+import { InboundId, Sender } from "@switchyard/contracts/channels/channel-events";
+import { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
-import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/session-key";
+import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/agent-runner/session-key";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";

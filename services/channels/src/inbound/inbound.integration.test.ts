@@ -4,21 +4,21 @@ import { after, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
-import type { FilePart } from "@switchyard/contracts/content-parts";
-import { deliverFile } from "@switchyard/contracts/files";
+import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
+import { deliverFile } from "@switchyard/contracts/agent-runner/files";
 import { fullRunId } from "@switchyard/contracts/ids";
 import {
   lastAddress,
   readChannelMessages,
   sendChannelMessage,
   submitChannelMessage,
-} from "@switchyard/contracts/channels";
+} from "@switchyard/contracts/channels/channels";
 import {
   deliverToSession,
   noteInSession,
   sessionOutcome,
-} from "@switchyard/contracts/session-delivery";
-import type { SaidOrigin } from "@switchyard/contracts/run-context";
+} from "@switchyard/contracts/agent-runner/session-delivery";
+import type { SaidOrigin } from "@switchyard/contracts/agent-runner/run-context";
 import { until } from "@switchyard/local-servers/until";
 import type { z } from "zod";
 import { startTelegramServer } from "../../test-fixtures/telegram-server.ts";

@@ -1,4 +1,4 @@
-import type { Address } from "@switchyard/contracts/channel-address";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
 import type { Account, Accounts } from "../accounts/accounts.ts";
 import type { InboundStore } from "./inbound-store.ts";
 

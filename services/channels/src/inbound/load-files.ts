@@ -5,10 +5,10 @@ import {
   MAX_FILE_BYTES,
   MAX_INPUT_FILE_BYTES,
   MAX_INPUT_FILES,
-} from "@switchyard/contracts/content-parts";
+} from "@switchyard/contracts/agent-runner/content-parts";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { deliverFile } from "@switchyard/contracts/files";
+import { deliverFile } from "@switchyard/contracts/agent-runner/files";
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/accounts.ts";
 import { ChannelError } from "../adapters/adapter.ts";

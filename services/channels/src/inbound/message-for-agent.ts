@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { ProviderId } from "@switchyard/contracts/channel-address";
+import { ProviderId } from "@switchyard/contracts/channels/channel-address";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { cleanName, fileLine, groupMessage } from "@switchyard/contracts/group-message";
-import type { RunChat, SaidOrigin } from "@switchyard/contracts/run-context";
+import { cleanName, fileLine, groupMessage } from "@switchyard/contracts/channels/group-message";
+import type { RunChat, SaidOrigin } from "@switchyard/contracts/agent-runner/run-context";
 import type { InboundRecord } from "./inbound-store.ts";
 
 const MAX_MESSAGE = 32_768;

@@ -1,8 +1,8 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { MAX_MESSAGE_TEXT } from "@switchyard/contracts/channels";
+import { MAX_MESSAGE_TEXT } from "@switchyard/contracts/channels/channels";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { noteInSession } from "@switchyard/contracts/session-delivery";
+import { noteInSession } from "@switchyard/contracts/agent-runner/session-delivery";
 import type { Accounts } from "../accounts/accounts.ts";
 import type { SendRecord } from "../outbound/send-record.ts";
 import { conversationKey } from "./conversation-key.ts";

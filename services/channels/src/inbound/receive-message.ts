@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { cleanName, LINE_BREAK } from "@switchyard/contracts/group-message";
+import { cleanName, LINE_BREAK } from "@switchyard/contracts/channels/group-message";
 import type { Account } from "../accounts/accounts.ts";
 import type { AccountLease } from "../accounts/account-leases.ts";
 import type { AccountEntry } from "../accounts/channels-file.ts";

@@ -3,12 +3,12 @@ import {
   parseTarget,
   type Address,
   type ChannelAction,
-} from "@switchyard/contracts/channel-address";
+} from "@switchyard/contracts/channels/channel-address";
 import type {
   channelErrors,
   readChannelMessages,
   resolveTarget,
-} from "@switchyard/contracts/channels";
+} from "@switchyard/contracts/channels/channels";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { Account } from "../accounts/accounts.ts";

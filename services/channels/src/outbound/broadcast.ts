@@ -1,6 +1,6 @@
-import type { broadcastChannelMessage } from "@switchyard/contracts/channels";
+import type { broadcastChannelMessage } from "@switchyard/contracts/channels/channels";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import { sendChannelMessage } from "@switchyard/contracts/channels";
+import { sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import type { z } from "zod";
 import { sendMessage, type SendParts } from "./send-message.ts";
 

@@ -5,7 +5,7 @@ import {
   messageFailed,
   messageSent,
   messageUnconfirmed,
-} from "@switchyard/contracts/channel-events";
+} from "@switchyard/contracts/channels/channel-events";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { SendRecord } from "./send-record.ts";
 

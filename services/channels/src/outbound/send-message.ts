@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Address, ChannelAction } from "@switchyard/contracts/channel-address";
-import type { sendChannelMessage } from "@switchyard/contracts/channels";
+import type { Address, ChannelAction } from "@switchyard/contracts/channels/channel-address";
+import type { sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { Account } from "../accounts/accounts.ts";

@@ -1,6 +1,6 @@
-import { Address, ProviderId } from "@switchyard/contracts/channel-address";
-import { Attachment, SendId } from "@switchyard/contracts/channels";
-import { InboundId } from "@switchyard/contracts/channel-events";
+import { Address, ProviderId } from "@switchyard/contracts/channels/channel-address";
+import { Attachment, SendId } from "@switchyard/contracts/channels/channels";
+import { InboundId } from "@switchyard/contracts/channels/channel-events";
 import { CallerName, Timestamp } from "@switchyard/contracts/ids";
 import { z } from "zod";
 

@@ -14,9 +14,9 @@ import {
   readChannelMessages,
   resolveTarget,
   sendChannelMessage,
-} from "@switchyard/contracts/channels";
+} from "@switchyard/contracts/channels/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";

@@ -1,6 +1,6 @@
 import { AgentCard } from "@a2a-js/sdk";
-import { FILE_TYPES } from "@switchyard/contracts/content-parts";
-import type { AgentDefinition } from "@switchyard/contracts/agents";
+import { FILE_TYPES } from "@switchyard/contracts/agent-runner/content-parts";
+import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
 
 /** The agent card of the A2A protocol, from which other agents learn how to call this one: https://a2a-protocol.org, version 1.0. */
 export function agentCard(

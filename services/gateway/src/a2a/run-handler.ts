@@ -21,13 +21,18 @@ import {
 } from "@a2a-js/sdk/errors";
 import type { A2ARequestHandler } from "@a2a-js/sdk/server";
 import { publishCommand } from "@switchyard/bus/publish";
-import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall } from "@switchyard/contracts/policy/approvals";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId, RunId } from "@switchyard/contracts/ids";
-import { steerRun } from "@switchyard/contracts/run-commands";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun, listRuns, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
+import { steerRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import {
+  getRun,
+  listRuns,
+  requestCancel,
+  type RunDetail,
+} from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import { followRun, type FollowParts } from "../agent-runs/follow-run.ts";
 import { needsPerson } from "../agent-runs/run-wait.ts";

@@ -7,8 +7,8 @@ import {
   validateVersion,
 } from "@a2a-js/sdk/server";
 import { A2AError, ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
-import { startRun } from "@switchyard/contracts/runs";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";

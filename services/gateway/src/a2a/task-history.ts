@@ -1,9 +1,9 @@
 import { Role, type Message, type Part } from "@a2a-js/sdk";
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
-import { ContentParts } from "@switchyard/contracts/content-parts";
+import { ContentParts } from "@switchyard/contracts/agent-runner/content-parts";
 import { runTokens } from "@switchyard/contracts/ids";
-import type { RunDetail } from "@switchyard/contracts/runs";
+import type { RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { readRunEvent } from "../agent-runs/run-event.ts";
 import { dataPart, textPart } from "./answer-parts.ts";
 import { agentMessage, CONTEXT, MESSAGE, taskIdOf } from "./task.ts";

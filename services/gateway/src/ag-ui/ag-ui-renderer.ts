@@ -5,8 +5,8 @@ import {
   type RunAgentInput,
   type TokenUsage,
 } from "@ag-ui/core";
-import type { RunWait } from "@switchyard/contracts/run-waits";
-import type { Usage } from "@switchyard/contracts/runs";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import type { RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd, RunEvent } from "../agent-runs/run-event.ts";
 import { describeWait } from "../agent-runs/run-wait.ts";

@@ -1,10 +1,10 @@
 import { RunAgentInputSchema } from "@ag-ui/core/schemas";
 import type { Message, RunAgentInput } from "@ag-ui/core";
 import { checkCounted } from "@switchyard/bus/bounded-json";
-import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall } from "@switchyard/contracts/policy/approvals";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
-import { getRun } from "@switchyard/contracts/runs";
+import { answerQuestion, type RunWait } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Context } from "hono";
 import { z } from "zod";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";

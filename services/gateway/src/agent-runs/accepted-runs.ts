@@ -1,8 +1,8 @@
-import { inputText } from "@switchyard/contracts/input-text";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import type { Bus } from "@switchyard/bus/bus";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { RunInput, type RunDetail } from "@switchyard/contracts/runs";
+import { RunInput, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import type { Redis } from "@switchyard/service/redis";
 import { createRecentRecords, type RecordLimits } from "../identity/recent-records.ts";

@@ -3,7 +3,7 @@ import type { CallOptions } from "@switchyard/bus/call-options";
 import type { Bus } from "@switchyard/bus/bus";
 import { isError } from "@switchyard/contracts/errors";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import type { z } from "zod";
 import type { User } from "../identity/user-cache.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";

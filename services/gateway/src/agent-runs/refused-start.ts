@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { subjectOf } from "@switchyard/contracts/define";
 import { ownerOfRun } from "@switchyard/contracts/ids";
-import { runMerged, runRejected } from "@switchyard/contracts/run-events";
+import { runMerged, runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { endOf, readRunEvent, type RunEnd } from "./run-event.ts";
 
 /** Returns the refusal of a run that no runner has a record of; null when it was not refused, so that it still waits for a runner. */

@@ -1,6 +1,6 @@
 import type { StoredEvent } from "@switchyard/bus/stored-event";
-import * as events from "@switchyard/contracts/run-events";
-import type { Usage } from "@switchyard/contracts/runs";
+import * as events from "@switchyard/contracts/agent-runner/run-events";
+import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import type { z } from "zod";
 
 /** The events of a run that have a counterpart in the protocols. */

@@ -1,4 +1,4 @@
-import type { RunWait } from "@switchyard/contracts/run-waits";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 
 /** Returns one sentence for a person: why the run waits, and what makes it continue. */
 export function describeWait(runId: string, wait: RunWait): string {

@@ -1,9 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
-import { getAgent } from "@switchyard/contracts/agents";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { requestCancel, startRun, type RunInput, type StartRun } from "@switchyard/contracts/runs";
+import {
+  requestCancel,
+  startRun,
+  type RunInput,
+  type StartRun,
+} from "@switchyard/contracts/agent-runner/runs";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 import { checkRights, type Requester } from "../identity/requester.ts";
 import { followRun, type FollowParts, type RunFollow } from "./follow-run.ts";

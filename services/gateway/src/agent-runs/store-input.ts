@@ -1,6 +1,6 @@
-import type { ContentPart } from "@switchyard/contracts/content-parts";
-import { getFile, putFile } from "@switchyard/contracts/files";
-import type { RunInput } from "@switchyard/contracts/runs";
+import type { ContentPart } from "@switchyard/contracts/agent-runner/content-parts";
+import { getFile, putFile } from "@switchyard/contracts/agent-runner/files";
+import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import type { Requester } from "../identity/requester.ts";
 
 /** A piece of a protocol's input: a text, the bytes of a file, or the reference of a stored file. */

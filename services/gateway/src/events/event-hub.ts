@@ -4,8 +4,8 @@ import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { follow } from "@switchyard/bus/follow";
-import { runLive } from "@switchyard/contracts/run-events";
-import { eventSubjects } from "@switchyard/contracts/streams";
+import { runLive } from "@switchyard/contracts/agent-runner/run-events";
+import { eventSubjects } from "@switchyard/topology/streams";
 import type { Log } from "@switchyard/service/log";
 
 /** Receives all events that are stored from now on, in order and without gaps. */

@@ -1,6 +1,6 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { listChannelHooks } from "@switchyard/contracts/channels";
+import { listChannelHooks } from "@switchyard/contracts/channels/channels";
 
 /**
  * Resolves with true when a channel's account, as `channel/accountId`, accepts requests of its provider. Rejects when the

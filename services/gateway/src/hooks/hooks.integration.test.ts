@@ -7,10 +7,14 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { consume } from "@switchyard/bus/consume";
 import { serve } from "@switchyard/bus/serve";
-import { getAgent, NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
-import { startRun, type StartRun } from "@switchyard/contracts/runs";
-import { runCommands } from "@switchyard/contracts/streams";
-import { revokeUserKey } from "@switchyard/contracts/user-tokens";
+import {
+  getAgent,
+  NO_AGENT_LIMITS,
+  type AgentDefinition,
+} from "@switchyard/contracts/skill-importer/agents";
+import { startRun, type StartRun } from "@switchyard/contracts/agent-runner/runs";
+import { runCommands } from "@switchyard/topology/streams";
+import { revokeUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 

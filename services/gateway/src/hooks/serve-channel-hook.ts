@@ -1,7 +1,10 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { AccountId, ChannelName } from "@switchyard/contracts/channel-address";
-import { MAX_PROVIDER_REQUEST, receiveChannelRequest } from "@switchyard/contracts/channels";
+import { AccountId, ChannelName } from "@switchyard/contracts/channels/channel-address";
+import {
+  MAX_PROVIDER_REQUEST,
+  receiveChannelRequest,
+} from "@switchyard/contracts/channels/channels";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { checkAddress, limitAddress, type AuthenticationParts } from "../identity/authenticate.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { DecisionToken, openDecision } from "@switchyard/contracts/channels";
+import { DecisionToken, openDecision } from "@switchyard/contracts/channels/channels";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { html } from "hono/html";

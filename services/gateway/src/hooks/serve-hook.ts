@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fillTemplate, fillValue, TemplateError } from "@switchyard/contracts/pointer-template";
-import { RunInput } from "@switchyard/contracts/runs";
+import { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { AcceptedRuns } from "../agent-runs/accepted-runs.ts";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { publishEvent } from "@switchyard/bus/publish";
 import { serve } from "@switchyard/bus/serve";
-import { getAgent } from "@switchyard/contracts/agents";
-import { runRejected } from "@switchyard/contracts/run-events";
-import { getRun } from "@switchyard/contracts/runs";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
+import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 import { sendJson, type Sent } from "../../test/send-json.ts";
 

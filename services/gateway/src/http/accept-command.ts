@@ -1,12 +1,12 @@
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
-import { getAgent } from "@switchyard/contracts/agents";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
 import type { Command } from "@switchyard/contracts/define";
 import { isError } from "@switchyard/contracts/errors";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
-import { forkRun } from "@switchyard/contracts/run-commands";
-import { getRun, startRun } from "@switchyard/contracts/runs";
+import { forkRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
 import { ADMIN_USER, CLI_USER } from "@switchyard/contracts/user-names";
 import type { AcceptedRuns } from "../agent-runs/accepted-runs.ts";
 import type { User } from "../identity/user-cache.ts";

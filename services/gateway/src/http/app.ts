@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { exportAudit as exportContract } from "@switchyard/contracts/audit-queries";
+import { exportAudit as exportContract } from "@switchyard/contracts/policy/audit-queries";
 import type { Rpc } from "@switchyard/contracts/define";
 import { refusalOf } from "@switchyard/contracts/user-roles";
 import { Hono, type Context } from "hono";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import fc from "fast-check";
 import { startGatewayWorld } from "../../test/gateway-world.ts";

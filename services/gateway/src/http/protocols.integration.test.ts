@@ -4,11 +4,11 @@ import { request, type IncomingMessage } from "node:http";
 import { text as readText } from "node:stream/consumers";
 import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
-import { getAgent } from "@switchyard/contracts/agents";
-import { NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/agents";
+import { getAgent } from "@switchyard/contracts/skill-importer/agents";
+import { NO_AGENT_LIMITS, type AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { listPrompts, listResources } from "@switchyard/contracts/mcp-features";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { listPrompts, listResources } from "@switchyard/contracts/mcp-broker/mcp-features";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 
 const world = await startGatewayWorld();

@@ -7,7 +7,7 @@ import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { consume } from "@switchyard/bus/consume";
 import type { Delivery } from "@switchyard/bus/delivery";
-import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels";
+import { listChannelAccounts, sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import { failuresOf } from "@switchyard/contracts/errors";
 import {
   addServer,
@@ -16,12 +16,21 @@ import {
   listServers,
   removeServer,
   updateServer,
-} from "@switchyard/contracts/mcp-servers";
-import { getRun, listRuns, startRun, type RunSummary } from "@switchyard/contracts/runs";
-import { deleteSession, getSession, patchSession } from "@switchyard/contracts/sessions";
-import { runCommands } from "@switchyard/contracts/streams";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
+import {
+  getRun,
+  listRuns,
+  startRun,
+  type RunSummary,
+} from "@switchyard/contracts/agent-runner/runs";
+import {
+  deleteSession,
+  getSession,
+  patchSession,
+} from "@switchyard/contracts/agent-runner/sessions";
+import { runCommands } from "@switchyard/topology/streams";
 import { hasRole, UserRole } from "@switchyard/contracts/user-roles";
-import { revokeUserKey } from "@switchyard/contracts/user-tokens";
+import { revokeUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 import { sendJson, type Sent } from "../../test/send-json.ts";

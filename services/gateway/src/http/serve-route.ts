@@ -1,10 +1,10 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { call } from "@switchyard/bus/call";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/session-claims";
-import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox";
-import { getRun } from "@switchyard/contracts/runs";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/agent-runner/session-claims";
+import { callBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { refusalOf } from "@switchyard/contracts/user-roles";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";

@@ -1,7 +1,7 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { AuditUnavailableError } from "@switchyard/service/audit/audit-writer";
-import type { Audit } from "@switchyard/service/audit/start-audit";
+import { AuditUnavailableError } from "@switchyard/audit/audit-writer";
+import type { Audit } from "@switchyard/audit/start-audit";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
 import type { GatewayEnv } from "./request-context.ts";

@@ -1,6 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/policy/user-sessions";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
 import type { AccessAudit } from "./access-audit.ts";

@@ -6,8 +6,8 @@ import {
   closeUserSession,
   openUserSession,
   userSessionEnded,
-} from "@switchyard/contracts/user-sessions";
-import { issueUserToken, userKeyRevoked } from "@switchyard/contracts/user-tokens";
+} from "@switchyard/contracts/policy/user-sessions";
+import { issueUserToken, userKeyRevoked } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
 
 /** An authenticated user, with the token that proves it to services. */

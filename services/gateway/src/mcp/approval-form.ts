@@ -1,5 +1,5 @@
-import { approveCall, denyCall, getApproval } from "@switchyard/contracts/approvals";
-import { missingApprovals, votesText } from "@switchyard/contracts/approval-words";
+import { approveCall, denyCall, getApproval } from "@switchyard/contracts/policy/approvals";
+import { missingApprovals, votesText } from "@switchyard/contracts/policy/approval-words";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { inputRequired, inputResponse, type InputRequests } from "@modelcontextprotocol/server";
 import { howToApprove } from "../agent-runs/run-wait.ts";

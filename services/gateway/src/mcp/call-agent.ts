@@ -1,7 +1,7 @@
-import { answerQuestion, type RunWait } from "@switchyard/contracts/run-waits";
-import { approveCall } from "@switchyard/contracts/approvals";
+import { answerQuestion, type RunWait } from "@switchyard/contracts/agent-runner/run-waits";
+import { approveCall } from "@switchyard/contracts/policy/approvals";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { getRun } from "@switchyard/contracts/runs";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import {
   inputRequired,
   inputResponse,

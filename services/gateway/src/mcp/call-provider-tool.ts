@@ -3,12 +3,12 @@ import {
   cancelApproval,
   getApproval,
   listApprovals,
-} from "@switchyard/contracts/approvals";
-import { ApprovalRequired } from "@switchyard/contracts/approval-record";
+} from "@switchyard/contracts/policy/approvals";
+import { ApprovalRequired } from "@switchyard/contracts/policy/approval-record";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { QuestionId } from "@switchyard/contracts/mcp-questions";
-import { callBuiltin } from "@switchyard/contracts/toolbox";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { QuestionId } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { inputRequired } from "@modelcontextprotocol/server";
 import { howToApprove } from "../agent-runs/run-wait.ts";
 import { approvalForm, decide, type ShownCall } from "./approval-form.ts";

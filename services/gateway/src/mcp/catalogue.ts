@@ -1,14 +1,18 @@
-import { listAgents } from "@switchyard/contracts/agents";
-import { clientTool } from "@switchyard/contracts/client-tool";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
+import { clientTool } from "@switchyard/contracts/mcp-broker/client-tool";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import * as features from "@switchyard/contracts/mcp-features";
-import { listServers } from "@switchyard/contracts/mcp-servers";
-import { startRun } from "@switchyard/contracts/runs";
-import { readSkillFile } from "@switchyard/contracts/skill-store";
-import { listSkills, renderSkill, type SkillSummary } from "@switchyard/contracts/skills";
-import { callBuiltin, listBuiltins, schemaForModels } from "@switchyard/contracts/toolbox";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import * as features from "@switchyard/contracts/mcp-broker/mcp-features";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
+import { readSkillFile } from "@switchyard/contracts/skill-importer/skill-store";
+import {
+  listSkills,
+  renderSkill,
+  type SkillSummary,
+} from "@switchyard/contracts/skill-importer/skills";
+import { callBuiltin, listBuiltins, schemaForModels } from "@switchyard/contracts/toolbox/toolbox";
 import {
   ResourceNotFoundError,
   type GetPromptResult,

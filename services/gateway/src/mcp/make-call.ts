@@ -3,17 +3,21 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { clientStructuredContent } from "@switchyard/contracts/client-tool";
-import { knownContent } from "@switchyard/contracts/content-blocks";
-import { callTool, ownCallMeta, type ContentBlock } from "@switchyard/contracts/mcp";
-import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-calls";
+import { clientStructuredContent } from "@switchyard/contracts/mcp-broker/client-tool";
+import { knownContent } from "@switchyard/contracts/mcp-broker/content-blocks";
+import { callTool, ownCallMeta, type ContentBlock } from "@switchyard/contracts/mcp-broker/mcp";
+import { callProgress, cancelCall, SINGLE_USE } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import {
   answerQuestion,
   howToAnswer,
   listQuestions,
   type Question,
-} from "@switchyard/contracts/mcp-questions";
-import { builtinTimeoutMs, callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
+import {
+  builtinTimeoutMs,
+  callBuiltin,
+  cancelBuiltin,
+} from "@switchyard/contracts/toolbox/toolbox";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import {
   inputRequired,

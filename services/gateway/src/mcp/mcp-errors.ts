@@ -1,4 +1,4 @@
-import { knownContent } from "@switchyard/contracts/content-blocks";
+import { knownContent } from "@switchyard/contracts/mcp-broker/content-blocks";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import {

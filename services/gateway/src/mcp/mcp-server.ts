@@ -4,8 +4,8 @@ import {
   type CallToolResult,
   type ServerContext,
 } from "@modelcontextprotocol/server";
-import { withObjectOutput } from "@switchyard/contracts/client-tool";
-import { builtinNamed } from "@switchyard/contracts/toolbox";
+import { withObjectOutput } from "@switchyard/contracts/mcp-broker/client-tool";
+import { builtinNamed } from "@switchyard/contracts/toolbox/toolbox";
 import { z } from "zod";
 import { callAgent } from "./call-agent.ts";
 import { callProviderTool } from "./call-provider-tool.ts";

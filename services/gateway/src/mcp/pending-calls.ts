@@ -1,6 +1,6 @@
-import { questionRequested, type Question } from "@switchyard/contracts/mcp-questions";
+import { questionRequested, type Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { z } from "zod";
 import type { EventHub } from "../events/event-hub.ts";
 

@@ -4,7 +4,7 @@ import {
   answerQuestion,
   type Question,
   type QuestionForm,
-} from "@switchyard/contracts/mcp-questions";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { inputRequired, inputResponse, type InputRequests } from "@modelcontextprotocol/server";
 import type { Requester } from "../identity/requester.ts";
 

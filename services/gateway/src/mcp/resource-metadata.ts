@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { call } from "@switchyard/bus/call";
-import { listIssuers } from "@switchyard/contracts/user-tokens";
+import { listIssuers } from "@switchyard/contracts/policy/user-tokens";
 import type { Context } from "hono";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";

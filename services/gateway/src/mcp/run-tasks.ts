@@ -1,5 +1,5 @@
 import { fullRunId } from "@switchyard/contracts/ids";
-import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
+import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
 import type { Requester } from "../identity/requester.ts";
 

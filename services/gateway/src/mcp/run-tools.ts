@@ -1,7 +1,12 @@
-import type { AgentSummary } from "@switchyard/contracts/agents";
+import type { AgentSummary } from "@switchyard/contracts/skill-importer/agents";
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { AgentName, RunId, fullRunId } from "@switchyard/contracts/ids";
-import { getRun, requestCancel, startRun, type RunDetail } from "@switchyard/contracts/runs";
+import {
+  getRun,
+  requestCancel,
+  startRun,
+  type RunDetail,
+} from "@switchyard/contracts/agent-runner/runs";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/server";
 import { z } from "zod";
 import { followRun, type RunFollow } from "../agent-runs/follow-run.ts";

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { createMcpHandler, isLegacyRequest, type AuthInfo } from "@modelcontextprotocol/server";
 import { ServerId } from "@switchyard/contracts/ids";
 import { isRecord } from "@switchyard/contracts/json-record";
-import { invalidParams, lenientMessages } from "@switchyard/contracts/mcp-requests";
+import { invalidParams, lenientMessages } from "@switchyard/contracts/mcp-broker/mcp-requests";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";

@@ -1,7 +1,7 @@
 import { checkCounted } from "@switchyard/bus/bounded-json";
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { StartRun } from "@switchyard/contracts/runs";
-import { ThinkingLevel } from "@switchyard/contracts/thinking";
+import type { StartRun } from "@switchyard/contracts/agent-runner/runs";
+import { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { z } from "zod";
 import { Problem } from "../problems/problem.ts";
 import type { Body } from "../routes/read-body.ts";

@@ -1,4 +1,4 @@
-import type { RunDetail } from "@switchyard/contracts/runs";
+import type { RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { cutOf, type RunEnd } from "../agent-runs/run-event.ts";
 
 export interface ResponseFacts {

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import { approveCall, denyCall } from "@switchyard/contracts/policy/approvals";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { answerQuestion } from "@switchyard/contracts/run-waits";
-import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/runs";
+import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
+import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import type { Context } from "hono";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
 import { refusedStart } from "../agent-runs/refused-start.ts";

@@ -1,6 +1,6 @@
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { startRun } from "@switchyard/contracts/runs";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";

@@ -1,29 +1,33 @@
-import { uploadAgents } from "@switchyard/contracts/agent-store";
-import { AgentDefinition } from "@switchyard/contracts/agents";
-import { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
-import { denyCall } from "@switchyard/contracts/approvals";
-import { ChatLink } from "@switchyard/contracts/chat-links";
+import { uploadAgents } from "@switchyard/contracts/skill-importer/agent-store";
+import { AgentDefinition } from "@switchyard/contracts/skill-importer/agents";
+import { Approval, SessionGrant } from "@switchyard/contracts/policy/approval-record";
+import { denyCall } from "@switchyard/contracts/policy/approvals";
+import { ChatLink } from "@switchyard/contracts/policy/chat-links";
 import {
   Address,
   AddressInput,
   Capabilities as ChannelCapabilities,
   Target as ChannelTarget,
-} from "@switchyard/contracts/channel-address";
-import { Changes, Provenance, SentFile } from "@switchyard/contracts/definition-store";
+} from "@switchyard/contracts/channels/channel-address";
+import {
+  Changes,
+  Provenance,
+  SentFile,
+} from "@switchyard/contracts/skill-importer/definition-store";
 import { Timestamp } from "@switchyard/contracts/ids";
-import { listTools } from "@switchyard/contracts/mcp";
-import { ToolFinding, ToolPin } from "@switchyard/contracts/mcp-pins";
-import { Question, QuestionChoice } from "@switchyard/contracts/mcp-questions";
-import { addServer, ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { Plan, PlanCondition } from "@switchyard/contracts/plan";
-import { Decision, Principal, ServerFacts } from "@switchyard/contracts/policy";
-import { Stop, StopScope } from "@switchyard/contracts/policy-budgets";
-import { activatePolicy, PolicyVersion } from "@switchyard/contracts/policy-bundles";
-import { RuleMismatch } from "@switchyard/contracts/policy-explain";
-import { PolicyProblem, PolicyTextFile } from "@switchyard/contracts/policy-texts";
-import { RecordedAnswer, RecordedSummary } from "@switchyard/contracts/recording";
-import { RunContext } from "@switchyard/contracts/run-context";
-import { RunFailure, RunInput, RunLimits } from "@switchyard/contracts/runs";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import { ToolFinding, ToolPin } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { Question, QuestionChoice } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { addServer, ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { Plan, PlanCondition } from "@switchyard/contracts/agent-runner/plan";
+import { Decision, Principal, ServerFacts } from "@switchyard/contracts/policy/policy";
+import { Stop, StopScope } from "@switchyard/contracts/policy/policy-budgets";
+import { activatePolicy, PolicyVersion } from "@switchyard/contracts/policy/policy-bundles";
+import { RuleMismatch } from "@switchyard/contracts/policy/policy-explain";
+import { PolicyProblem, PolicyTextFile } from "@switchyard/contracts/policy/policy-texts";
+import { RecordedAnswer, RecordedSummary } from "@switchyard/contracts/agent-runner/recording";
+import { RunContext } from "@switchyard/contracts/agent-runner/run-context";
+import { RunFailure, RunInput, RunLimits } from "@switchyard/contracts/agent-runner/runs";
 import {
   addSchedule,
   JobDelivery,
@@ -31,20 +35,24 @@ import {
   JobSchedule,
   ScheduleJob,
   scheduleRuns,
-} from "@switchyard/contracts/schedules";
-import { getSession, Session, SessionMessage } from "@switchyard/contracts/sessions";
-import { CapabilityUse, ScanFinding, ScanReport } from "@switchyard/contracts/skill-scan";
-import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-store";
+} from "@switchyard/contracts/scheduler/schedules";
+import { getSession, Session, SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
+import {
+  CapabilityUse,
+  ScanFinding,
+  ScanReport,
+} from "@switchyard/contracts/skill-importer/skill-scan";
+import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-importer/skill-store";
 import {
   Conformance,
   Diagnostic,
   importSkills,
   listSkills,
   renderSkill,
-} from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skills";
 import { ToolRef } from "@switchyard/contracts/tool-names";
-import { UserSession } from "@switchyard/contracts/user-sessions";
-import { createUserKey, UserKey } from "@switchyard/contracts/user-tokens";
+import { UserSession } from "@switchyard/contracts/policy/user-sessions";
+import { createUserKey, UserKey } from "@switchyard/contracts/policy/user-tokens";
 import { explainedSchema } from "@switchyard/contracts/explain/explained-schema";
 import { routes } from "../routes/route-table.ts";
 import { Me } from "../routes/me.ts";

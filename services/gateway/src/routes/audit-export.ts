@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { exportAudit as contract } from "@switchyard/contracts/audit-queries";
+import { exportAudit as contract } from "@switchyard/contracts/policy/audit-queries";
 import type { z } from "zod";
 
 type Filter = Pick<z.input<typeof contract.request>, "since" | "until">;

@@ -1,4 +1,4 @@
-import { exportAudit } from "@switchyard/contracts/audit-queries";
+import { exportAudit } from "@switchyard/contracts/policy/audit-queries";
 import { refusalOf, UserRole } from "@switchyard/contracts/user-roles";
 import { z } from "zod";
 import type { User } from "../identity/user-cache.ts";

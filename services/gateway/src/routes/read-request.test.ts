@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { callTool } from "@switchyard/contracts/mcp";
-import { startRun } from "@switchyard/contracts/runs";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { readRequest } from "./read-request.ts";
 import { shapeOf } from "./route-shape.ts";
 import { routes } from "./route-table.ts";

@@ -3,7 +3,7 @@ import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { lastEventText } from "@switchyard/bus/last-event";
-import { eventSubjects } from "@switchyard/contracts/streams";
+import { eventSubjects } from "@switchyard/topology/streams";
 import type { Log } from "@switchyard/service/log";
 import { deliveriesOf } from "./match-events.ts";
 import type { SubscriptionStore } from "./subscription-store.ts";

@@ -1,14 +1,14 @@
 import { checkCounted } from "@switchyard/bus/bounded-json";
 import { call } from "@switchyard/bus/call";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import {
   builtinNamed,
   builtinTimeoutMs,
   callBuiltin,
   listBuiltins,
-} from "@switchyard/contracts/toolbox";
-import { claimSession } from "@switchyard/contracts/session-claims";
+} from "@switchyard/contracts/toolbox/toolbox";
+import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
 import { z } from "zod";

@@ -6,7 +6,7 @@ import {
   type FetchLike,
   type OAuthDiscoveryState,
 } from "@modelcontextprotocol/client";
-import type { beginLogin, finishLogin } from "@switchyard/contracts/mcp-auth";
+import type { beginLogin, finishLogin } from "@switchyard/contracts/mcp-broker/mcp-auth";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { z } from "zod";
 import type { HttpConfig, OAuthConfig } from "@switchyard/project/mcp-servers/server-config";

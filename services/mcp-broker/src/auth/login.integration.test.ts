@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-auth";
+import { beginLogin, finishLogin, logout } from "@switchyard/contracts/mcp-broker/mcp-auth";
 import { until } from "@switchyard/local-servers/until";
 import { oauthWorld, type OddAuthorization } from "../../test-fixtures/oauth-world.ts";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { Redis } from "@switchyard/service/redis";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 

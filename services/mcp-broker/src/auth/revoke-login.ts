@@ -4,7 +4,7 @@ import {
   type FetchLike,
   type OAuthClientInformation,
 } from "@modelcontextprotocol/client";
-import type { LoginRevocation } from "@switchyard/contracts/mcp-auth";
+import type { LoginRevocation } from "@switchyard/contracts/mcp-broker/mcp-auth";
 import { z } from "zod";
 import type { OAuthConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { Login } from "./login-store.ts";

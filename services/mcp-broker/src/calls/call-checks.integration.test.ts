@@ -3,8 +3,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();

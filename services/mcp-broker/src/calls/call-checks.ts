@@ -1,8 +1,8 @@
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool as contract, type ValueProblem } from "@switchyard/contracts/mcp";
+import { callTool as contract, type ValueProblem } from "@switchyard/contracts/mcp-broker/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import { NotSentError } from "@switchyard/service/tool-provider/call-once";
-import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import { NotSentError } from "@switchyard/tool-provider/call-once";
+import type { CallOutcome } from "@switchyard/tool-provider/call-store";
 import type { CatalogueTool, ToolCatalogue } from "../catalogue/tool-catalogue.ts";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import {

@@ -6,22 +6,22 @@ import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { subscribeLive } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { addServer, updateServer } from "@switchyard/contracts/mcp-servers";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { addServer, updateServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import {
   callProgress,
   cancelCall as cancelCallContract,
   cancelCallAt,
   type CallProgress,
-} from "@switchyard/contracts/mcp-calls";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
 import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
-import { createCallStore } from "@switchyard/service/tool-provider/call-store";
-import { cancelCall } from "@switchyard/service/tool-provider/cancel-call";
+import { createCallStore } from "@switchyard/tool-provider/call-store";
+import { cancelCall } from "@switchyard/tool-provider/cancel-call";
 import { createCancelPasser } from "./pass-cancel.ts";
-import { createPolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import { createPolicyGate } from "@switchyard/tool-provider/policy-gate";
 
 const world = await testWorld({ withPolicy: false });
 const policyBus = await connectBus({ servers: world.natsUrl, user: "policy" });

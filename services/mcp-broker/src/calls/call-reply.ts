@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { Decision } from "@switchyard/contracts/policy";
-import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
+import { callTool as contract } from "@switchyard/contracts/mcp-broker/mcp";
+import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { CallOutcome } from "@switchyard/tool-provider/call-store";
 import { problemText } from "./call-checks.ts";
 
 const fail = failuresOf(contract.errors);

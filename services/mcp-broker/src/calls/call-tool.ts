@@ -1,25 +1,21 @@
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool as contract, ownCallMeta } from "@switchyard/contracts/mcp";
-import { SINGLE_USE, type CallProgress } from "@switchyard/contracts/mcp-calls";
+import { callTool as contract, ownCallMeta } from "@switchyard/contracts/mcp-broker/mcp";
+import { SINGLE_USE, type CallProgress } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import type { ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
-import { asAllowed } from "@switchyard/service/tool-provider/approval-gate";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import {
-  NotSentError,
-  type CallOnce,
-  type Turn,
-} from "@switchyard/service/tool-provider/call-once";
-import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
-import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
-import { claimCall } from "@switchyard/service/tool-provider/claim-call";
-import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
-import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import { executeCall } from "@switchyard/service/tool-provider/execute-call";
-import type { MaskStore } from "@switchyard/service/tool-provider/mask-store";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
+import type { ApprovalGate } from "@switchyard/tool-provider/approval-gate";
+import { asAllowed } from "@switchyard/tool-provider/approval-gate";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import { NotSentError, type CallOnce, type Turn } from "@switchyard/tool-provider/call-once";
+import { replyOf } from "@switchyard/tool-provider/call-refusals";
+import type { CallOutcome, CallStore } from "@switchyard/tool-provider/call-store";
+import { claimCall } from "@switchyard/tool-provider/claim-call";
+import type { CallsInWork } from "@switchyard/tool-provider/calls-in-work";
+import type { Decided } from "@switchyard/tool-provider/decision-cache";
+import { executeCall } from "@switchyard/tool-provider/execute-call";
+import type { MaskStore } from "@switchyard/tool-provider/mask-store";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";

@@ -1,11 +1,11 @@
 import type { z } from "zod";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { Decision } from "@switchyard/contracts/policy";
+import { callTool as contract } from "@switchyard/contracts/mcp-broker/mcp";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
-import type { CallStore } from "@switchyard/service/tool-provider/call-store";
-import { ownCallId } from "@switchyard/service/tool-provider/own-call-id";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { CallStore } from "@switchyard/tool-provider/call-store";
+import { ownCallId } from "@switchyard/tool-provider/own-call-id";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import { serverDown } from "./send-request.ts";
 

@@ -3,8 +3,12 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import type { Rpc } from "@switchyard/contracts/define";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { completeArgument, getPrompt, readResource } from "@switchyard/contracts/mcp-features";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import {
+  completeArgument,
+  getPrompt,
+  readResource,
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import type { z } from "zod";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { MALFORMED_ANSWER } from "../normalise/message-reader.ts";

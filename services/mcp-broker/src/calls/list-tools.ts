@@ -1,8 +1,8 @@
 import type { z } from "zod";
 import { prepareListReply } from "@switchyard/bus/prepared-reply";
-import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp";
+import { listTools as contract, type ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import { unknownServer } from "../connection/server-pool.ts";
 import { createListableTools } from "./listable-tools.ts";
 import { createPreparedLists, type PreparedList } from "./prepared-lists.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { prepareReply, replyBody } from "@switchyard/bus/prepared-reply";
-import { listTools } from "@switchyard/contracts/mcp";
+import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { ServerView } from "../ownership/server-views.ts";
 import { createListableTools } from "./listable-tools.ts";

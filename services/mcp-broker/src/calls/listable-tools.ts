@@ -1,4 +1,4 @@
-import type { ToolInfo } from "@switchyard/contracts/mcp";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { ServerView } from "../ownership/server-views.ts";
 import { collidingNames } from "../catalogue/name-collisions.ts";

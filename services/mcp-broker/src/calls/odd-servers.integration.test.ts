@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import {
   getPrompt,
   listPrompts,
   listResources,
   readResource,
-} from "@switchyard/contracts/mcp-features";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { mutationsOf } from "../../test-fixtures/mutations.ts";
 import { oddServer } from "../../test-fixtures/odd-server.ts";

@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { cancelCallAt } from "@switchyard/contracts/mcp-calls";
-import { askHolder, type CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
+import { cancelCallAt } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { askHolder, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
 
 /** Forwards a cancellation to the broker that has the call. */
 export function createCancelPasser(bus: Bus): CancelDeps["passOn"] {

@@ -1,5 +1,5 @@
 import type { PreparedReply } from "@switchyard/bus/prepared-reply";
-import type { listTools } from "@switchyard/contracts/mcp";
+import type { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import type { ListableTools } from "./listable-tools.ts";
 
 export type PreparedList = PreparedReply<typeof listTools>;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CallProgress } from "@switchyard/contracts/mcp-calls";
+import type { CallProgress } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import { createProgressReporter } from "./progress-reporter.ts";
 
 function renderer() {

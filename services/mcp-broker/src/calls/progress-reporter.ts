@@ -1,6 +1,6 @@
 import type { Progress } from "@modelcontextprotocol/client";
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { CallProgress } from "@switchyard/contracts/mcp-calls";
+import type { CallProgress } from "@switchyard/contracts/mcp-broker/mcp-calls";
 
 const MIN_GAP_MS = 100;
 const MAX_MESSAGE = 500;

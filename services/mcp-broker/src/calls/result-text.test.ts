@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ContentBlock } from "@switchyard/contracts/mcp";
+import type { ContentBlock } from "@switchyard/contracts/mcp-broker/mcp";
 import { resultText } from "./result-text.ts";
 
 const textOf = (...content: ContentBlock[]): string => resultText({ content, isError: false });

@@ -1,4 +1,4 @@
-import type { ContentBlock } from "@switchyard/contracts/mcp";
+import type { ContentBlock } from "@switchyard/contracts/mcp-broker/mcp";
 
 interface Result {
   readonly content: readonly ContentBlock[];

@@ -1,8 +1,8 @@
 import { UrlElicitationRequiredError } from "@modelcontextprotocol/client";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
-import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import { callTool as contract } from "@switchyard/contracts/mcp-broker/mcp";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import { NotSentError } from "@switchyard/tool-provider/call-once";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { RequestLimits } from "../connection/request-lane.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
@@ -19,7 +19,7 @@ import { notBegun, QueueFullError, QueueWaitError } from "../limits/call-queue.t
 import type { CallEnd } from "../limits/circuit-breaker.ts";
 import { within } from "../limits/within.ts";
 import type { AskToOpen } from "../server-requests/ask-to-open.ts";
-import type { Question } from "@switchyard/contracts/mcp-questions";
+import type { Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
 
 export interface SendDeps {

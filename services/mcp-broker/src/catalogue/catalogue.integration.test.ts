@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { isError } from "@switchyard/contracts/errors";
-import { refreshTools, toolsDiscovered } from "@switchyard/contracts/mcp-pins";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { refreshTools, toolsDiscovered } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { fixtureServer, testWorld, type TestBroker } from "../../test-fixtures/test-broker.ts";
 

@@ -1,4 +1,4 @@
-import type { ToolInfo } from "@switchyard/contracts/mcp";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { clientSchema } from "../validation/client-schema.ts";
 import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { refreshTools } from "@switchyard/contracts/mcp-pins";
+import { refreshTools } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();

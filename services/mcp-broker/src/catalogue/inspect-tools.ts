@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { canonicalDigest, canonicalJson, digestOf } from "@switchyard/contracts/canonical-json";
-import type { ToolInfo } from "@switchyard/contracts/mcp";
-import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import {
   foldedToolName,
   mcpToolDescription,

@@ -1,5 +1,5 @@
-import type { ToolInfo } from "@switchyard/contracts/mcp";
-import type { PinState } from "@switchyard/contracts/mcp-pins";
+import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import type { PinState } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { visible } from "@switchyard/service/visible-text";
 import type { InspectedListing, InspectedTool } from "./inspect-tools.ts";

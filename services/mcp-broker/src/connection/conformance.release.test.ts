@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { testDirectory, testRedis } from "@switchyard/local-servers/test-servers";
+import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { parse } from "yaml";
 import { runScenario } from "../../test-conformance/run-scenario.ts";
 import { packageFile } from "../../test-fixtures/test-broker.ts";

@@ -9,7 +9,7 @@ import {
   type PriorDiscovery,
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
-import type { TransportKind } from "@switchyard/contracts/mcp-servers";
+import type { TransportKind } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { EraVerdict } from "./verdict-store.ts";
 

@@ -4,7 +4,7 @@ import {
   serverConnected,
   serverDisconnected,
   serverFailed,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { Log } from "@switchyard/service/log";
 import type { ServerConnectionOptions } from "./server-connection.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SdkError, SdkErrorCode } from "@modelcontextprotocol/client";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { until } from "@switchyard/local-servers/until";
 import { cuttingServer } from "../../test-fixtures/cutting-server.ts";
 import { sessionWorld, type TestSession } from "../../test-fixtures/session-world.ts";

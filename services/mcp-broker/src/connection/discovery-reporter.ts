@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
-import { toolsDiscovered } from "@switchyard/contracts/mcp-pins";
+import { toolsDiscovered } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { Log } from "@switchyard/service/log";
 import type { ConnectionChange } from "./server-connection.ts";
 import type { ToolCatalogue } from "../catalogue/tool-catalogue.ts";

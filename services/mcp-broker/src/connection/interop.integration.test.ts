@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sessionWorld, startProgram, type TestSession } from "../../test-fixtures/session-world.ts";

@@ -8,7 +8,7 @@ import {
   type Tool,
 } from "@modelcontextprotocol/client";
 import { inSpan, type SpanFacts } from "@switchyard/bus/tracing";
-import type { LogLevel } from "@switchyard/contracts/mcp-features";
+import type { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { InspectedListing, InspectedTool } from "../catalogue/inspect-tools.ts";
 import type { ReadTools } from "../catalogue/tool-reader.ts";

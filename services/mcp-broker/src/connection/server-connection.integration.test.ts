@@ -7,9 +7,13 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
-import { listServers, serverDisconnected, serverFailed } from "@switchyard/contracts/mcp-servers";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
+import {
+  listServers,
+  serverDisconnected,
+  serverFailed,
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import {
   fixture,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp-servers";
+import type { ServerInfo, ServerStatus } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { ConnectError, type McpSession, type OpenSession } from "./mcp-session.ts";
 import { createCircuitBreaker, type CircuitBreaker } from "../limits/circuit-breaker.ts";
 import type { InspectedListing } from "../catalogue/inspect-tools.ts";

@@ -6,11 +6,15 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { publishEvent } from "@switchyard/bus/publish";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { type ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { runCancelled, runFailed, runFinished } from "@switchyard/contracts/run-events";
-import { sessionEnded } from "@switchyard/contracts/session-events";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { type ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import {
+  runCancelled,
+  runFailed,
+  runFinished,
+} from "@switchyard/contracts/agent-runner/run-events";
+import { sessionEnded } from "@switchyard/contracts/agent-runner/session-events";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { fixture, fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { processIdentity } from "../process/process-identity.ts";

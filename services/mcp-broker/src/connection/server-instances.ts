@@ -1,7 +1,7 @@
 import { failuresOf } from "@switchyard/contracts/errors";
-import { callTool as contract } from "@switchyard/contracts/mcp";
-import type { Principal } from "@switchyard/contracts/policy";
-import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import { callTool as contract } from "@switchyard/contracts/mcp-broker/mcp";
+import type { Principal } from "@switchyard/contracts/policy/policy";
+import { NotSentError } from "@switchyard/tool-provider/call-once";
 import { Endings } from "./endings.ts";
 import type { PoolMember } from "./pool-member.ts";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";

@@ -1,7 +1,7 @@
 import { createServerInstances } from "./server-instances.ts";
 import { failuresOf, type ServiceError } from "@switchyard/contracts/errors";
-import { getServer } from "@switchyard/contracts/mcp-servers";
-import type { Principal } from "@switchyard/contracts/policy";
+import { getServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import { createPoolMember, type PoolMember } from "./pool-member.ts";
 import { Endings } from "./endings.ts";

@@ -1,5 +1,5 @@
 import { ProtocolError, SdkError, SdkErrorCode, type Client } from "@modelcontextprotocol/client";
-import type { TransportKind } from "@switchyard/contracts/mcp-servers";
+import type { TransportKind } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { errorText, speaksOfSession } from "../limits/call-failure.ts";
 import { isModern } from "./connect-approach.ts";
 

@@ -4,7 +4,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { sessionWorld, startProgram } from "../../test-fixtures/session-world.ts";
 import { fixture, packageFile } from "../../test-fixtures/test-broker.ts";
 

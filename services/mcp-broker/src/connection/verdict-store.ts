@@ -1,6 +1,6 @@
 import type { DiscoverResult } from "@modelcontextprotocol/client";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
-import { TransportKind } from "@switchyard/contracts/mcp-servers";
+import { TransportKind } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { Redis } from "@switchyard/service/redis";
 import { z } from "zod";
 import type { KeyedDigest } from "../auth/keyed-digest.ts";

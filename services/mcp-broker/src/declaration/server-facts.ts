@@ -1,4 +1,4 @@
-import { MAX_LABELS, ServerFacts } from "@switchyard/contracts/policy";
+import { MAX_LABELS, ServerFacts } from "@switchyard/contracts/policy/policy";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 
 type Source = Pick<ServerConfig, "tags" | "allowedAgentRoles" | "enabledTools">;

@@ -2,10 +2,14 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { getServer, updateServer } from "@switchyard/contracts/mcp-servers";
-import { getPrompt, readResource } from "@switchyard/contracts/mcp-features";
-import { answerQuestion, listQuestions, type Question } from "@switchyard/contracts/mcp-questions";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { getServer, updateServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { getPrompt, readResource } from "@switchyard/contracts/mcp-broker/mcp-features";
+import {
+  answerQuestion,
+  listQuestions,
+  type Question,
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { until } from "@switchyard/local-servers/until";
 import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 

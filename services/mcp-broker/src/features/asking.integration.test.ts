@@ -7,16 +7,16 @@ import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
 import { serve } from "@switchyard/bus/serve";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import {
   answerQuestion,
   listQuestions,
   questionEnded,
   questionRequested,
   type Question,
-} from "@switchyard/contracts/mcp-questions";
-import { completeModel } from "@switchyard/contracts/model-completion";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
+import { completeModel } from "@switchyard/contracts/agent-runner/model-completion";
 import { until } from "@switchyard/local-servers/until";
 import { startProgram } from "../../test-fixtures/session-world.ts";
 import { fixture, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";

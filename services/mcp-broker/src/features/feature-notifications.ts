@@ -5,7 +5,7 @@ import {
   featuresChanged,
   resourceUpdated,
   serverMessage,
-} from "@switchyard/contracts/mcp-features";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import { createCoalescer } from "./coalesce.ts";
 import type { ServerMessages } from "./server-messages.ts";
 import type { Subscriptions } from "./subscriptions.ts";

@@ -17,9 +17,9 @@ import {
   setLogLevel,
   subscribeResource,
   unsubscribeResource,
-} from "@switchyard/contracts/mcp-features";
-import { addServer, removeServer } from "@switchyard/contracts/mcp-servers";
-import { callsStopped } from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
+import { addServer, removeServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { callsStopped } from "@switchyard/contracts/policy/policy-budgets";
 import { until } from "@switchyard/local-servers/until";
 import type { z } from "zod";
 import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";

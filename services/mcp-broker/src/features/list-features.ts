@@ -4,11 +4,11 @@ import {
   featureErrors,
   listResources,
   MAX_LISTED_FEATURES,
-} from "@switchyard/contracts/mcp-features";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import { replyOf } from "@switchyard/tool-provider/call-refusals";
+import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import type { z } from "zod";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import type { PoolMember } from "../connection/pool-member.ts";

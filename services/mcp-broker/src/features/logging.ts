@@ -1,5 +1,5 @@
-import type { LogLevel } from "@switchyard/contracts/mcp-features";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import type { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
+import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { performFeature, type FeatureDeps } from "./perform-feature.ts";

@@ -1,11 +1,11 @@
 import { failuresOf } from "@switchyard/contracts/errors";
-import { featureErrors } from "@switchyard/contracts/mcp-features";
-import type { AccessKind, Decision } from "@switchyard/contracts/policy";
+import { featureErrors } from "@switchyard/contracts/mcp-broker/mcp-features";
+import type { AccessKind, Decision } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
-import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import { replyOf } from "@switchyard/tool-provider/call-refusals";
+import type { Decided } from "@switchyard/tool-provider/decision-cache";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { z } from "zod";
 import type { CallDeps } from "../calls/call-tool.ts";
 import type { PoolMember } from "../connection/pool-member.ts";

@@ -3,9 +3,9 @@ import {
   type getPrompt as getContract,
   PromptInfo,
   PromptMessage,
-} from "@switchyard/contracts/mcp-features";
-import { ResultMeta } from "@switchyard/contracts/mcp";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
+import { ResultMeta } from "@switchyard/contracts/mcp-broker/mcp";
+import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import { z } from "zod";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ListedFeature } from "./list-features.ts";

@@ -1,9 +1,9 @@
 import type { RequestMethod, ServerCapabilities } from "@modelcontextprotocol/client";
 import { failuresOf, isError, type ServiceError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
-import { featureErrors } from "@switchyard/contracts/mcp-features";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import { NotSentError } from "@switchyard/service/tool-provider/call-once";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
+import { featureErrors } from "@switchyard/contracts/mcp-broker/mcp-features";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import { NotSentError } from "@switchyard/tool-provider/call-once";
 import { TOO_DEEP } from "../calls/call-tool.ts";
 import {
   RequestFailedError,

@@ -4,9 +4,9 @@ import {
   ResourceContent,
   ResourceInfo,
   ResourceTemplateInfo,
-} from "@switchyard/contracts/mcp-features";
-import { ResultMeta } from "@switchyard/contracts/mcp";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
+import { ResultMeta } from "@switchyard/contracts/mcp-broker/mcp";
+import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import type { PoolMember } from "../connection/pool-member.ts";
 import type { ListedFeature } from "./list-features.ts";
 import { askFeature, type FeatureDeps } from "./perform-feature.ts";

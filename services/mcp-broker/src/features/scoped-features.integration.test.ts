@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import * as features from "@switchyard/contracts/mcp-features";
-import { answerQuestion, listQuestions } from "@switchyard/contracts/mcp-questions";
+import * as features from "@switchyard/contracts/mcp-broker/mcp-features";
+import { answerQuestion, listQuestions } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { until } from "@switchyard/local-servers/until";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 

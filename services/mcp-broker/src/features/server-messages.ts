@@ -1,5 +1,5 @@
 import { cutText } from "@switchyard/contracts/cut-text";
-import { LogLevel, type ServerMessage } from "@switchyard/contracts/mcp-features";
+import { LogLevel, type ServerMessage } from "@switchyard/contracts/mcp-broker/mcp-features";
 
 export type ServerMessages = ReturnType<typeof createServerMessages>;
 

@@ -5,10 +5,10 @@ import {
   questionEnded,
   questionRequested,
   type Question,
-} from "@switchyard/contracts/mcp-questions";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import type { PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";

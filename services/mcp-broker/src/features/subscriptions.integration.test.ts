@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
-import { resourceUpdated, subscribeResource } from "@switchyard/contracts/mcp-features";
+import { resourceUpdated, subscribeResource } from "@switchyard/contracts/mcp-broker/mcp-features";
 import { until } from "@switchyard/local-servers/until";
 import { listeningServer } from "../../test-fixtures/listening-server.ts";
 import { testWorld } from "../../test-fixtures/test-broker.ts";

@@ -3,9 +3,9 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import {
   isPartOfResource,
   subscribeResource as contract,
-} from "@switchyard/contracts/mcp-features";
+} from "@switchyard/contracts/mcp-broker/mcp-features";
 import { errorText } from "../limits/call-failure.ts";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import { StoreError, storeFailureAs } from "@switchyard/service/store-error";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";

@@ -1,4 +1,4 @@
-import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { nearNames, type NearNames } from "./near-names.ts";
 import { textsOf } from "./text-findings.ts";

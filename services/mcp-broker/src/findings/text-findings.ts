@@ -1,4 +1,4 @@
-import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
 import { visible } from "@switchyard/service/visible-text";

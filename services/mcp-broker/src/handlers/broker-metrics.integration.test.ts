@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { cancelCall } from "@switchyard/contracts/mcp-calls";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 

@@ -1,9 +1,6 @@
-import { ServerStatus } from "@switchyard/contracts/mcp-servers";
-import { CircuitState } from "@switchyard/contracts/mcp-calls";
-import {
-  createCallMetrics,
-  type CallMetrics,
-} from "@switchyard/service/tool-provider/call-metrics";
+import { ServerStatus } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { CircuitState } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { createCallMetrics, type CallMetrics } from "@switchyard/tool-provider/call-metrics";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { CallQueue } from "../limits/call-queue.ts";
 import type { ServerPool } from "../connection/server-pool.ts";

@@ -3,21 +3,20 @@ import { isError, type Fail } from "@switchyard/contracts/errors";
 import {
   callTool as callToolContract,
   listTools as listToolsContract,
-} from "@switchyard/contracts/mcp";
-import { listServers } from "@switchyard/contracts/mcp-servers";
-import { cancelCall as cancelCallContract, cancelCallAt } from "@switchyard/contracts/mcp-calls";
+} from "@switchyard/contracts/mcp-broker/mcp";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import {
+  cancelCall as cancelCallContract,
+  cancelCallAt,
+} from "@switchyard/contracts/mcp-broker/mcp-calls";
 import type { BrokerMetrics } from "./broker-metrics.ts";
 import type { ServerEndpoints } from "../ownership/server-endpoints.ts";
 import { callTool, type CallDeps } from "../calls/call-tool.ts";
-import {
-  cancelCall,
-  cancelHere,
-  type CancelDeps,
-} from "@switchyard/service/tool-provider/cancel-call";
+import { cancelCall, cancelHere, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
 import { memberOf, openFeatureEndpoints } from "./feature-endpoints.ts";
 import { handleRefresh } from "./refresh-handler.ts";
 import { createListTools } from "../calls/list-tools.ts";
-import { requesterOf } from "@switchyard/service/tool-provider/policy-gate";
+import { requesterOf } from "@switchyard/tool-provider/policy-gate";
 import type { Features } from "../features/start-features.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";

@@ -3,13 +3,13 @@ import type { CallContext } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import type { ServerInfo } from "@switchyard/contracts/mcp-servers";
+import type { ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import {
   beginLogin,
   finishLogin,
   logout,
   type LoginRevocation,
-} from "@switchyard/contracts/mcp-auth";
+} from "@switchyard/contracts/mcp-broker/mcp-auth";
 import { IssuerMismatchError } from "@modelcontextprotocol/client";
 import { errorText } from "../limits/call-failure.ts";
 import type { ServerPool } from "../connection/server-pool.ts";

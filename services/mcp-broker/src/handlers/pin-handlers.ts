@@ -1,7 +1,12 @@
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { approvePins, blockPins, diffPin, listPins } from "@switchyard/contracts/mcp-pins";
+import {
+  approvePins,
+  blockPins,
+  diffPin,
+  listPins,
+} from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { isRecord } from "@switchyard/contracts/json-record";

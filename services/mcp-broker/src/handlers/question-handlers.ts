@@ -7,7 +7,7 @@ import {
   listQuestions,
   type AnswerContent,
   type Question,
-} from "@switchyard/contracts/mcp-questions";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { OpenQuestions } from "../server-requests/open-questions.ts";
 import { contentProblems } from "../server-requests/question-form.ts";

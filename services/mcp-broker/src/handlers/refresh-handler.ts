@@ -1,6 +1,6 @@
 import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 import type { Service } from "@switchyard/bus/serve";
-import { refreshTools } from "@switchyard/contracts/mcp-pins";
+import { refreshTools } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { errorText } from "../limits/call-failure.ts";
 import { checkAdmin } from "./check-admin.ts";
 import type { ServerPool } from "../connection/server-pool.ts";

@@ -1,6 +1,6 @@
 import type { VerifiedCaller } from "@switchyard/bus/verified-caller";
 import type { Service } from "@switchyard/bus/serve";
-import type { OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import type { OwnerRequest } from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import {
   addServer,
   connectServer,
@@ -11,7 +11,7 @@ import {
   resetServer,
   serverLogs,
   updateServer,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
 import { handleOwnerRequest, type OwnerReply } from "../ownership/handle-owner-request.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";

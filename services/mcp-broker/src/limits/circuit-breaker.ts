@@ -1,5 +1,5 @@
 import { backoffMs } from "@switchyard/contracts/backoff";
-import type { CircuitState } from "@switchyard/contracts/mcp-calls";
+import type { CircuitState } from "@switchyard/contracts/mcp-broker/mcp-calls";
 
 /**
  * Keeps calls from a server that fails repeatedly. Only failures of the connection count: time-outs of the server's own limit and

@@ -1,4 +1,4 @@
-import { cleanContent, isBase64, isIsoTime } from "@switchyard/contracts/content-blocks";
+import { cleanContent, isBase64, isIsoTime } from "@switchyard/contracts/mcp-broker/content-blocks";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import {
   anyMembers,

@@ -2,7 +2,7 @@ import {
   cleanContent,
   type CleanContent,
   type ContentFinding,
-} from "@switchyard/contracts/content-blocks";
+} from "@switchyard/contracts/mcp-broker/content-blocks";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 /** The result of a tool, in the form that MCP prescribes. */

@@ -1,6 +1,6 @@
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { KnownLeases } from "./known-leases.ts";
-import type { FactsOf, RolesOf } from "@switchyard/service/tool-provider/server-access";
+import type { FactsOf, RolesOf } from "@switchyard/tool-provider/server-access";
 import { serverFacts } from "../declaration/server-facts.ts";
 
 /** The facts that a server's declaration states, for the policy and its gate. */

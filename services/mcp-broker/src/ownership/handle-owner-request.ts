@@ -1,5 +1,5 @@
-import { connectServer } from "@switchyard/contracts/mcp-servers";
-import type { askOwner, OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import { connectServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import type { askOwner, OwnerRequest } from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import type { z } from "zod";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import type { Service } from "@switchyard/bus/serve";
-import { askOwner, ensureServer } from "@switchyard/contracts/mcp-ownership";
+import { askOwner, ensureServer } from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import { unknownServer, type ServerPool } from "../connection/server-pool.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 import { handleOwnerRequest } from "./handle-owner-request.ts";

@@ -2,8 +2,12 @@ import { setTimeout as delay } from "node:timers/promises";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
-import { serverLogs } from "@switchyard/contracts/mcp-servers";
-import { askOwner, ensureServer, type OwnerRequest } from "@switchyard/contracts/mcp-ownership";
+import { serverLogs } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import {
+  askOwner,
+  ensureServer,
+  type OwnerRequest,
+} from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerRegistry } from "../registry/server-registry.ts";

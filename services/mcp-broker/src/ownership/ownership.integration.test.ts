@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { callTool, listTools } from "@switchyard/contracts/mcp";
+import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import {
   addServer,
   disconnectServer,
@@ -14,9 +14,9 @@ import {
   removeServer,
   serverLogs,
   updateServer,
-} from "@switchyard/contracts/mcp-servers";
-import { ensureServer } from "@switchyard/contracts/mcp-ownership";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { ensureServer } from "@switchyard/contracts/mcp-broker/mcp-ownership";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { brokerCluster, type ClusterBroker } from "../../test-fixtures/broker-cluster.ts";

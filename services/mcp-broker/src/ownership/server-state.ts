@@ -1,7 +1,7 @@
 import { isRecord } from "@switchyard/contracts/json-record";
-import { ToolInfo } from "@switchyard/contracts/mcp";
-import { ServerInfo } from "@switchyard/contracts/mcp-servers";
-import { ServerFacts } from "@switchyard/contracts/policy";
+import { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
+import { ServerInfo } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import { ServerFacts } from "@switchyard/contracts/policy/policy";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import { serverFacts } from "../declaration/server-facts.ts";

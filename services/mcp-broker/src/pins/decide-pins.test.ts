@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import fc from "fast-check";
 import {
   approveTools,

@@ -1,4 +1,4 @@
-import type { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { TrustSetting } from "@switchyard/project/mcp-servers/server-config";
 import { BY_FINDING, BY_FIRST_USE, BY_SCHEMA, stateOf, type PinRecord } from "./pin-record.ts";
 

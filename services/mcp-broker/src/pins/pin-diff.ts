@@ -1,4 +1,4 @@
-import { MAX_PIN_DIFFERENCES, type PinDifference } from "@switchyard/contracts/mcp-pins";
+import { MAX_PIN_DIFFERENCES, type PinDifference } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { isRecord } from "@switchyard/contracts/json-record";

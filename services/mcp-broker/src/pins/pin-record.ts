@@ -1,6 +1,6 @@
-import type { PinState, ToolPin } from "@switchyard/contracts/mcp-pins";
+import type { PinState, ToolPin } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { Digest } from "@switchyard/contracts/ids";
-import { ToolFinding } from "@switchyard/contracts/mcp-pins";
+import { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { z } from "zod";
 
 /** The record of one tool of a server, whichever broker saw it. */

@@ -7,7 +7,7 @@ import {
   pinsChanged,
   pinsHeld,
   type PinState,
-} from "@switchyard/contracts/mcp-pins";
+} from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { Log } from "@switchyard/service/log";
 import type { z } from "zod";
 import type { PinsWritten } from "./server-pins.ts";

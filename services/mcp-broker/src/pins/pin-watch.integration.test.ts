@@ -1,5 +1,5 @@
-import { cuttingProxy } from "@switchyard/local-servers/test-proxy";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { cuttingProxy } from "@switchyard/testing/test-proxy";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";

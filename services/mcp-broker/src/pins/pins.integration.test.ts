@@ -5,15 +5,15 @@ import { test } from "node:test";
 import { call, client } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { isError } from "@switchyard/contracts/errors";
-import { callTool } from "@switchyard/contracts/mcp";
+import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import {
   approvePins,
   blockPins,
   diffPin,
   listPins,
   refreshTools,
-} from "@switchyard/contracts/mcp-pins";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { fixtureServer, testWorld, type TestBroker } from "../../test-fixtures/test-broker.ts";
 

@@ -1,5 +1,5 @@
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
-import type { PinState } from "@switchyard/contracts/mcp-pins";
+import type { PinState } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { StoreError } from "@switchyard/service/store-error";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import type { TrustSetting } from "@switchyard/project/mcp-servers/server-config";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { childEnvironment } from "./child-environment.ts";
 

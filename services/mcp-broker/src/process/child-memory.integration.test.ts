@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { watchChildren } from "./child-memory.ts";
 import { openChildRecords } from "./child-records.ts";

@@ -5,7 +5,7 @@ import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { StdioTransport } from "../connection/stdio-transport.ts";
 import { SpawnError } from "./child-program.ts";
 import { openChildRecords } from "./child-records.ts";

@@ -5,10 +5,10 @@ import { homedir, networkInterfaces } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { promisify } from "node:util";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { findBubblewrap, SandboxError, sandboxed } from "@switchyard/service/process/sandbox";
-import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { testSandbox } from "@switchyard/testing/test-sandbox";
 
 const world = await testWorld();
 const emptyPath = await testDirectory();

@@ -5,7 +5,7 @@ import {
   serverFileRefused,
   serverRemoved,
   serverUpdated,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { Log } from "@switchyard/service/log";
 import type { RegistryChange } from "./server-registry.ts";
 

@@ -1,7 +1,7 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis, StoreError } from "@switchyard/service/store-error";
-import { ServerDeclaration } from "@switchyard/contracts/mcp-servers";
+import { ServerDeclaration } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { z } from "zod";
 
 /** A record by its last change; null: there is none. */

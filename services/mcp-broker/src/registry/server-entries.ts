@@ -1,6 +1,10 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { addServer, updateServer, type ServerDeclaration } from "@switchyard/contracts/mcp-servers";
+import {
+  addServer,
+  updateServer,
+  type ServerDeclaration,
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";

@@ -8,7 +8,7 @@ import {
   updateServer,
   type ServerDeclaration,
   type ServerInfo,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { adoptClientKeys } from "@switchyard/project/mcp-servers/client-keys";
 import { makeSameConnection } from "../declaration/live-fields.ts";

@@ -8,7 +8,7 @@ import {
   removeServer,
   resetServer,
   updateServer,
-} from "@switchyard/contracts/mcp-servers";
+} from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();

@@ -1,12 +1,12 @@
 import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprotocol/client";
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import type { Question } from "@switchyard/contracts/mcp-questions";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
 import {
   allowedPrincipals,

@@ -1,6 +1,6 @@
 import { ProtocolError } from "@modelcontextprotocol/client";
-import type { Question } from "@switchyard/contracts/mcp-questions";
-import type { Requester } from "@switchyard/service/tool-provider/policy-gate";
+import type { Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
+import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import { StoreError } from "@switchyard/service/store-error";
 import { isRecord } from "@switchyard/contracts/json-record";
 import {

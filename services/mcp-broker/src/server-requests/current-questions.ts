@@ -1,4 +1,4 @@
-import type { Question } from "@switchyard/contracts/mcp-questions";
+import type { Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { QuestionStore, StoredQuestion } from "./question-store.ts";
 
 export interface QuestionKeeping {

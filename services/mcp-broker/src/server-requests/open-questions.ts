@@ -1,4 +1,4 @@
-import type { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
+import type { AnswerContent, Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { QuestionStore, StoredQuestion } from "./question-store.ts";
 
 /** The result of a question for the server that asked it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AnswerContent } from "@switchyard/contracts/mcp-questions";
+import type { AnswerContent } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import fc from "fast-check";
 import { contentProblems, readForm } from "./question-form.ts";
 

@@ -3,7 +3,7 @@ import {
   type AnswerContent,
   QuestionField,
   QuestionForm,
-} from "@switchyard/contracts/mcp-questions";
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { z } from "zod";
 
 /**

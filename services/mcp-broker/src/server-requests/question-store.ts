@@ -1,4 +1,4 @@
-import { AnswerContent, Question } from "@switchyard/contracts/mcp-questions";
+import { AnswerContent, Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Roster } from "@switchyard/bus/roster";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { CallClock } from "../limits/call-clock.ts";
-import type { Principal } from "@switchyard/contracts/policy";
-import type { PolicyGate, Requester } from "@switchyard/service/tool-provider/policy-gate";
+import type { Principal } from "@switchyard/contracts/policy/policy";
+import type { PolicyGate, Requester } from "@switchyard/tool-provider/policy-gate";
 
 /** A request that a server works on, with its requester. */
 export interface RequestOrigin {

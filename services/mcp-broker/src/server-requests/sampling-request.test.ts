@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { completeModel } from "@switchyard/contracts/model-completion";
+import { completeModel } from "@switchyard/contracts/agent-runner/model-completion";
 import fc from "fast-check";
 import { readSampling } from "./sampling-request.ts";
 

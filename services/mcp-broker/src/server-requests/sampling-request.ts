@@ -2,7 +2,7 @@ import {
   CompletionPart,
   MAX_COMPLETION_TOKENS,
   type completeModel,
-} from "@switchyard/contracts/model-completion";
+} from "@switchyard/contracts/agent-runner/model-completion";
 import { z } from "zod";
 
 /** A sampling that a server requests, and the arguments for the policy. */

@@ -2,9 +2,9 @@ import { ProtocolError, ProtocolErrorCode, type Result } from "@modelcontextprot
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { completeModel } from "@switchyard/contracts/model-completion";
+import { completeModel } from "@switchyard/contracts/agent-runner/model-completion";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { RateLimit } from "./rate-limit.ts";

@@ -3,10 +3,10 @@ import {
   type Approval,
   type AskedTier,
   type SessionGrant,
-} from "@switchyard/contracts/approval-record";
-import type { admitCall as contract } from "@switchyard/contracts/approval-admission";
+} from "@switchyard/contracts/policy/approval-record";
+import type { admitCall as contract } from "@switchyard/contracts/policy/approval-admission";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
 import type { z } from "zod";
 import { approvalIdOf, grantIdOf, randomApprovalId, type GrantScope } from "./approval-id.ts";

@@ -1,6 +1,6 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
-import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
-import type { AuditWriter } from "@switchyard/service/audit/audit-writer";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import type { Approval, SessionGrant } from "@switchyard/contracts/policy/approval-record";
+import type { AuditWriter } from "@switchyard/audit/audit-writer";
 import { redactText } from "@switchyard/service/redact";
 import type { ApprovalReporter } from "./approval-reporter.ts";
 

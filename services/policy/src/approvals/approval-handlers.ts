@@ -1,8 +1,11 @@
 import type { CallContext } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
-import { admitCall as admitContract, settleCall } from "@switchyard/contracts/approval-admission";
-import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
-import type { CallContext as RunPart } from "@switchyard/contracts/call-context";
+import {
+  admitCall as admitContract,
+  settleCall,
+} from "@switchyard/contracts/policy/approval-admission";
+import type { Approval, SessionGrant } from "@switchyard/contracts/policy/approval-record";
+import type { CallContext as RunPart } from "@switchyard/contracts/agent-runner/call-context";
 import {
   approvalStates,
   approveCall,
@@ -10,10 +13,10 @@ import {
   denyCall,
   getApproval,
   listApprovals,
-} from "@switchyard/contracts/approvals";
-import { missingApprovals } from "@switchyard/contracts/approval-words";
+} from "@switchyard/contracts/policy/approvals";
+import { missingApprovals } from "@switchyard/contracts/policy/approval-words";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
+import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";

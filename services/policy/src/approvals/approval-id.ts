@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 
 /**
  * Returns the approval id of a call that is repeated under one `callId`: it is stable, so that a repeat finds it, and differs as

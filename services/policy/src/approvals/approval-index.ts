@@ -1,4 +1,4 @@
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";

@@ -8,10 +8,10 @@ import {
   approvalRequested,
   approvalVoted,
   expireApproval,
-} from "@switchyard/contracts/approval-events";
-import { type Approval, type SessionGrant } from "@switchyard/contracts/approval-record";
-import type { ApprovalVote } from "@switchyard/contracts/approval-votes";
-import { grantIssued, grantRevoked } from "@switchyard/contracts/session-grants";
+} from "@switchyard/contracts/policy/approval-events";
+import { type Approval, type SessionGrant } from "@switchyard/contracts/policy/approval-record";
+import type { ApprovalVote } from "@switchyard/contracts/policy/approval-votes";
+import { grantIssued, grantRevoked } from "@switchyard/contracts/policy/session-grants";
 import type { Log } from "@switchyard/service/log";
 import { nextDueMs } from "./approval-store.ts";
 

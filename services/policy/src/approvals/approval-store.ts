@@ -3,8 +3,8 @@ import {
   Presentation,
   type ApprovalDecision,
   type ApprovalState,
-} from "@switchyard/contracts/approval-record";
-import { ApprovalVote } from "@switchyard/contracts/approval-votes";
+} from "@switchyard/contracts/policy/approval-record";
+import { ApprovalVote } from "@switchyard/contracts/policy/approval-votes";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

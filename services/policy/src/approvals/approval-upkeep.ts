@@ -1,4 +1,4 @@
-import type { Approval, SessionGrant } from "@switchyard/contracts/approval-record";
+import type { Approval, SessionGrant } from "@switchyard/contracts/policy/approval-record";
 import { follow } from "./admit-call.ts";
 import { eachPending, voidApproval, type DecideDeps } from "./decide-approval.ts";
 

@@ -10,14 +10,14 @@ import { publishEvent } from "@switchyard/bus/publish";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { filterOf } from "@switchyard/contracts/define";
-import { admitCall, settleCall } from "@switchyard/contracts/approval-admission";
+import { admitCall, settleCall } from "@switchyard/contracts/policy/approval-admission";
 import {
   approvalConsumed,
   approvalDecided,
   approvalExpired,
   approvalRequested,
-} from "@switchyard/contracts/approval-events";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
+} from "@switchyard/contracts/policy/approval-events";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
 import {
   approvalStates,
   approveCall,
@@ -25,21 +25,21 @@ import {
   denyCall,
   getApproval,
   listApprovals,
-} from "@switchyard/contracts/approvals";
-import { listGrants, revokeGrant } from "@switchyard/contracts/session-grants";
+} from "@switchyard/contracts/policy/approvals";
+import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { natsAuthorization } from "@switchyard/contracts/nats-config";
-import { checkPolicy } from "@switchyard/contracts/policy";
-import type { grantRun } from "@switchyard/contracts/policy-grants";
-import { runCancelled } from "@switchyard/contracts/run-events";
+import { natsAuthorization } from "@switchyard/topology/nats-config";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
+import type { grantRun } from "@switchyard/contracts/policy/policy-grants";
+import { runCancelled } from "@switchyard/contracts/agent-runner/run-events";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import {
   adminUser,
   client as clientUser,
   cliUser,
   serviceUsers,
-} from "@switchyard/contracts/topology";
-import { testDirectory, testNats, testRedis } from "@switchyard/local-servers/test-servers";
+} from "@switchyard/topology/topology";
+import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { createRunTokenKey } from "@switchyard/service/run-token";

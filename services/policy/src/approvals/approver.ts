@@ -1,4 +1,4 @@
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import { hasRole, type UserRole } from "@switchyard/contracts/user-roles";
 import { countsAs, requestedBy } from "@switchyard/rules/rights/count-votes";
 import type { Decidable } from "@switchyard/rules/rights/may-approve";

@@ -1,4 +1,4 @@
-import type { AskedTier, Risk } from "@switchyard/contracts/approval-record";
+import type { AskedTier, Risk } from "@switchyard/contracts/policy/approval-record";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { defaultTier } from "@switchyard/rules/layers/default-tier";
 

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
-import { runCancelled } from "@switchyard/contracts/run-events";
+import { runCancelled } from "@switchyard/contracts/agent-runner/run-events";
 import { cancelByPolicy, eachPending, type DecideDeps } from "./decide-approval.ts";
 
 /** Runs that end together are handled together: one pass over the waiting approvals serves all of them. */

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Approval } from "@switchyard/contracts/approval-record";
-import type { ApprovalVote } from "@switchyard/contracts/approval-votes";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import type { ApprovalVote } from "@switchyard/contracts/policy/approval-votes";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { parseBundle } from "@switchyard/rules/bundle/parse-bundle";
 import { termsOfCall } from "@switchyard/rules/engine/evaluate";
-import { votesText } from "@switchyard/contracts/approval-words";
+import { votesText } from "@switchyard/contracts/policy/approval-words";
 import { refusedBy } from "./approver.ts";
 import { castVote, commonTerms } from "./cast-vote.ts";
 

@@ -1,5 +1,5 @@
-import type { Approval } from "@switchyard/contracts/approval-record";
-import type { ApprovalVote, GrantTerms } from "@switchyard/contracts/approval-votes";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import type { ApprovalVote, GrantTerms } from "@switchyard/contracts/policy/approval-votes";
 import { countsAs, countVotes } from "@switchyard/rules/rights/count-votes";
 import type { People } from "@switchyard/rules/rights/people";
 

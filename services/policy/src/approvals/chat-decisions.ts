@@ -1,12 +1,12 @@
 import type { Service } from "@switchyard/bus/serve";
-import type { Approval, Presentation } from "@switchyard/contracts/approval-record";
-import { approveCall, denyCall } from "@switchyard/contracts/approvals";
+import type { Approval, Presentation } from "@switchyard/contracts/policy/approval-record";
+import { approveCall, denyCall } from "@switchyard/contracts/policy/approvals";
 import {
   approvalsForChats,
   CHAT_PAGE,
   decideInChat,
   MAX_CHAT_ARGS,
-} from "@switchyard/contracts/chat-links";
+} from "@switchyard/contracts/policy/chat-links";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { refusalOf } from "@switchyard/contracts/user-roles";

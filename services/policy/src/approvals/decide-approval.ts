@@ -2,8 +2,8 @@ import type {
   Approval,
   ApprovalDecision,
   SessionGrant,
-} from "@switchyard/contracts/approval-record";
-import type { ApprovalVote, GrantTerms } from "@switchyard/contracts/approval-votes";
+} from "@switchyard/contracts/policy/approval-record";
+import type { ApprovalVote, GrantTerms } from "@switchyard/contracts/policy/approval-votes";
 import type { People } from "@switchyard/rules/rights/people";
 import { follow } from "./admit-call.ts";
 import { grantIdOf } from "./approval-id.ts";

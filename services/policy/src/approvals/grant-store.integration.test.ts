@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { SessionGrant } from "@switchyard/contracts/approval-record";
+import type { SessionGrant } from "@switchyard/contracts/policy/approval-record";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { grantIdOf, randomApprovalId } from "./approval-id.ts";

@@ -1,4 +1,4 @@
-import { SessionGrant } from "@switchyard/contracts/approval-record";
+import { SessionGrant } from "@switchyard/contracts/policy/approval-record";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

@@ -1,4 +1,4 @@
-import type { Approval } from "@switchyard/contracts/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import type { ApprovalIndex } from "./approval-index.ts";
 import { atTime, type ApprovalStore } from "./approval-store.ts";
 

@@ -1,4 +1,4 @@
-import type { ArgumentChange, Presentation } from "@switchyard/contracts/approval-record";
+import type { ArgumentChange, Presentation } from "@switchyard/contracts/policy/approval-record";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { pointerToken } from "@switchyard/contracts/json-pointer";
 import { visible } from "@switchyard/service/visible-text";

@@ -4,21 +4,21 @@ import { after, test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { serve } from "@switchyard/bus/serve";
-import { admitCall } from "@switchyard/contracts/approval-admission";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
 import {
   approveCall,
   cancelApproval,
   denyCall,
   getApproval,
   listApprovals,
-} from "@switchyard/contracts/approvals";
-import { votesText } from "@switchyard/contracts/approval-words";
-import { type CallContext, readCallContext } from "@switchyard/contracts/call-context";
+} from "@switchyard/contracts/policy/approvals";
+import { votesText } from "@switchyard/contracts/policy/approval-words";
+import { type CallContext, readCallContext } from "@switchyard/contracts/agent-runner/call-context";
 import { isError } from "@switchyard/contracts/errors";
-import { checkPolicy } from "@switchyard/contracts/policy";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
 import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
-import { revokeGrant } from "@switchyard/contracts/session-grants";
+import { revokeGrant } from "@switchyard/contracts/policy/session-grants";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { holdingRunner } from "../../test/holding-runner.ts";

@@ -1,17 +1,17 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
-import type { DecisionSignature } from "@switchyard/contracts/audit-signatures";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import type { DecisionSignature } from "@switchyard/contracts/policy/audit-signatures";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { ServiceError } from "@switchyard/contracts/errors";
-import type { checkPolicy } from "@switchyard/contracts/policy";
+import type { checkPolicy } from "@switchyard/contracts/policy/policy";
 import {
   auditedArguments,
   auditedId,
   auditedValues,
   readLater,
-} from "@switchyard/service/audit/audited-arguments";
-import { AuditUnavailableError, type AuditEntry } from "@switchyard/service/audit/audit-writer";
-import type { Audit } from "@switchyard/service/audit/start-audit";
-import type { SignedDecision } from "@switchyard/contracts/signed-texts";
+} from "@switchyard/audit/audited-arguments";
+import { AuditUnavailableError, type AuditEntry } from "@switchyard/audit/audit-writer";
+import type { Audit } from "@switchyard/audit/start-audit";
+import type { SignedDecision } from "@switchyard/contracts/policy/signed-texts";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
 import type { Judged } from "../calls/judge-call.ts";

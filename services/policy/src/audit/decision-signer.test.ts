@@ -6,12 +6,12 @@ import {
   decisionText,
   leafOf,
   rootOf,
-} from "@switchyard/contracts/signed-texts";
+} from "@switchyard/contracts/policy/signed-texts";
 import {
   createSignatureCheck,
   createTextSigner,
   parsePublicKeys,
-} from "@switchyard/service/audit/audit-keys";
+} from "@switchyard/audit/audit-keys";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { createDecisionSigner } from "./decision-signer.ts";
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { MAX_PATH, type DecisionSignature } from "@switchyard/contracts/audit-signatures";
+import { MAX_PATH, type DecisionSignature } from "@switchyard/contracts/policy/audit-signatures";
 import {
   admissionText,
   batchText,
@@ -8,7 +8,7 @@ import {
   treeOf,
   type SignedAdmission,
   type SignedDecision,
-} from "@switchyard/contracts/signed-texts";
+} from "@switchyard/contracts/policy/signed-texts";
 
 /**
  * Signs decisions that let calls pass, so that a tool provider's own record proves them. An Ed25519 signature takes some 50 µs of

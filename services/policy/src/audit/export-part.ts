@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { auditBounds, readAudit, type StoredAudit } from "@switchyard/bus/audit-log";
 import type { Bus } from "@switchyard/bus/bus";
-import { recordsOf, type ChainedRecord } from "@switchyard/contracts/audit-chain";
-import type { AuditedRecord, AuditExportPart } from "@switchyard/contracts/audit-queries";
-import { exportAudit } from "@switchyard/contracts/audit-queries";
+import { recordsOf, type ChainedRecord } from "@switchyard/contracts/policy/audit-chain";
+import type { AuditedRecord, AuditExportPart } from "@switchyard/contracts/policy/audit-queries";
+import { exportAudit } from "@switchyard/contracts/policy/audit-queries";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { exportText } from "@switchyard/contracts/signed-texts";
-import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { exportText } from "@switchyard/contracts/policy/signed-texts";
+import { readAuditBlock } from "@switchyard/audit/verify-audit";
 import type { z } from "zod";
 import type { SignText } from "./decision-signer.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuditFact } from "@switchyard/contracts/audit";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { createRepeatedDenials, type Denial } from "./repeated-denials.ts";
 

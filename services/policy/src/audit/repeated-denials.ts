@@ -1,5 +1,5 @@
-import type { AuditFact } from "@switchyard/contracts/audit";
-import type { AuditEntry, AuditWriter } from "@switchyard/service/audit/audit-writer";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import type { AuditEntry, AuditWriter } from "@switchyard/audit/audit-writer";
 
 type Repeat = Extract<AuditFact, { kind: "repeat" }>;
 

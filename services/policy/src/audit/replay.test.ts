@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RecordedDecision } from "@switchyard/contracts/policy-replay";
+import type { RecordedDecision } from "@switchyard/contracts/policy/policy-replay";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { parseBundleFiles } from "@switchyard/rules/bundle/parse-bundle";

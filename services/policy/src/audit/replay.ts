@@ -1,4 +1,7 @@
-import type { RecordedDecision, ReplayedDecision } from "@switchyard/contracts/policy-replay";
+import type {
+  RecordedDecision,
+  ReplayedDecision,
+} from "@switchyard/contracts/policy/policy-replay";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
 import { decide, hasCondition, type Call } from "@switchyard/rules/engine/evaluate";

@@ -1,5 +1,5 @@
 import type { Handler } from "@switchyard/bus/handler";
-import type { RecordedDecision, replayDecisions } from "@switchyard/contracts/policy-replay";
+import type { RecordedDecision, replayDecisions } from "@switchyard/contracts/policy/policy-replay";
 import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";
 import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AuditFact } from "@switchyard/contracts/audit";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import type { Redis } from "@switchyard/service/redis";
 import { startSeals } from "./seal-chains.ts";
 

@@ -1,8 +1,8 @@
-import { MAX_SEALED_HEADS, type ChainHead } from "@switchyard/contracts/audit";
-import { AUDIT_SERVICES } from "@switchyard/contracts/audit-ref";
-import { sealText } from "@switchyard/contracts/signed-texts";
-import type { AuditWriter } from "@switchyard/service/audit/audit-writer";
-import { readHeads } from "@switchyard/service/audit/chain-heads";
+import { MAX_SEALED_HEADS, type ChainHead } from "@switchyard/contracts/policy/audit";
+import { AUDIT_SERVICES } from "@switchyard/contracts/policy/audit-ref";
+import { sealText } from "@switchyard/contracts/policy/signed-texts";
+import type { AuditWriter } from "@switchyard/audit/audit-writer";
+import { readHeads } from "@switchyard/audit/chain-heads";
 import type { Redis } from "@switchyard/service/redis";
 import type { SignText } from "./decision-signer.ts";
 

@@ -1,5 +1,5 @@
 import type { Handler } from "@switchyard/bus/handler";
-import type { explainPolicy } from "@switchyard/contracts/policy-explain";
+import type { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { ServerFactsMemory } from "./server-facts-memory.ts";
 import { explainCall, type Circumstances } from "./judge-call.ts";

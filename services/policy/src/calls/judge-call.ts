@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Decision } from "@switchyard/contracts/policy";
-import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
+import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy/policy-explain";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { FeatureKind } from "@switchyard/rules/bundle/feature-patterns";
 import type { BudgetStore } from "../budgets/budget-store.ts";

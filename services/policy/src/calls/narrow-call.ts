@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import type { Decision } from "@switchyard/contracts/policy";
-import type { ConsideredLimit } from "@switchyard/contracts/policy-explain";
+import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { ConsideredLimit } from "@switchyard/contracts/policy/policy-explain";
 import { StoreError } from "@switchyard/service/store-error";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decide, type Call } from "@switchyard/rules/engine/evaluate";

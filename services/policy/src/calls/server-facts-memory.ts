@@ -1,4 +1,4 @@
-import type { ServerFacts } from "@switchyard/contracts/policy";
+import type { ServerFacts } from "@switchyard/contracts/policy/policy";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 
 const MAX_SERVERS = 1_000;

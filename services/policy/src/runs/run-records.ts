@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { RunReservation } from "@switchyard/contracts/run-claims";
+import { RunReservation } from "@switchyard/contracts/policy/run-claims";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";

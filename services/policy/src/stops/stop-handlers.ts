@@ -8,9 +8,9 @@ import {
   stopCalls,
   type Stop,
   type StopScope,
-} from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/policy/policy-budgets";
 import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
-import { serviceUsers } from "@switchyard/contracts/topology";
+import { serviceUsers } from "@switchyard/topology/topology";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import type { RunRecords } from "../runs/run-records.ts";
 import { checkAdmin } from "../check-admin.ts";

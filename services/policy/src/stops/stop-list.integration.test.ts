@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import type { Principal } from "@switchyard/contracts/policy";
-import { MAX_STOPS, type Stop, type StopScope } from "@switchyard/contracts/policy-budgets";
+import type { Principal } from "@switchyard/contracts/policy/policy";
+import { MAX_STOPS, type Stop, type StopScope } from "@switchyard/contracts/policy/policy-budgets";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { createStopList, KNOWN_FOR_MS } from "./stop-list.ts";

@@ -1,12 +1,12 @@
 import { setImmediate as immediate, setTimeout as delay } from "node:timers/promises";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import {
   MAX_STOPS,
   Stop,
   type StopInForce,
   type StopScope,
-} from "@switchyard/contracts/policy-budgets";
-import { runsAbove } from "@switchyard/contracts/run-context";
+} from "@switchyard/contracts/policy/policy-budgets";
+import { runsAbove } from "@switchyard/contracts/agent-runner/run-context";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";

@@ -1,11 +1,11 @@
 import type { Handler } from "@switchyard/bus/handler";
-import type { grantRun } from "@switchyard/contracts/policy-grants";
+import type { grantRun } from "@switchyard/contracts/policy/policy-grants";
 import {
   RUN_TOKEN_AUDIENCE,
   RUN_TOKEN_ISSUER,
   RUN_TOKEN_MAX_LENGTH,
   type RunTokenClaims,
-} from "@switchyard/contracts/run-token";
+} from "@switchyard/contracts/policy/run-token";
 import { RunTokenError } from "@switchyard/service/run-token";
 import type { z } from "zod";
 import { stopInForce, STOPS_UNKNOWN, stopReason, type StopList } from "../stops/stop-list.ts";

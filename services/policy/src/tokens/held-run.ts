@@ -1,4 +1,4 @@
-import { MAX_RUN_DEPTH } from "@switchyard/contracts/run-context";
+import { MAX_RUN_DEPTH } from "@switchyard/contracts/agent-runner/run-context";
 import type { RunRecords } from "../runs/run-records.ts";
 
 export interface Asked {

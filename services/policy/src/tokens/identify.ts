@@ -1,6 +1,6 @@
 import type { ServiceError } from "@switchyard/contracts/errors";
-import type { Principal } from "@switchyard/contracts/policy";
-import type { RunTokenClaims } from "@switchyard/contracts/run-token";
+import type { Principal } from "@switchyard/contracts/policy/policy";
+import type { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import { RunTokenError } from "@switchyard/service/run-token";
 import { compileToolLayers, type ToolLayers } from "@switchyard/rules/layers/tool-layers";

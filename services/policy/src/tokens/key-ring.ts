@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
-import type { RunTokenClaims } from "@switchyard/contracts/run-token";
-import type { UserTokenClaims } from "@switchyard/contracts/user-tokens";
+import type { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
+import type { UserTokenClaims } from "@switchyard/contracts/policy/user-tokens";
 import type { StopList } from "../stops/stop-list.ts";
-import { createTextSigner, PublicJwk, type TextSigner } from "@switchyard/service/audit/audit-keys";
+import { createTextSigner, PublicJwk, type TextSigner } from "@switchyard/audit/audit-keys";
 import type { Log } from "@switchyard/service/log";
 import {
   createRunTokenSigner,

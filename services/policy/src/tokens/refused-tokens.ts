@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
-import { tokensRefused } from "@switchyard/contracts/refused-tokens";
+import { tokensRefused } from "@switchyard/contracts/policy/refused-tokens";
 import type { Log } from "@switchyard/service/log";
 import type { RefusedToken } from "./identify.ts";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { StartError } from "@switchyard/service/start-error";
 import { isOpenToOthers, readRunTokenKeys } from "./run-token-key.ts";

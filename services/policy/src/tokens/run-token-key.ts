@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { PublicJwk } from "@switchyard/service/audit/audit-keys";
+import { PublicJwk } from "@switchyard/audit/audit-keys";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";

@@ -5,19 +5,19 @@ import { test } from "node:test";
 import { auditBounds, readAudit } from "@switchyard/bus/audit-log";
 import { client } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
-import { admitCall } from "@switchyard/contracts/approval-admission";
-import { bindingDigest } from "@switchyard/contracts/approval-record";
-import { approveCall, getApproval, listApprovals } from "@switchyard/contracts/approvals";
+import { admitCall } from "@switchyard/contracts/policy/approval-admission";
+import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
+import { approveCall, getApproval, listApprovals } from "@switchyard/contracts/policy/approvals";
 import { isError } from "@switchyard/contracts/errors";
-import { recordsOf } from "@switchyard/contracts/audit-chain";
-import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy";
-import { resumeCalls, stopCalls } from "@switchyard/contracts/policy-budgets";
-import { grantRun, listTokenKeys } from "@switchyard/contracts/policy-grants";
-import { tokensRefused } from "@switchyard/contracts/refused-tokens";
-import type { RunTokenClaims } from "@switchyard/contracts/run-token";
-import { listGrants } from "@switchyard/contracts/session-grants";
+import { recordsOf } from "@switchyard/contracts/policy/audit-chain";
+import { checkPolicy, filterPolicy } from "@switchyard/contracts/policy/policy";
+import { resumeCalls, stopCalls } from "@switchyard/contracts/policy/policy-budgets";
+import { grantRun, listTokenKeys } from "@switchyard/contracts/policy/policy-grants";
+import { tokensRefused } from "@switchyard/contracts/policy/refused-tokens";
+import type { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
+import { listGrants } from "@switchyard/contracts/policy/session-grants";
 import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
-import { readAuditBlock } from "@switchyard/service/audit/verify-audit";
+import { readAuditBlock } from "@switchyard/audit/verify-audit";
 import {
   createRunTokenKey,
   createRunTokenSigner,

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
-import { ChatLink, type ChatIdentity } from "@switchyard/contracts/chat-links";
+import { ChatLink, type ChatIdentity } from "@switchyard/contracts/policy/chat-links";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { CredentialName, UserRoles, UserScopes } from "@switchyard/contracts/user-tokens";
+import { CredentialName, UserRoles, UserScopes } from "@switchyard/contracts/policy/user-tokens";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";

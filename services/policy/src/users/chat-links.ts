@@ -6,12 +6,12 @@ import {
   listChatLinks,
   revokeChatLink,
   type ChatIdentity,
-} from "@switchyard/contracts/chat-links";
+} from "@switchyard/contracts/policy/chat-links";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { isAdmin } from "@switchyard/contracts/user-roles";
-import { UserKeyId, type UserTokenClaims } from "@switchyard/contracts/user-tokens";
-import type { AuditFact } from "@switchyard/contracts/audit";
+import { UserKeyId, type UserTokenClaims } from "@switchyard/contracts/policy/user-tokens";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { checkAdmin } from "../check-admin.ts";
 import {
   publicLink,

@@ -8,7 +8,7 @@ import {
   revokeUserSession,
   USER_SESSION_PREFIX,
   type UserSession,
-} from "@switchyard/contracts/user-sessions";
+} from "@switchyard/contracts/policy/user-sessions";
 import { checkAdmin } from "../check-admin.ts";
 import type { IssuerTokens } from "./issuer-tokens.ts";
 import { BadCredential, checkCaller, digestText, LAPTOP, type SignIn } from "./sign-in.ts";

@@ -1,7 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { USER_SESSION_PREFIX } from "@switchyard/contracts/user-sessions";
-import { UserKeyId, type UserIdentity, type UserKey } from "@switchyard/contracts/user-tokens";
-import { adminUser, auditorUser, operatorUser, serviceUsers } from "@switchyard/contracts/topology";
+import { USER_SESSION_PREFIX } from "@switchyard/contracts/policy/user-sessions";
+import {
+  UserKeyId,
+  type UserIdentity,
+  type UserKey,
+} from "@switchyard/contracts/policy/user-tokens";
+import { adminUser, auditorUser, operatorUser, serviceUsers } from "@switchyard/topology/topology";
 import { KEY_PREFIX, type UserKeyStore } from "./user-key-store.ts";
 import type { UserSessionStore } from "./user-session-store.ts";
 

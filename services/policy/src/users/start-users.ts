@@ -1,8 +1,8 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import type { Service } from "@switchyard/bus/serve";
-import { userSessionEnded } from "@switchyard/contracts/user-sessions";
-import { userKeyRevoked } from "@switchyard/contracts/user-tokens";
+import { userSessionEnded } from "@switchyard/contracts/policy/user-sessions";
+import { userKeyRevoked } from "@switchyard/contracts/policy/user-tokens";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { readSecretFile } from "@switchyard/service/secret-file";

@@ -1,7 +1,7 @@
 import type { Handler } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
 import { failuresOf } from "@switchyard/contracts/errors";
-import { RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
+import { RUN_TOKEN_ISSUER } from "@switchyard/contracts/policy/run-token";
 import {
   actForUser,
   createUserKey,
@@ -15,7 +15,7 @@ import {
   verifyUserToken,
   type UserKey,
   type UserTokenClaims,
-} from "@switchyard/contracts/user-tokens";
+} from "@switchyard/contracts/policy/user-tokens";
 import { RunTokenError } from "@switchyard/service/run-token";
 import { StoreError } from "@switchyard/service/store-error";
 import type { z } from "zod";

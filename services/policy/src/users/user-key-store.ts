@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { UserKey } from "@switchyard/contracts/user-tokens";
+import { UserKey } from "@switchyard/contracts/policy/user-tokens";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { USER_SESSION_PREFIX, UserSession } from "@switchyard/contracts/user-sessions";
+import { USER_SESSION_PREFIX, UserSession } from "@switchyard/contracts/policy/user-sessions";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";

@@ -16,13 +16,13 @@ import {
   userKeyRevoked,
   verifyUserToken,
   type UserTokenClaims,
-} from "@switchyard/contracts/user-tokens";
-import { RUN_TOKEN_ISSUER } from "@switchyard/contracts/run-token";
-import { explainPolicy } from "@switchyard/contracts/policy-explain";
-import { checkPolicy } from "@switchyard/contracts/policy";
-import { stopCalls } from "@switchyard/contracts/policy-budgets";
+} from "@switchyard/contracts/policy/user-tokens";
+import { RUN_TOKEN_ISSUER } from "@switchyard/contracts/policy/run-token";
+import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { checkPolicy } from "@switchyard/contracts/policy/policy";
+import { stopCalls } from "@switchyard/contracts/policy/policy-budgets";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import {
   createRunTokenKey,

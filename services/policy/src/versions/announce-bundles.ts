@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
-import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy-bundles";
+import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy/policy-bundles";
 import type { Log } from "@switchyard/service/log";
 import { bundleName, type PolicyFileOptions } from "./policy-file.ts";
 import type { PolicyMetrics } from "../policy-metrics.ts";

@@ -1,4 +1,4 @@
-import type { LintFinding } from "@switchyard/contracts/policy-texts";
+import type { LintFinding } from "@switchyard/contracts/policy/policy-texts";
 import { doInThread } from "@switchyard/service/thread-job";
 import { compileBundle, type CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import {

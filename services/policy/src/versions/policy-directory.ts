@@ -4,7 +4,7 @@ import {
   isPolicyTests,
   MAX_POLICY_FILES,
   policyTestsPath,
-} from "@switchyard/contracts/policy-texts";
+} from "@switchyard/contracts/policy/policy-texts";
 import { isSameFile, readTextFile, type TextFile } from "./text-file.ts";
 import type { PolicyTexts } from "@switchyard/rules/engine/validate";
 import { listNamesIn } from "@switchyard/rules/schema/list-file";

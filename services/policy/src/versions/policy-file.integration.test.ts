@@ -3,7 +3,7 @@ import { EventEmitter, on } from "node:events";
 import { appendFile, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { StartError } from "@switchyard/service/start-error";
 import { bundleName, PolicyFile } from "./policy-file.ts";
 

@@ -1,4 +1,4 @@
-import type { PolicyVersion } from "@switchyard/contracts/policy-bundles";
+import type { PolicyVersion } from "@switchyard/contracts/policy/policy-bundles";
 import { checkTexts, type PolicyInForce } from "./check-texts.ts";
 import type { PolicyFile } from "./policy-file.ts";
 import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate";

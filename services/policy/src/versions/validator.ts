@@ -1,4 +1,4 @@
-import type { validatePolicy } from "@switchyard/contracts/policy-texts";
+import type { validatePolicy } from "@switchyard/contracts/policy/policy-texts";
 import { doInThread } from "@switchyard/service/thread-job";
 import type { z } from "zod";
 import type { PolicyTexts } from "@switchyard/rules/engine/validate";

@@ -9,7 +9,7 @@ import {
   MAX_REFUSED_LINES,
   type rollbackPolicy,
   type PolicyVersion,
-} from "@switchyard/contracts/policy-bundles";
+} from "@switchyard/contracts/policy/policy-bundles";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { checkAdmin } from "../check-admin.ts";
 import type { PolicyFile } from "./policy-file.ts";

@@ -1,5 +1,5 @@
-import { PolicyFiles } from "@switchyard/contracts/policy-texts";
-import { MAX_POLICY_VERSIONS, PolicyVersion } from "@switchyard/contracts/policy-bundles";
+import { PolicyFiles } from "@switchyard/contracts/policy/policy-texts";
+import { MAX_POLICY_VERSIONS, PolicyVersion } from "@switchyard/contracts/policy/policy-bundles";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis, StoreError } from "@switchyard/service/store-error";
 import { z } from "zod";

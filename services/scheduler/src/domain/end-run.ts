@@ -1,6 +1,6 @@
 import { backoffMs } from "@switchyard/contracts/backoff";
 import { cutText } from "@switchyard/contracts/cut-text";
-import type { DeliveryStatus, ScheduleRun } from "@switchyard/contracts/schedules";
+import type { DeliveryStatus, ScheduleRun } from "@switchyard/contracts/scheduler/schedules";
 import type { z } from "zod";
 import {
   withRun,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ScheduleJobInput } from "@switchyard/contracts/schedules";
+import { ScheduleJobInput } from "@switchyard/contracts/scheduler/schedules";
 import { ALREADY_WAITS, heartbeatTurn, isHeartbeat, waitOn } from "./heartbeat.ts";
 import type { ActiveRun, JobRecord } from "@switchyard/project/jobs/job-record";
 import { makeJob } from "@switchyard/project/jobs/make-job";

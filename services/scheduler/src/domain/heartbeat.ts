@@ -3,7 +3,7 @@
 // B1  The run's name contains agent, session and moment, so all jobs that wait for the same heartbeat get the same run.
 // B2  Its input is stored once, by the replica that begins it first. Later texts wait for the next one.
 
-import { inputText } from "@switchyard/contracts/input-text";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import { createHash } from "node:crypto";
 import type { ActiveRun, Change, JobRecord } from "@switchyard/project/jobs/job-record";
 import { nextHeartbeat } from "@switchyard/project/jobs/next-time";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ScheduleJobInput } from "@switchyard/contracts/schedules";
+import { ScheduleJobInput } from "@switchyard/contracts/scheduler/schedules";
 import { closeRun, endRun } from "./end-run.ts";
 import type { Change, JobRecord } from "@switchyard/project/jobs/job-record";
 import { makeJob, patchJob } from "@switchyard/project/jobs/make-job";

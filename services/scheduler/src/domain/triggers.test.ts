@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { JobSource } from "@switchyard/contracts/schedules";
+import type { JobSource } from "@switchyard/contracts/scheduler/schedules";
 import { declareJob, type Declaration } from "@switchyard/project/jobs/declare-job";
 import type { JobRecord } from "@switchyard/project/jobs/job-record";
 import { fits, type MessageCondition } from "@switchyard/project/jobs/message-filter";

@@ -6,7 +6,7 @@ import {
   scheduleStatus,
   type ScheduleJob,
   type ScheduleRun,
-} from "@switchyard/contracts/schedules";
+} from "@switchyard/contracts/scheduler/schedules";
 import type { JobStore } from "../store/job-store.ts";
 import { findJob, isAdmin, requestedOwner } from "./find-job.ts";
 import { pageOf } from "./page.ts";

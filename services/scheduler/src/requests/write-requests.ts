@@ -9,7 +9,7 @@ import {
   wakeSchedules,
   type ScheduleJob,
   type ScheduleJobInput,
-} from "@switchyard/contracts/schedules";
+} from "@switchyard/contracts/scheduler/schedules";
 import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
 import type { Change, JobEvent, JobRecord } from "@switchyard/project/jobs/job-record";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
-import { ScheduleJobInput } from "@switchyard/contracts/schedules";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { ScheduleJobInput } from "@switchyard/contracts/scheduler/schedules";
+import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import type { Holding } from "@switchyard/service/owner-storage";
 import { connectRedis } from "@switchyard/service/redis";

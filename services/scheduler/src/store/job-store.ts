@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ScheduleRun } from "@switchyard/contracts/schedules";
+import type { ScheduleRun } from "@switchyard/contracts/scheduler/schedules";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
-import { beginRun } from "@switchyard/contracts/run-commands";
-import type { ScheduleJob } from "@switchyard/contracts/schedules";
+import { beginRun } from "@switchyard/contracts/agent-runner/run-commands";
+import type { ScheduleJob } from "@switchyard/contracts/scheduler/schedules";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { closeRun, endRun } from "../domain/end-run.ts";
 import { heartbeatTurn, isHeartbeat, waitOn, type HeartbeatTurn } from "../domain/heartbeat.ts";

@@ -4,11 +4,11 @@ import {
   parseTarget,
   type Address,
   type AddressInput,
-} from "@switchyard/contracts/channel-address";
-import { lastAddress, sendChannelMessage } from "@switchyard/contracts/channels";
+} from "@switchyard/contracts/channels/channel-address";
+import { lastAddress, sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ServiceError } from "@switchyard/contracts/errors";
-import type { ScheduleJob } from "@switchyard/contracts/schedules";
+import type { ScheduleJob } from "@switchyard/contracts/scheduler/schedules";
 import type { ActiveRun, RunEnd } from "@switchyard/project/jobs/job-record";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
 

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { getRun, type RunDetail } from "@switchyard/contracts/runs";
+import { getRun, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import type { RunEnd } from "@switchyard/project/jobs/job-record";
 
 /** Returns how a run ended; `unknown`: no runner has it. Rejects with a ServiceError when that cannot be determined. */

@@ -1,6 +1,6 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
-import * as events from "@switchyard/contracts/schedule-events";
+import * as events from "@switchyard/contracts/scheduler/schedule-events";
 import type { JobStore, KeptEvent } from "../store/job-store.ts";
 
 const BY_KIND = {

@@ -4,7 +4,7 @@ import { Agent, fetch } from "undici";
 import type { ActiveRun, RunEnd } from "@switchyard/project/jobs/job-record";
 import { isHeartbeat } from "../domain/heartbeat.ts";
 import type { DeliveryOutcome } from "./delivery-outcome.ts";
-import type { ScheduleJob } from "@switchyard/contracts/schedules";
+import type { ScheduleJob } from "@switchyard/contracts/scheduler/schedules";
 
 const TIMEOUT_MS = 10_000;
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { follow } from "@switchyard/bus/follow";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { runEnds, runRejected } from "@switchyard/contracts/run-events";
+import { runEnds, runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Log } from "@switchyard/service/log";
 import { isHeartbeat } from "../domain/heartbeat.ts";

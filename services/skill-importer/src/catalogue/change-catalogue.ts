@@ -1,6 +1,6 @@
-import { AgentSummary } from "@switchyard/contracts/agents";
-import type { Provenance } from "@switchyard/contracts/definition-store";
-import { SkillSummary, type SkillDependencies } from "@switchyard/contracts/skills";
+import { AgentSummary } from "@switchyard/contracts/skill-importer/agents";
+import type { Provenance } from "@switchyard/contracts/skill-importer/definition-store";
+import { SkillSummary, type SkillDependencies } from "@switchyard/contracts/skill-importer/skills";
 import type { Machine } from "@switchyard/skills/skill/check-dependencies";
 import { dependenciesOf } from "@switchyard/skills/skill/dependencies-of";
 import type { Announcement } from "../store/catalogue-commit.ts";

@@ -1,7 +1,7 @@
-import { AgentSummary } from "@switchyard/contracts/agents";
-import type { WithheldReason } from "@switchyard/contracts/definition-store";
-import type { SkillVersion } from "@switchyard/contracts/skill-store";
-import { SkillSummary } from "@switchyard/contracts/skills";
+import { AgentSummary } from "@switchyard/contracts/skill-importer/agents";
+import type { WithheldReason } from "@switchyard/contracts/skill-importer/definition-store";
+import type { SkillVersion } from "@switchyard/contracts/skill-importer/skill-store";
+import { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import {
   BUILT_IN_ROOT,
   IMPORTED_ROOT,

@@ -1,5 +1,5 @@
-import type { ScanReport } from "@switchyard/contracts/skill-scan";
-import type { diffSkill, SkillVersion } from "@switchyard/contracts/skill-store";
+import type { ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
+import type { diffSkill, SkillVersion } from "@switchyard/contracts/skill-importer/skill-store";
 import type { z } from "zod";
 import { agentCapabilities, agentText } from "@switchyard/skills/agents/describe-agent";
 import type { CatalogueStore } from "../store/catalogue-store.ts";

@@ -1,9 +1,9 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
-import { agentRemoved } from "@switchyard/contracts/agent-store";
-import { agentImported } from "@switchyard/contracts/agents";
-import { batchImported, skillRemoved } from "@switchyard/contracts/skill-store";
-import { skillImported } from "@switchyard/contracts/skills";
+import { agentRemoved } from "@switchyard/contracts/skill-importer/agent-store";
+import { agentImported } from "@switchyard/contracts/skill-importer/agents";
+import { batchImported, skillRemoved } from "@switchyard/contracts/skill-importer/skill-store";
+import { skillImported } from "@switchyard/contracts/skill-importer/skills";
 import type { Announcement, Superseded } from "../store/catalogue-commit.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 import type { VersionStore } from "../store/version-store.ts";

@@ -1,4 +1,4 @@
-import type { VersionReview } from "@switchyard/contracts/skill-scan";
+import type { VersionReview } from "@switchyard/contracts/skill-importer/skill-scan";
 import { visible } from "@switchyard/service/visible-text";
 import { agentText } from "@switchyard/skills/agents/describe-agent";
 import { decodeLeniently } from "@switchyard/skills/frontmatter/decode-text";

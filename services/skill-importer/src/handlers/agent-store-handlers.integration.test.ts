@@ -13,11 +13,11 @@ import {
   rollbackAgent,
   unpackAgents,
   uploadAgents,
-} from "@switchyard/contracts/agent-store";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+} from "@switchyard/contracts/skill-importer/agent-store";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { isError } from "@switchyard/contracts/errors";
-import { listWithheld, trustSkill } from "@switchyard/contracts/skill-store";
-import { importSkills } from "@switchyard/contracts/skills";
+import { listWithheld, trustSkill } from "@switchyard/contracts/skill-importer/skill-store";
+import { importSkills } from "@switchyard/contracts/skill-importer/skills";
 import { importerWorld, type ImporterWorld } from "../../test/importer-world.ts";
 
 const text = (prompt: string) => `---\ndescription: Helps.\n---\n${prompt}`;

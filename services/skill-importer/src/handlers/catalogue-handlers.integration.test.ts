@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { checkAgents } from "@switchyard/contracts/agents";
+import { checkAgents } from "@switchyard/contracts/skill-importer/agents";
 import { isError } from "@switchyard/contracts/errors";
-import { matchSkills, skillCatalogue, skillManifests } from "@switchyard/contracts/skill-catalogue";
-import { getSkill, renderSkill } from "@switchyard/contracts/skills";
+import {
+  matchSkills,
+  skillCatalogue,
+  skillManifests,
+} from "@switchyard/contracts/skill-importer/skill-catalogue";
+import { getSkill, renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import { importerWorld } from "../../test/importer-world.ts";
 
 const world = await importerWorld();

@@ -4,7 +4,7 @@ import type {
   sentArchive,
   unpackErrors,
   uploadErrors,
-} from "@switchyard/contracts/definition-store";
+} from "@switchyard/contracts/skill-importer/definition-store";
 import type { Fail } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import { ArchiveError, unpackArchive } from "@switchyard/skills/source/archive";

@@ -1,5 +1,5 @@
 import type { Service } from "@switchyard/bus/serve";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import type { Fail } from "@switchyard/contracts/errors";
 import {
   checkSkills,
@@ -8,7 +8,7 @@ import {
   listSkills,
   renderSkill,
   type Skill,
-} from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skills";
 import { withGrantedRoles, type GrantedRole } from "@switchyard/skills/agents/granted-roles";
 import { refusals } from "../catalogue/refusals.ts";
 import { reviewVersion } from "../catalogue/review-version.ts";

@@ -18,15 +18,15 @@ import {
   unpackSkills,
   uploadSkills,
   type SentSkill,
-} from "@switchyard/contracts/skill-store";
-import { getAgent, listAgents } from "@switchyard/contracts/agents";
+} from "@switchyard/contracts/skill-importer/skill-store";
+import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import {
   getSkill,
   importSkills,
   listSkills,
   renderSkill,
   skillImported,
-} from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skills";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { until } from "@switchyard/local-servers/until";

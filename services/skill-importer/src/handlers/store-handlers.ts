@@ -1,7 +1,7 @@
 import type { Service } from "@switchyard/bus/serve";
-import { agentPaths } from "@switchyard/contracts/agent-paths";
-import * as agents from "@switchyard/contracts/agent-store";
-import * as skills from "@switchyard/contracts/skill-store";
+import { agentPaths } from "@switchyard/contracts/skill-importer/agent-paths";
+import * as agents from "@switchyard/contracts/skill-importer/agent-store";
+import * as skills from "@switchyard/contracts/skill-importer/skill-store";
 import { removeImported, rollback, trust } from "../catalogue/change-version.ts";
 import { diffVersions } from "../catalogue/diff-versions.ts";
 import { refusals } from "../catalogue/refusals.ts";

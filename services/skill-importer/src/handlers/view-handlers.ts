@@ -1,7 +1,11 @@
 import type { Service } from "@switchyard/bus/serve";
-import { checkAgents } from "@switchyard/contracts/agents";
-import { matchSkills, skillCatalogue, skillManifests } from "@switchyard/contracts/skill-catalogue";
-import type { SkillSummary } from "@switchyard/contracts/skills";
+import { checkAgents } from "@switchyard/contracts/skill-importer/agents";
+import {
+  matchSkills,
+  skillCatalogue,
+  skillManifests,
+} from "@switchyard/contracts/skill-importer/skill-catalogue";
+import type { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import { refusals } from "../catalogue/refusals.ts";
 import { checkAgentFiles } from "@switchyard/skills/imports/check-agents";
 import { createIndexCache } from "../views/match-skills.ts";

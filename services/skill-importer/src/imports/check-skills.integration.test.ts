@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { checkSkills, getSkill, importSkills, listSkills } from "@switchyard/contracts/skills";
+import {
+  checkSkills,
+  getSkill,
+  importSkills,
+  listSkills,
+} from "@switchyard/contracts/skill-importer/skills";
 import { importerWorld } from "../../test/importer-world.ts";
 
 test("analyzes files without storing them, and serves verdicts and dependencies of imported ones", async () => {

@@ -1,4 +1,7 @@
-import type { CheckedSkill, checkSkills as contract } from "@switchyard/contracts/skills";
+import type {
+  CheckedSkill,
+  checkSkills as contract,
+} from "@switchyard/contracts/skill-importer/skills";
 import type { z } from "zod";
 import type { Analyzer } from "@switchyard/skills/analysis/analyze";
 import { readCandidate } from "@switchyard/skills/source/read-candidate";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Diagnostic } from "@switchyard/contracts/skills";
+import type { Diagnostic } from "@switchyard/contracts/skill-importer/skills";
 import { createLog } from "@switchyard/service/log";
 import { importLog } from "./import-log.ts";
 import type { ImportReport } from "./import-report.ts";

@@ -1,4 +1,4 @@
-import type { Diagnostic, importSkills } from "@switchyard/contracts/skills";
+import type { Diagnostic, importSkills } from "@switchyard/contracts/skill-importer/skills";
 import type { z } from "zod";
 import { warningFinding } from "@switchyard/skills/finding";
 import { overridesBuiltIn } from "@switchyard/skills/imports/plan-sent";

@@ -1,7 +1,10 @@
-import type { uploadAgents } from "@switchyard/contracts/agent-store";
-import type { importOptions, Provenance } from "@switchyard/contracts/definition-store";
-import type { ImportedSkill, uploadSkills } from "@switchyard/contracts/skill-store";
-import type { SkillTarget } from "@switchyard/contracts/skills";
+import type { uploadAgents } from "@switchyard/contracts/skill-importer/agent-store";
+import type {
+  importOptions,
+  Provenance,
+} from "@switchyard/contracts/skill-importer/definition-store";
+import type { ImportedSkill, uploadSkills } from "@switchyard/contracts/skill-importer/skill-store";
+import type { SkillTarget } from "@switchyard/contracts/skill-importer/skills";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { z } from "zod";
 import { changeCatalogue, type ChangeParts } from "../catalogue/change-catalogue.ts";

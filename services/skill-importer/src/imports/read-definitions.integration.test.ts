@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { realpath } from "node:fs/promises";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { writeFiles } from "../../test/importer-world.ts";
 import { readDefinitions } from "./read-definitions.ts";
 import { scanDirectory } from "@switchyard/skills/source/scan-directory";

@@ -1,5 +1,5 @@
-import type { Provenance } from "@switchyard/contracts/definition-store";
-import type { Diagnostic, SkillScope } from "@switchyard/contracts/skills";
+import type { Provenance } from "@switchyard/contracts/skill-importer/definition-store";
+import type { Diagnostic, SkillScope } from "@switchyard/contracts/skill-importer/skills";
 import { locatedAt } from "@switchyard/skills/imports/located-at";
 import { notAnAgent } from "@switchyard/skills/agents/agent-file";
 import { analyzerHere, type Analyzer } from "@switchyard/skills/analysis/analyze";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, realpath, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { writeFiles } from "../../test/importer-world.ts";
 import { readDefinitions } from "./read-definitions.ts";
 import { scanDirectory } from "@switchyard/skills/source/scan-directory";

@@ -1,5 +1,5 @@
-import { AgentSummary } from "@switchyard/contracts/agents";
-import { SkillSummary } from "@switchyard/contracts/skills";
+import { AgentSummary } from "@switchyard/contracts/skill-importer/agents";
+import { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { CatalogueChange } from "@switchyard/skills/catalogue/catalogue";
 import { z } from "zod";

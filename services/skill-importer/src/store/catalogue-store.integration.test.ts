@@ -3,7 +3,7 @@ import { after, test } from "node:test";
 import { createLog } from "@switchyard/service/log";
 import type { Holding } from "@switchyard/service/owner-storage";
 import { connectRedis } from "@switchyard/service/redis";
-import { testRedis } from "@switchyard/local-servers/test-servers";
+import { testRedis } from "@switchyard/testing/test-servers";
 import type { CatalogueChange } from "@switchyard/skills/catalogue/catalogue";
 import { CatalogueStore } from "./catalogue-store.ts";
 import type { Definition, EntryOf, StoredSkill } from "@switchyard/skills/catalogue/definition";

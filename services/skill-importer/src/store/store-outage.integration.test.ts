@@ -7,10 +7,14 @@ import {
   removeAgent,
   rollbackAgent,
   uploadAgents,
-} from "@switchyard/contracts/agent-store";
-import { checkAgents, getAgent, listAgents } from "@switchyard/contracts/agents";
+} from "@switchyard/contracts/skill-importer/agent-store";
+import { checkAgents, getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { isRetryable, ServiceError } from "@switchyard/contracts/errors";
-import { matchSkills, skillCatalogue, skillManifests } from "@switchyard/contracts/skill-catalogue";
+import {
+  matchSkills,
+  skillCatalogue,
+  skillManifests,
+} from "@switchyard/contracts/skill-importer/skill-catalogue";
 import {
   diffSkill,
   listVersions,
@@ -20,8 +24,13 @@ import {
   rollbackSkill,
   trustSkill,
   uploadSkills,
-} from "@switchyard/contracts/skill-store";
-import { getSkill, importSkills, listSkills, renderSkill } from "@switchyard/contracts/skills";
+} from "@switchyard/contracts/skill-importer/skill-store";
+import {
+  getSkill,
+  importSkills,
+  listSkills,
+  renderSkill,
+} from "@switchyard/contracts/skill-importer/skills";
 import { importerWorld } from "../../test/importer-world.ts";
 
 const world = await importerWorld();

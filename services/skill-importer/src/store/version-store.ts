@@ -1,7 +1,7 @@
-import { AgentVersion } from "@switchyard/contracts/agent-store";
-import type { Provenance } from "@switchyard/contracts/definition-store";
-import { ScanReport } from "@switchyard/contracts/skill-scan";
-import { SkillVersion } from "@switchyard/contracts/skill-store";
+import { AgentVersion } from "@switchyard/contracts/skill-importer/agent-store";
+import type { Provenance } from "@switchyard/contracts/skill-importer/definition-store";
+import { ScanReport } from "@switchyard/contracts/skill-importer/skill-scan";
+import { SkillVersion } from "@switchyard/contracts/skill-importer/skill-store";
 import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";

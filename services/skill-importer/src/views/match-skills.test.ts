@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SkillSummary } from "@switchyard/contracts/skills";
+import type { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import fc from "fast-check";
 import { createIndexCache, indexSkills } from "./match-skills.ts";
 

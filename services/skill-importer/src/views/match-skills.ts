@@ -1,4 +1,4 @@
-import type { SkillSummary } from "@switchyard/contracts/skills";
+import type { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import MiniSearch from "minisearch";
 
 export interface SkillMatch {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SkillSummary } from "@switchyard/contracts/skills";
-import { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
+import type { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
+import { SkillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
 import fc from "fast-check";
 import { budgetOf, DEFAULT_BUDGET_TOKENS, estimateTokens, skillCatalogue } from "./skill-budget.ts";
 

@@ -1,5 +1,5 @@
-import type { SkillCatalogue } from "@switchyard/contracts/skill-catalogue";
-import type { SkillSummary } from "@switchyard/contracts/skills";
+import type { SkillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
+import type { SkillSummary } from "@switchyard/contracts/skill-importer/skills";
 import { escapeXml } from "@switchyard/skills/render/escape-xml";
 
 /** For a model whose context window is unknown: 18,000 characters, as other clients allow. */

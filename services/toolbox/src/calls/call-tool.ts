@@ -7,23 +7,19 @@ import {
   builtinNamed,
   type BuiltinName,
   callBuiltin as contract,
-} from "@switchyard/contracts/toolbox";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import { asAllowed, type ApprovalGate } from "@switchyard/service/tool-provider/approval-gate";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import {
-  NotSentError,
-  type CallOnce,
-  type Turn,
-} from "@switchyard/service/tool-provider/call-once";
-import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
-import type { CallOutcome, CallStore } from "@switchyard/service/tool-provider/call-store";
-import { claimCall } from "@switchyard/service/tool-provider/claim-call";
-import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
-import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import { executeCall } from "@switchyard/service/tool-provider/execute-call";
-import type { MaskStore } from "@switchyard/service/tool-provider/mask-store";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+} from "@switchyard/contracts/toolbox/toolbox";
+import type { ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
+import { asAllowed, type ApprovalGate } from "@switchyard/tool-provider/approval-gate";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import { NotSentError, type CallOnce, type Turn } from "@switchyard/tool-provider/call-once";
+import { replyOf } from "@switchyard/tool-provider/call-refusals";
+import type { CallOutcome, CallStore } from "@switchyard/tool-provider/call-store";
+import { claimCall } from "@switchyard/tool-provider/claim-call";
+import type { CallsInWork } from "@switchyard/tool-provider/calls-in-work";
+import type { Decided } from "@switchyard/tool-provider/decision-cache";
+import { executeCall } from "@switchyard/tool-provider/execute-call";
+import type { MaskStore } from "@switchyard/tool-provider/mask-store";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import { visible } from "@switchyard/service/visible-text";
 import { ToolError } from "../tool-error.ts";
 import type { Tool } from "../tool.ts";

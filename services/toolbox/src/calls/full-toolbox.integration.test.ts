@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
-import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox";
+import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { until } from "@switchyard/local-servers/until";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
 

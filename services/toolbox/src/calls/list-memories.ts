@@ -1,4 +1,4 @@
-import { listMemories as contract } from "@switchyard/contracts/agent-memory";
+import { listMemories as contract } from "@switchyard/contracts/toolbox/agent-memory";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { failuresOf } from "@switchyard/contracts/errors";
 import type { z } from "zod";

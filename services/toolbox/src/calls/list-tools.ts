@@ -6,8 +6,8 @@ import {
   type BuiltinName,
   listBuiltins,
   schemaForModels,
-} from "@switchyard/contracts/toolbox";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+} from "@switchyard/contracts/toolbox/toolbox";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import { toJSONSchema } from "zod";
 import type { Tool } from "../tool.ts";
 

@@ -1,7 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { cancelBuiltinAt } from "@switchyard/contracts/toolbox";
-import { askHolder, type CancelDeps } from "@switchyard/service/tool-provider/cancel-call";
+import { cancelBuiltinAt } from "@switchyard/contracts/toolbox/toolbox";
+import { askHolder, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
 
 /** Forwards a cancellation to the toolbox that runs the call. */
 export function createCancelPasser(bus: Bus): CancelDeps["passOn"] {

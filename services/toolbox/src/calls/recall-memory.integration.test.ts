@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, test } from "node:test";
 import { call } from "@switchyard/bus/call";
-import { listMemories, recallMemory } from "@switchyard/contracts/agent-memory";
+import { listMemories, recallMemory } from "@switchyard/contracts/toolbox/agent-memory";
 import { isError } from "@switchyard/contracts/errors";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
 

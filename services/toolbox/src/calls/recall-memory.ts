@@ -1,11 +1,11 @@
-import { MAX_RECALLED, recallMemory as contract } from "@switchyard/contracts/agent-memory";
+import { MAX_RECALLED, recallMemory as contract } from "@switchyard/contracts/toolbox/agent-memory";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import type { ExecutionAudit } from "@switchyard/service/audit/execution-audit";
-import { replyOf } from "@switchyard/service/tool-provider/call-refusals";
-import type { CallsInWork } from "@switchyard/service/tool-provider/calls-in-work";
-import type { Decided } from "@switchyard/service/tool-provider/decision-cache";
-import type { Requester, PolicyGate } from "@switchyard/service/tool-provider/policy-gate";
+import type { ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
+import { replyOf } from "@switchyard/tool-provider/call-refusals";
+import type { CallsInWork } from "@switchyard/tool-provider/calls-in-work";
+import type { Decided } from "@switchyard/tool-provider/decision-cache";
+import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { z } from "zod";
 import { fitMemories, type ReadMemory } from "../memory/fit-memories.ts";
 import { memoryOf, type MemoryStore } from "../memory/memory-store.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_RUN_DEPTH } from "@switchyard/contracts/run-context";
+import { MAX_RUN_DEPTH } from "@switchyard/contracts/agent-runner/run-context";
 import { senderFor } from "../platform/sender-for.ts";
 import { ToolError } from "../tool-error.ts";
 import { senderOf } from "./run-sender.ts";

@@ -1,6 +1,6 @@
-import type { Principal } from "@switchyard/contracts/policy";
-import type { RunSender } from "@switchyard/contracts/run-sender";
-import { RunTokenClaims } from "@switchyard/contracts/run-token";
+import type { Principal } from "@switchyard/contracts/policy/policy";
+import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
+import { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
 
 /**
  * Returns the rights of the calling run. The policy has verified the token for this call; here only its tool layers are read. A token without

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BuiltinName } from "@switchyard/contracts/toolbox";
+import type { BuiltinName } from "@switchyard/contracts/toolbox/toolbox";
 import { z } from "zod";
 import { defineTool } from "../tool.ts";
 import { runTool } from "./run-tool.ts";

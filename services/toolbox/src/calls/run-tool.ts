@@ -1,19 +1,15 @@
 import { failuresOf } from "@switchyard/contracts/errors";
-import { fileText, type FileFacts } from "@switchyard/contracts/file-access";
-import type { Principal } from "@switchyard/contracts/policy";
+import { fileText, type FileFacts } from "@switchyard/contracts/toolbox/file-access";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import {
   builtinTimeoutMs,
   callBuiltin as contract,
   type BuiltinName,
-} from "@switchyard/contracts/toolbox";
-import type { CallInWork } from "@switchyard/service/tool-provider/call-in-work";
-import type { CallOutcome } from "@switchyard/service/tool-provider/call-store";
-import type {
-  PolicyGate,
-  Question,
-  Requester,
-} from "@switchyard/service/tool-provider/policy-gate";
+} from "@switchyard/contracts/toolbox/toolbox";
+import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
+import type { CallOutcome } from "@switchyard/tool-provider/call-store";
+import type { PolicyGate, Question, Requester } from "@switchyard/tool-provider/policy-gate";
 import { senderOf } from "./run-sender.ts";
 import { memoryOf } from "../memory/memory-store.ts";
 import { ToolError } from "../tool-error.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { testSandbox } from "@switchyard/service/process/test-sandbox";
+import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { until } from "@switchyard/local-servers/until";
 import { testLimits } from "../../test-fixtures/test-limits.ts";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";

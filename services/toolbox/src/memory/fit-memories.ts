@@ -1,4 +1,4 @@
-import type { RecalledMemory } from "@switchyard/contracts/agent-memory";
+import type { RecalledMemory } from "@switchyard/contracts/toolbox/agent-memory";
 
 /** A text that was read, or null when the run may not read it. */
 export interface ReadMemory {

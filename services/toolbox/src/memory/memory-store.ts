@@ -1,5 +1,5 @@
-import { MAX_MEMORIES } from "@switchyard/contracts/agent-memory";
-import type { Principal } from "@switchyard/contracts/policy";
+import { MAX_MEMORIES } from "@switchyard/contracts/toolbox/agent-memory";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";

@@ -1,5 +1,5 @@
-import type { RunFollowUp } from "@switchyard/contracts/run-follow-up";
-import { SessionKey } from "@switchyard/contracts/session-key";
+import type { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
+import { SessionKey } from "@switchyard/contracts/agent-runner/session-key";
 import type { Viewer } from "./session-access.ts";
 import { chatOfKey } from "./session-names.ts";
 

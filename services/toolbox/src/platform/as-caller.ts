@@ -2,7 +2,7 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
-import { actForUser } from "@switchyard/contracts/user-tokens";
+import { actForUser } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

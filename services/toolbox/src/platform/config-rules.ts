@@ -1,6 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { ModelName } from "@switchyard/contracts/ids";
-import { BusyPolicy } from "@switchyard/contracts/session-key";
+import { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
 import { z } from "zod";
 import { ToolError } from "../tool-error.ts";
 import type { ConfigChange } from "./config-changes.ts";

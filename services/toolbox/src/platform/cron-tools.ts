@@ -11,7 +11,7 @@ import {
   scheduleRuns,
   scheduleStatus,
   updateSchedule,
-} from "@switchyard/contracts/schedules";
+} from "@switchyard/contracts/scheduler/schedules";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

@@ -3,8 +3,8 @@ import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, test } from "node:test";
 import { isError } from "@switchyard/contracts/errors";
-import { callBuiltin } from "@switchyard/contracts/toolbox";
-import { testDirectory } from "@switchyard/local-servers/test-servers";
+import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
 
 type Data = Record<string, unknown>;

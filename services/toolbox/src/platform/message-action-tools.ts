@@ -3,7 +3,7 @@ import {
   pinMessage,
   reactToMessage,
   readChannelMessages,
-} from "@switchyard/contracts/channels";
+} from "@switchyard/contracts/channels/channels";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

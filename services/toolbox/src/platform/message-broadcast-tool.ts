@@ -1,4 +1,4 @@
-import { broadcastChannelMessage } from "@switchyard/contracts/channels";
+import { broadcastChannelMessage } from "@switchyard/contracts/channels/channels";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

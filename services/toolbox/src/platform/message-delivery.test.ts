@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunChat } from "@switchyard/contracts/run-context";
+import type { RunChat } from "@switchyard/contracts/agent-runner/run-context";
 import { addressOf, crossing, deliveryOf } from "./message-delivery.ts";
 
 const target = { kind: "group" as const, id: "-100" };

@@ -1,5 +1,5 @@
-import { parseTarget, type AddressInput } from "@switchyard/contracts/channel-address";
-import { listChannelAccounts, resolveTarget } from "@switchyard/contracts/channels";
+import { parseTarget, type AddressInput } from "@switchyard/contracts/channels/channel-address";
+import { listChannelAccounts, resolveTarget } from "@switchyard/contracts/channels/channels";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { z } from "zod";
 import type { ToolContext } from "../tool.ts";

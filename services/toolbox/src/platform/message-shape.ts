@@ -1,4 +1,4 @@
-import type { AddressInput } from "@switchyard/contracts/channel-address";
+import type { AddressInput } from "@switchyard/contracts/channels/channel-address";
 import { z } from "zod";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

@@ -1,4 +1,4 @@
-import { answerIn } from "@switchyard/contracts/split-reasoning";
+import { answerIn } from "@switchyard/contracts/agent-runner/split-reasoning";
 
 /**
  * Returns a message for people: the model's reasoning before it is removed, and line breaks written as `

@@ -1,5 +1,5 @@
-import type { AddressInput } from "@switchyard/contracts/channel-address";
-import { type Attachment, sendChannelMessage } from "@switchyard/contracts/channels";
+import type { AddressInput } from "@switchyard/contracts/channels/channel-address";
+import { type Attachment, sendChannelMessage } from "@switchyard/contracts/channels/channels";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isError } from "@switchyard/contracts/errors";
-import { callBuiltin } from "@switchyard/contracts/toolbox";
+import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
 
 const world = await toolboxWorld();

@@ -1,6 +1,6 @@
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import type { JobPayload } from "@switchyard/contracts/schedules";
-import { sessionHistory, type SessionMessage } from "@switchyard/contracts/sessions";
+import type { JobPayload } from "@switchyard/contracts/scheduler/schedules";
+import { sessionHistory, type SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import type { ToolContext } from "../tool.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 

@@ -5,7 +5,7 @@
 // K2  If the caller named a session, the result is sent there, unless the reply of the call contained all of it.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { sendToSession } from "@switchyard/contracts/sessions";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Restartable } from "@switchyard/contracts/restarts";
 import type { Log } from "@switchyard/service/log";

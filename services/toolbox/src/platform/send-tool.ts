@@ -1,8 +1,8 @@
 import { cutText } from "@switchyard/contracts/cut-text";
-import { MOST_SAID, type RunFollowUp } from "@switchyard/contracts/run-follow-up";
-import { SessionKey } from "@switchyard/contracts/session-key";
-import { sendToSession } from "@switchyard/contracts/sessions";
-import { DEFAULT_SEND_SECONDS, MAX_SEND_SECONDS } from "@switchyard/contracts/toolbox";
+import { MOST_SAID, type RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
+import { SessionKey } from "@switchyard/contracts/agent-runner/session-key";
+import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
+import { DEFAULT_SEND_SECONDS, MAX_SEND_SECONDS } from "@switchyard/contracts/toolbox/toolbox";
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

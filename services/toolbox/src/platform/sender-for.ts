@@ -1,5 +1,5 @@
-import { MAX_RUN_DEPTH } from "@switchyard/contracts/run-context";
-import type { RunSender } from "@switchyard/contracts/run-sender";
+import { MAX_RUN_DEPTH } from "@switchyard/contracts/agent-runner/run-context";
+import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
 import type { ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 

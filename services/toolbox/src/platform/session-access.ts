@@ -1,6 +1,10 @@
 import { isError } from "@switchyard/contracts/errors";
 import { matchesGlob } from "@switchyard/contracts/glob";
-import { getSession, listSessions, type Session } from "@switchyard/contracts/sessions";
+import {
+  getSession,
+  listSessions,
+  type Session,
+} from "@switchyard/contracts/agent-runner/sessions";
 import type { ToolContext } from "../tool.ts";
 import { asToolError, type AsCaller } from "./as-caller.ts";
 import { agentOfKey, depthOfKey, markBelow } from "./session-names.ts";

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { parseTarget, type AddressInput } from "@switchyard/contracts/channel-address";
-import type { Session, SessionMessage } from "@switchyard/contracts/sessions";
+import { parseTarget, type AddressInput } from "@switchyard/contracts/channels/channel-address";
+import type { Session, SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 
 /** The agent that a key names: `agent:coder:slack:channel:42` is `coder`'s. Null where it names none. */
 export function agentOfKey(key: string): string | null {

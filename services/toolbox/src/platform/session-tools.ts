@@ -1,14 +1,14 @@
-import { listAgents } from "@switchyard/contracts/agents";
+import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { isError } from "@switchyard/contracts/errors";
 import { AgentName, ModelName } from "@switchyard/contracts/ids";
-import { SessionKind } from "@switchyard/contracts/session-key";
+import { SessionKind } from "@switchyard/contracts/agent-runner/session-key";
 import {
   getSession,
   listSessions,
   patchSession,
   sessionHistory,
   type Session,
-} from "@switchyard/contracts/sessions";
+} from "@switchyard/contracts/agent-runner/sessions";
 import { z } from "zod";
 import { defineTool, type Tool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

@@ -1,4 +1,4 @@
-import { SET_BY_CLIENT } from "@switchyard/contracts/toolbox";
+import { SET_BY_CLIENT } from "@switchyard/contracts/toolbox/toolbox";
 import type { z } from "zod";
 
 /** Marks a parameter that a model neither sees nor sets. */

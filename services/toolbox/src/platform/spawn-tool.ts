@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { fullRunId } from "@switchyard/contracts/ids";
-import { patchSession, sendToSession } from "@switchyard/contracts/sessions";
-import { ThinkingLevel } from "@switchyard/contracts/thinking";
+import { patchSession, sendToSession } from "@switchyard/contracts/agent-runner/sessions";
+import { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

@@ -1,8 +1,12 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isError } from "@switchyard/contracts/errors";
-import { inputText } from "@switchyard/contracts/input-text";
-import { getRun, requestCancel } from "@switchyard/contracts/runs";
-import { listSessions, sendToSession, type Session } from "@switchyard/contracts/sessions";
+import { inputText } from "@switchyard/contracts/agent-runner/input-text";
+import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
+import {
+  listSessions,
+  sendToSession,
+  type Session,
+} from "@switchyard/contracts/agent-runner/sessions";
 import { z } from "zod";
 import { defineTool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";

@@ -1,4 +1,4 @@
-import { MAX_TURNS } from "@switchyard/contracts/run-follow-up";
+import { MAX_TURNS } from "@switchyard/contracts/agent-runner/run-follow-up";
 import type { Log } from "@switchyard/service/log";
 import { openSettingsFile, type CurrentSettings } from "@switchyard/service/settings-file";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import type { BuiltinName } from "@switchyard/contracts/toolbox";
+import type { BuiltinName } from "@switchyard/contracts/toolbox/toolbox";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { MemoryStore } from "../memory/memory-store.ts";
 import type { Tool } from "../tool.ts";

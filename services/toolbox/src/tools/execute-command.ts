@@ -1,4 +1,4 @@
-import { DEFAULT_COMMAND_MS, MAX_COMMAND_MS } from "@switchyard/contracts/toolbox";
+import { DEFAULT_COMMAND_MS, MAX_COMMAND_MS } from "@switchyard/contracts/toolbox/toolbox";
 import { constants } from "node:os";
 import { z } from "zod";
 import type { CommandLimits } from "../command/command-limits.ts";

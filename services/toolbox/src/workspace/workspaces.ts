@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import type { Principal } from "@switchyard/contracts/policy";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { systemErrorCode } from "../tool-error.ts";
 import { openWorkspace, type SecurityMode, type Workspace } from "./workspace.ts";
 

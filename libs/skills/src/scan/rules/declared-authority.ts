@@ -1,4 +1,4 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
 import { z } from "zod";
 import { findingIn, type RuleFacts } from "../rule.ts";
 

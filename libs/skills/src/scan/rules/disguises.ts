@@ -1,4 +1,4 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
 import type { PlainText } from "../plain/plain-text.ts";
 import { findingIn } from "../rule.ts";
 

@@ -1,4 +1,4 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
 import { findingAt } from "../rule.ts";
 import type { ScannedText } from "../scanned-text.ts";
 

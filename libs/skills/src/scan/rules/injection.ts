@@ -1,4 +1,4 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
 import type { Check } from "../pattern-rule.ts";
 import { patternOf } from "../read-rules.ts";
 import { findingAt } from "../rule.ts";

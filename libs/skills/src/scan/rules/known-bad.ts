@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
 import type { Indicators } from "../indicators.ts";
 import { spanAround } from "../near.ts";
 import type { Check } from "../pattern-rule.ts";

@@ -1,5 +1,5 @@
-import type { ScanFinding } from "@switchyard/contracts/skill-scan";
-import type { Skill } from "@switchyard/contracts/skills";
+import type { ScanFinding } from "@switchyard/contracts/skill-importer/skill-scan";
+import type { Skill } from "@switchyard/contracts/skill-importer/skills";
 import { findingIn, type RuleFacts } from "../rule.ts";
 
 const ABUSE = { owasp: "AST04", severity: "low", confidence: "medium" } as const;

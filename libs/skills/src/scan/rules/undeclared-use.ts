@@ -2,7 +2,7 @@ import type {
   ScanFinding,
   ScanSeverity,
   SkillCapabilities,
-} from "@switchyard/contracts/skill-scan";
+} from "@switchyard/contracts/skill-importer/skill-scan";
 import { findingIn } from "../rule.ts";
 
 const SECRET_NAME = /(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$/;

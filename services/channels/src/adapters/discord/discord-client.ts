@@ -1,5 +1,5 @@
 import type { REST } from "@discordjs/rest";
-import type { Address } from "@switchyard/contracts/channel-address";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
 import { z } from "zod";
 import { type AdapterCall, ChannelError } from "../adapter.ts";
 import { LinkPreviews } from "../link-previews.ts";

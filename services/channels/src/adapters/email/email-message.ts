@@ -1,5 +1,5 @@
 import type { Attachment, ParsedMail } from "mailparser";
-import { ProviderId } from "@switchyard/contracts/channel-address";
+import { ProviderId } from "@switchyard/contracts/channels/channel-address";
 import type { IncomingMessage } from "../adapter.ts";
 import { problemOfProof, senderOf } from "./mail-sender.ts";
 

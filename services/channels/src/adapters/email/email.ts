@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Capabilities } from "@switchyard/contracts/channel-address";
+import type { Capabilities } from "@switchyard/contracts/channels/channel-address";
 import { cutForReader } from "@switchyard/contracts/cut-text";
 import {
   type AdapterDefinition,

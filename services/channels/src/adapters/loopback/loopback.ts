@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Capabilities, parseTarget } from "@switchyard/contracts/channel-address";
+import { Capabilities, parseTarget } from "@switchyard/contracts/channels/channel-address";
 import { z } from "zod";
 import {
   ChannelError,

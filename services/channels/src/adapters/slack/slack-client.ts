@@ -1,5 +1,5 @@
 import type { Logger, WebClient } from "@slack/web-api";
-import type { Address } from "@switchyard/contracts/channel-address";
+import type { Address } from "@switchyard/contracts/channels/channel-address";
 import { type AdapterCall, ChannelError } from "../adapter.ts";
 import type { SlackConfig } from "./slack-config.ts";
 import { refusalOf, slackError } from "./slack-error.ts";

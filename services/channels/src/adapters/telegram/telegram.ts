@@ -1,6 +1,6 @@
 import type { Api } from "grammy";
 import { z } from "zod";
-import type { Capabilities } from "@switchyard/contracts/channel-address";
+import type { Capabilities } from "@switchyard/contracts/channels/channel-address";
 import {
   type AdapterDefinition,
   type ChannelAdapter,

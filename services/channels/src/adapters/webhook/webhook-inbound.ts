@@ -1,4 +1,4 @@
-import { ProviderId, Target } from "@switchyard/contracts/channel-address";
+import { ProviderId, Target } from "@switchyard/contracts/channels/channel-address";
 import { checkWebhook, webhookKey } from "@switchyard/service/standard-webhook";
 import { z } from "zod";
 import type { HookAnswer, HookRequest, IncomingMessage } from "../adapter.ts";

@@ -1,4 +1,4 @@
-import type { Capabilities } from "@switchyard/contracts/channel-address";
+import type { Capabilities } from "@switchyard/contracts/channels/channel-address";
 import { z } from "zod";
 import {
   ChannelError,

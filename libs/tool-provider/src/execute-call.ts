@@ -1,0 +1,79 @@
+import type { ToolRef } from "@switchyard/contracts/tool-names";
+import { outcomeName, type ExecutionAudit } from "./execution-audit.ts";
+import type { ApprovalGate } from "./approval-gate.ts";
+import type { CallInWork } from "./call-in-work.ts";
+import { NotSentError } from "./call-once.ts";
+import type { CallOutcome } from "./call-store.ts";
+import { inspectOutcome, unmaskArguments } from "./inspect-call.ts";
+import type { MaskStore } from "./mask-store.ts";
+import type { Decided } from "./decision-cache.ts";
+
+/** A call that the policy allows, or lets a person decide about. */
+export interface DecidedCall {
+  readonly call: CallInWork;
+  readonly ref: ToolRef;
+  /** Digest of the definition that the policy decided about; undefined for built-in tools. */
+  readonly pin: string | undefined;
+  readonly args: Record<string, unknown>;
+  readonly callId: string | undefined;
+  readonly approvalId: string | undefined;
+  readonly decided: Decided;
+}
+
+/**
+ * Executes a decided call: uses the approval when one is required, records the execution, and sends the call. Nothing leaves the
+ * provider before `send`. The decision, the approval and the record are about the arguments with masks; the checks and `send` get the
+ * values. The outcome is that after inspection. Rejects with NotSentError when the call was certainly not sent; then its approval may be used again.
+ */
+export async function executeCall(
+  {
+    approvals,
+    executions,
+    masks,
+  }: {
+    readonly approvals: ApprovalGate;
+    readonly executions: ExecutionAudit;
+    readonly masks: MaskStore;
+  },
+  decidedCall: DecidedCall,
+  steps: {
+    /** Rejects with NotSentError for a call that can only fail: no person is prompted for it, and no approval is used up. */
+    readonly checkBeforeApproval: (args: Record<string, unknown>) => void | Promise<void>;
+    readonly send: (args: Record<string, unknown>) => Promise<CallOutcome>;
+  },
+): Promise<CallOutcome> {
+  const { call, decided, ...about } = decidedCall;
+  const { requester } = call;
+  const { decision, principal, audit: decisionRef, signed } = decided;
+  let passed = null;
+  let record = null;
+  try {
+    const args = await unmaskArguments(masks, about.args, decided);
+    if (decision.effect !== "allow") {
+      await steps.checkBeforeApproval(args);
+      passed = await approvals.consume({ ...about, requester, principal, decision });
+    }
+    const { onBehalfOf: caller, correlationId } = requester;
+    const { approvalId: _, ...called } = about;
+    const execution = {
+      ...called,
+      caller,
+      principal,
+      correlationId,
+      decision,
+      decisionRef,
+      signed,
+    };
+    record = await executions.begin({ ...execution, passed });
+    const sent = await steps.send(args);
+    const { outcome, findings, isWithheld } = await inspectOutcome(masks, sent, decided);
+    record.ended(isWithheld ? "withheld" : outcomeName(outcome), findings);
+    await passed?.executed(outcome);
+    return outcome;
+  } catch (error) {
+    record?.failed(call.failureOf(error));
+    // Without proof that it was not sent, the outcome stays unknown.
+    if (error instanceof NotSentError) await passed?.notSent();
+    throw error;
+  }
+}
