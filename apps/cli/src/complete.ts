@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import type { Command } from "commander";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
@@ -123,16 +124,8 @@ async function names(kind: Kind): Promise<readonly string[]> {
 
 type LiveKind = Exclude<Kind, null | "topic" | "shell" | "setting" | "context">;
 
-async function live(kind: LiveKind): Promise<string[]> {
-  const over = Promise.withResolvers<string[]>();
-  const timer = setTimeout(() => over.resolve([]), TIMEOUT_MS);
-  const found = liveNames(kind);
-  found.catch(() => {}); // a failure after the time limit has no consumer
-  try {
-    return await Promise.race([found, over.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+function live(kind: LiveKind): Promise<string[]> {
+  return within(liveNames(kind), { ms: TIMEOUT_MS }, () => []);
 }
 
 async function liveNames(kind: LiveKind): Promise<string[]> {

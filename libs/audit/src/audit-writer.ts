@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { randomBytes } from "node:crypto";
 import {
   AUDIT_EVENT_OF,
@@ -191,10 +192,7 @@ class ChainWriter implements AuditWriter {
   async close(budgetMs: number): Promise<number> {
     this.#isClosing = true;
     this.#hurry?.();
-    const over = Promise.withResolvers<void>();
-    const timer = setTimeout(over.resolve, budgetMs);
-    await Promise.race([this.#pumping ?? Promise.resolve(), over.promise]);
-    clearTimeout(timer);
+    await within(this.#pumping ?? Promise.resolve(), { ms: budgetMs });
     this.#rejectWaiters("the process stops");
     return this.#seq - this.#storedSeq;
   }

@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { auditFill } from "@switchyard/bus/audit-log";
 import type { Bus } from "@switchyard/bus/bus";
 import { isStreamFull } from "@switchyard/bus/infrastructure-errors";
@@ -109,18 +110,15 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
 }
 
 async function begun(writer: AuditWriter, seq: number, limitMs: number): Promise<void> {
-  const over = Promise.withResolvers<never>();
-  over.promise.catch(() => undefined);
-  const timer = setTimeout(() => over.reject(new AuditUnavailableError("no answer")), limitMs);
   try {
-    await Promise.race([writer.stored({ seq }), over.promise]);
+    await within(writer.stored({ seq }), { ms: limitMs }, () => {
+      throw new AuditUnavailableError("no answer");
+    });
   } catch (cause) {
     throw new StartError(`the audit cannot be written: ${String(cause)}`, {
       hint: "create streams with `yard streams ensure`, with --operator-key after an upgrade, and look whether NATS has room for YARD_AUDIT",
       cause,
     });
-  } finally {
-    clearTimeout(timer);
   }
 }
 

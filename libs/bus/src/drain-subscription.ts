@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "@switchyard/contracts/timeouts";
 import type { NatsConnection, Subscription } from "@nats-io/transport-node";
 
 /** A server that neither answers nor goes away must not hold up a shutdown longer than this, in milliseconds. */
@@ -20,13 +20,9 @@ export async function flushConnection(nc: NatsConnection): Promise<void> {
 }
 
 async function withDeadline(work: Promise<void>): Promise<void> {
-  const waiting = new AbortController();
-  const { signal } = waiting;
   try {
-    await Promise.race([work, delay(TIMEOUT_MS, undefined, { signal })]);
+    await within(work, { ms: TIMEOUT_MS });
   } catch {
     // The connection went away: nothing is left to wait for.
-  } finally {
-    waiting.abort();
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "@switchyard/contracts/timeouts";
 import { LocalServices } from "@switchyard/bus/local-services";
 import { createCallPermissions } from "@switchyard/topology/call-permissions";
 import type { DestinationStream } from "pino";
@@ -152,7 +152,7 @@ export class Host {
     const budgetMs = this.config.YARD_DRAIN_MS;
     service.log.info({ reason: "restart requested", budgetMs }, "service stopping");
     try {
-      await within(budgetMs, service.stop(budgetMs));
+      await withinBudget(budgetMs, service.stop(budgetMs));
       if (this.#isStopping) return;
       service.renew();
       await this.#startService(service);
@@ -219,15 +219,8 @@ function createServiceLog(
 }
 
 /** Rejects when the work takes longer than its budget and one more second, in which connections close. */
-async function within(budgetMs: number, work: Promise<void>): Promise<void> {
-  const over = new AbortController();
-  const limit = delay(budgetMs + 1_000, undefined, { signal: over.signal }).then(() => {
+async function withinBudget(budgetMs: number, work: Promise<void>): Promise<void> {
+  await within(work, { ms: budgetMs + 1_000 }, () => {
     throw new Error(`the service did not stop within ${budgetMs} ms`);
   });
-  limit.catch(() => {}); // an abort of the timer
-  try {
-    await Promise.race([work, limit]);
-  } finally {
-    over.abort();
-  }
 }

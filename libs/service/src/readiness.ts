@@ -1,3 +1,5 @@
+import { within } from "@switchyard/contracts/timeouts";
+
 /** One named check. It must be cheap: it runs at every probe. A text is the reason of a failure; it must hold no secret. */
 export type Check = () => boolean | string | Promise<boolean | string>;
 
@@ -67,18 +69,14 @@ interface CheckResult {
 }
 
 async function outcomeOf(check: Check, timeoutMs: number): Promise<CheckResult> {
-  const { promise: timeout, resolve } = Promise.withResolvers<CheckResult>();
-  const timer = setTimeout(() => resolve({ outcome: "timeout", reason: null }), timeoutMs);
   const run = async (): Promise<CheckResult> => {
     const answer = await check();
     if (answer === true) return { outcome: "ok", reason: null };
     return { outcome: "failing", reason: answer === false ? null : answer };
   };
   try {
-    return await Promise.race([run(), timeout]);
+    return await within(run(), { ms: timeoutMs }, () => ({ outcome: "timeout", reason: null }));
   } catch {
     return { outcome: "failing", reason: null };
-  } finally {
-    clearTimeout(timer);
   }
 }

@@ -19,7 +19,7 @@ import { declaredFacts } from "./ownership/declared-facts.ts";
 import { createConnectionReporter } from "./connection/connection-reporter.ts";
 import { poolOptions } from "./pool-options.ts";
 import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
-import { within } from "./limits/within.ts";
+import { within } from "@switchyard/contracts/timeouts";
 import { createRequestOrigins } from "./server-requests/request-origins.ts";
 import { startFeatures } from "./features/start-features.ts";
 import { handle } from "./handlers/call-handlers.ts";
@@ -156,7 +156,7 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
   const { env } = servers;
   handleLogins(service, { pool, guard, owner, store: logins, env, admins, now: Date.now });
   await owner.start();
-  await within(FIRST_ATTEMPTS_MS, pool.start());
+  await within(pool.start(), { ms: FIRST_ATTEMPTS_MS });
 
   const watched = followFile({
     path: servers.serversFile,
@@ -172,7 +172,7 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
       watched.close();
       // Each server is handed over when its calls have ended; at the end of the time they are aborted.
       const givenAway = owner.stop();
-      await within(drainMs, Promise.all([service.drain(), givenAway]));
+      await within(Promise.all([service.drain(), givenAway]), { ms: drainMs });
       path.stop();
       features.stop();
       pinning.stop();

@@ -5,9 +5,9 @@
 // T2  A server that comes back has the port it had, so its address stays valid.
 // T3  A part is registered from before its first start until the end of this process, so that `kill` reaches it.
 
+import { within } from "@switchyard/contracts/timeouts";
 import type { ForeignSource } from "@switchyard/topology/topology";
 import { triggerSources } from "../trigger-sources.ts";
-import { setTimeout as delay } from "node:timers/promises";
 import { monitorRedisUser } from "@switchyard/topology/redis-access";
 import { describeServer } from "@switchyard/local-servers/resolve";
 import type { InstanceRecord } from "../instance-record.ts";
@@ -146,7 +146,7 @@ export class Stack {
     const ends = this.#parts.flatMap(({ current }) => (current === null ? [] : [current.exited]));
     await killDescendants();
     for (const part of this.#parts) part.kill(); // a container is not a descendant of ours
-    await Promise.race([Promise.all(ends), delay(KILL_TIMEOUT_MS)]);
+    await within(Promise.all(ends), { ms: KILL_TIMEOUT_MS });
   }
 
   async #startServer(name: ServerName, keys: KeyDirectory, signal: AbortSignal): Promise<string> {

@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { context, type Tracer } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
@@ -64,14 +65,8 @@ export function startTracing(options: TracingOptions): Tracing {
     async stop(limitMs) {
       useTracer(null);
       context.disable();
-      await Promise.race([spans.shutdown(), expiry(limitMs)]);
+      // A collector that does not answer holds no process back.
+      await within(spans.shutdown(), { ms: limitMs });
     },
   };
-}
-
-/** A collector that does not answer holds no process back. */
-function expiry(limitMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    setTimeout(resolve, limitMs).unref();
-  });
 }

@@ -6,7 +6,7 @@ import {
   type LanguageModelV4Usage,
 } from "@ai-sdk/provider";
 import type { PlanFailure } from "@switchyard/contracts/agent-runner/plan";
-import { pause } from "../signals/interruption.ts";
+import { pause } from "@switchyard/contracts/timeouts";
 
 /** The answer of a plan, and how it is streamed. */
 export interface PlayedAnswer {

@@ -1,3 +1,4 @@
+import { pause } from "@switchyard/contracts/timeouts";
 import { createHash } from "node:crypto";
 import type { LanguageModelV4, SharedV4ProviderOptions } from "@ai-sdk/provider";
 import { cutText } from "@switchyard/contracts/cut-text";
@@ -27,7 +28,7 @@ import type { ModelAnswer, ModelRequest } from "../model/model-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
 import { SCRIPTED_OPTIONS } from "../model/scripted-model.ts";
 import { RUNTIME_OPTIONS } from "../runtime/runtime-model.ts";
-import { pause, Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../signals/interruption.ts";
 
 export type AskContext = Pick<
   RunContext,

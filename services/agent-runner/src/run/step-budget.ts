@@ -1,7 +1,8 @@
+import { pause } from "@switchyard/contracts/timeouts";
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import type { RunContext } from "../context/run-context.ts";
 import type { RunState } from "../core/run-state.ts";
-import { pause, Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../signals/interruption.ts";
 import type { StepNeed } from "../limits/team-ledger.ts";
 
 /** The expected use of a model call: by its request, and by the answer. */

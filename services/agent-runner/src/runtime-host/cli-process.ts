@@ -1,8 +1,8 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import { cutTextStart } from "@switchyard/contracts/cut-text";
 import { endGroup } from "@switchyard/service/process/process-group";
 import { confineCli } from "./confined-cli.ts";
@@ -77,7 +77,7 @@ export async function startCli(
     child,
     group,
     async explain() {
-      await Promise.race([exited, delay(EXIT_MS, undefined, { ref: false })]);
+      await within(exited, { ms: EXIT_MS });
       const words = said.trim();
       const refused = [...(confined?.outlet.refused ?? [])].join(", ");
       return [

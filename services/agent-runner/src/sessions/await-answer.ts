@@ -1,7 +1,7 @@
 import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
 import { replay } from "../core/replay.ts";
 import { isAnswerSent } from "../core/sent-messages.ts";
-import { pause } from "../signals/interruption.ts";
+import { pause } from "@switchyard/contracts/timeouts";
 import type { SessionParts } from "./session-parts.ts";
 import { slotOfId } from "./session-slot.ts";
 

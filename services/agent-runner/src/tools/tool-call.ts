@@ -1,3 +1,4 @@
+import { pause } from "@switchyard/contracts/timeouts";
 import { backoffMs } from "@switchyard/contracts/backoff";
 import { inSpan } from "@switchyard/bus/tracing";
 import type { ApprovalRequired } from "@switchyard/contracts/policy/approval-record";
@@ -7,7 +8,7 @@ import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox/toolbox";
 import { toolSpan } from "../telemetry/gen-ai-spans.ts";
 import { deadlineOf } from "../core/next-action.ts";
-import { pause, RunStopped, Suspended } from "../signals/interruption.ts";
+import { RunStopped, Suspended } from "../signals/interruption.ts";
 import { stopOfRun } from "../core/stop-of-run.ts";
 import { failed, failure, type CallStep, type Parked } from "../core/call-outcome.ts";
 import {

@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { randomBytes } from "node:crypto";
 import {
   parseTarget,
@@ -129,15 +130,11 @@ async function inTime<T>(
 ): Promise<T> {
   const { account, action, fail } = asked;
   const signal = AbortSignal.timeout(sendMs);
-  const late = new Promise<never>((_, reject) => {
-    const say = (): void =>
-      reject(new ChannelError("timeout_unknown", `the provider did not answer in ${sendMs} ms`));
-    signal.addEventListener("abort", say, { once: true });
-  });
-  late.catch(() => {});
   try {
     const idempotencyKey = randomBytes(16).toString("hex");
-    return await Promise.race([work({ idempotencyKey, signal }), late]);
+    return await within(work({ idempotencyKey, signal }), { signal }, () => {
+      throw new ChannelError("timeout_unknown", `the provider did not answer in ${sendMs} ms`);
+    });
   } catch (error) {
     throw errorOf(error, { account, action, fail });
   }

@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { backoffMs } from "@switchyard/contracts/backoff";
 import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
@@ -93,10 +94,16 @@ async function handOver(
 ): Promise<Outcome> {
   const signal = AbortSignal.timeout(sendMs);
   try {
-    const sent = await Promise.race([
+    const sent = await within(
       adapter.send(message, { idempotencyKey: key, signal }),
-      timeout(signal, sendMs),
-    ]);
+      { signal },
+      () => {
+        throw new ChannelError(
+          "timeout_unknown",
+          `the provider did not answer within ${sendMs} ms`,
+        );
+      },
+    );
     return { sent };
   } catch (error) {
     if (error instanceof ChannelError) return { error: withoutSecrets(error, redact) };
@@ -241,12 +248,4 @@ function withoutSecrets(error: ChannelError, redact: (text: string) => string): 
   const { code, message, retryAfterMs, isFinal } = error;
   const wait = retryAfterMs === null ? {} : { retryAfterMs };
   return new ChannelError(code, redact(message), { ...wait, isFinal });
-}
-
-function timeout(signal: AbortSignal, ms: number): Promise<never> {
-  return new Promise((_, reject) => {
-    const late = (): void =>
-      reject(new ChannelError("timeout_unknown", `the provider did not answer within ${ms} ms`));
-    signal.addEventListener("abort", late, { once: true });
-  });
 }

@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
 import type { Account, Accounts } from "../accounts/accounts.ts";
@@ -64,7 +65,10 @@ export class Outbox {
       return this.#await(known, deadline);
     }
     const work = this.#work(account, { revision: 1, record: intent });
-    return before(deadline, work, { kind: "under-way", record: intent });
+    return within(work, { ms: deadline - Date.now() }, () => ({
+      kind: "under-way",
+      record: intent,
+    }));
   }
 
   /** Ends the search for abandoned messages, and waits for messages in flight. */
@@ -192,18 +196,4 @@ export class Outbox {
 function placeOf({ address }: SendRecord): string {
   const { channel, accountId, target } = address;
   return JSON.stringify([channel, accountId, target.kind, target.id]);
-}
-
-async function before<T>(deadline: number, work: Promise<T>, late: T): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<T>((resolve) => {
-    timer = setTimeout(() => resolve(late), Math.max(0, deadline - Date.now()));
-  });
-  try {
-    return await Promise.race([work, tooLate]);
-  } finally {
-    clearTimeout(timer);
-    // A caller that no longer waits does not get a failure either; the sweep continues with it.
-    work.catch(() => {});
-  }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "@switchyard/contracts/timeouts";
 import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
@@ -97,8 +97,7 @@ export function openEventHub(bus: Bus, log: Log, lingerMs = LINGER_MS): EventHub
     async attend() {
       requests += 1;
       const now = current();
-      if (!now.isOpen())
-        await Promise.race([now.opened, delay(TIMEOUT_MS, undefined, { ref: false })]);
+      if (!now.isOpen()) await within(now.opened, { ms: TIMEOUT_MS });
       return () => {
         requests -= 1;
         rest();

@@ -17,7 +17,7 @@ import {
 import { OldQuestionError } from "../limits/old-question.ts";
 import { notBegun, QueueFullError, QueueWaitError } from "../limits/call-queue.ts";
 import type { CallEnd } from "../limits/circuit-breaker.ts";
-import { within } from "../limits/within.ts";
+import { within } from "@switchyard/contracts/timeouts";
 import type { AskToOpen } from "../server-requests/ask-to-open.ts";
 import type { Question } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
@@ -90,11 +90,11 @@ export async function sendRequest<T>(
     sendOnce({ origins, askToOpen }, connection, { ...request, timeLeft });
   try {
     // Another call may have begun to renew the session meanwhile.
-    if (connection.session === null) await within(timeLeft(), connection.start());
+    if (connection.session === null) await within(connection.start(), { ms: timeLeft() });
     return await sendNow().catch(async (error: unknown) => {
       if (!(error instanceof SessionRefusedError)) throw error;
       // The server did nothing, so the same request may be sent in a new session.
-      await within(timeLeft(), connection.renew(error.session, error.message));
+      await within(connection.renew(error.session, error.message), { ms: timeLeft() });
       call.refuseCancelled();
       const isNew = connection.session !== null && connection.session !== error.session;
       if (!isNew || timeLeft() <= 0) throw new NotSentError(notReached(connection, error.message));

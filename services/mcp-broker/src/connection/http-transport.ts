@@ -9,7 +9,7 @@ import {
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { HttpAuth } from "../auth/connection-auth.ts";
 import { noteRefusal } from "../auth/refused-token.ts";
-import { within } from "../limits/within.ts";
+import { within } from "@switchyard/contracts/timeouts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { MessageReader } from "../normalise/message-reader.ts";
@@ -95,8 +95,8 @@ function streamableLink(
     async close() {
       // This is a courtesy: a server that is gone keeps no session, and the close does not wait for one that hangs.
       await within(
-        FAREWELL_MS,
         transport.terminateSession().catch(() => undefined),
+        { ms: FAREWELL_MS },
       );
       await transport.close();
     },

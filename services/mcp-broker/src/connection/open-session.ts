@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { redactText } from "@switchyard/service/redact";
 import {
   resolveServer,
@@ -55,25 +56,15 @@ function resolve(
 }
 
 /** The SDK's timeouts begin with its first request and leave out notifications, so the whole attempt has its own. */
-async function withinBudget(
+function withinBudget(
   attempt: ConnectionAttempt,
   { id: server, connectTimeoutMs: timeoutMs }: ServerConfig,
   signal: AbortSignal,
 ): Promise<OpenedConnection> {
-  const over = Promise.withResolvers<never>();
-  const timer = setTimeout(() => {
+  return within(attempt.open(), { ms: timeoutMs, signal }, () => {
+    if (signal.aborted) throw new Error("the broker is stopping");
     const what = `no answer within connectTimeoutMs (${timeoutMs} ms) to ${attempt.requester}`;
     const longer = `'{"connectTimeoutMs":${Math.min(3 * timeoutMs, 3_600_000)}}'`;
-    over.reject(
-      new SilenceError(`${what}; if it needs longer: yard mcp update ${server} ${longer}`),
-    );
-  }, timeoutMs);
-  const giveUp = (): void => over.reject(new Error("the broker is stopping"));
-  signal.addEventListener("abort", giveUp, { once: true });
-  try {
-    return await Promise.race([attempt.open(), over.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", giveUp);
-  }
+    throw new SilenceError(`${what}; if it needs longer: yard mcp update ${server} ${longer}`);
+  });
 }

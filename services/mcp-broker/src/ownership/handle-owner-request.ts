@@ -3,7 +3,7 @@ import type { askOwner, OwnerRequest } from "@switchyard/contracts/mcp-broker/mc
 import type { z } from "zod";
 import type { ServerPool } from "../connection/server-pool.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
-import { within } from "../limits/within.ts";
+import { within } from "@switchyard/contracts/timeouts";
 import type { ServerRegistry } from "../registry/server-registry.ts";
 
 export type OwnerReply = z.output<typeof askOwner.reply>;
@@ -19,12 +19,12 @@ export async function handleOwnerRequest(
 ): Promise<OwnerReply> {
   switch (request.do) {
     case "start": {
-      await within(ATTEMPT_MS, pool.known(server).start());
+      await within(pool.known(server).start(), { ms: ATTEMPT_MS });
       return { server: pool.known(server).info };
     }
     case "connect": {
       const { connection, attempt } = registry.connect(server, request.by);
-      await within(ATTEMPT_MS, attempt);
+      await within(attempt, { ms: ATTEMPT_MS });
       return { server: connection.info };
     }
     case "disconnect":

@@ -1,8 +1,8 @@
+import { within } from "@switchyard/contracts/timeouts";
 import type { ChildProcess, StdioOptions } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { Writable } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
 import type { CommandLimits } from "./command-limits.ts";
 import type { ProcessCgroups } from "./process-cgroups.ts";
 import { sandboxUsage } from "./sandbox-usage.ts";
@@ -115,8 +115,7 @@ export function confine(
     exceeded: () => (group?.ranOutOfMemory() === true ? "memory" : null),
     async kill() {
       isEnding = true;
-      if (initPid === null)
-        await Promise.race([reported.promise, delay(SETUP_MS, undefined, { ref: false })]);
+      if (initPid === null) await within(reported.promise, { ms: SETUP_MS });
       // Its parent is still there, so the id is not another process's.
       if (initPid !== null && child.exitCode === null && child.signalCode === null)
         killIfThere(initPid);

@@ -4,6 +4,7 @@
 // begins when it is due.
 // K2  If the caller named a session, the result is sent there, unless the reply of the call contained all of it.
 
+import { within } from "@switchyard/contracts/timeouts";
 import { setTimeout as delay } from "node:timers/promises";
 import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { Bus } from "@switchyard/bus/bus";
@@ -80,8 +81,8 @@ export function createRestarts(options: {
       const { service, delayMs, reason, note } = wish;
       log.info({ caller: context.caller, service, reason, note }, "restart requested");
       const work = delayMs === 0 ? begin(service) : beginLater(service, delayMs);
-      const late = later(context.timeLeftMs - ANSWER_MS, context.signal);
-      const first = await Promise.race([work, late.promise]).finally(late.end);
+      const limit = { ms: context.timeLeftMs - ANSWER_MS, signal: context.signal };
+      const first = await within(work, limit, () => null);
       if (first === null || wish.continuation !== null) {
         const sending = sendResult(options, { wish, context, work }).catch((err: unknown) =>
           log.warn({ err, caller: context.caller }, "result of a restart not sent"),
@@ -96,19 +97,6 @@ export function createRestarts(options: {
       await Promise.all(unsent);
     },
   };
-}
-
-/** Resolves to null after the given time, or when the caller is gone. */
-function later(ms: number, signal: AbortSignal) {
-  const { promise, resolve } = Promise.withResolvers<null>();
-  const give = (): void => resolve(null);
-  const timer = setTimeout(give, Math.max(0, ms));
-  signal.addEventListener("abort", give, { once: true });
-  const end = (): void => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", give);
-  };
-  return { promise, end };
 }
 
 async function sendResult(

@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import { doInThread } from "@switchyard/service/thread-job";
 import { ToolError } from "../tool-error.ts";
 import type { HtmlAnswer } from "./html-worker.ts";
@@ -65,7 +66,9 @@ export function createHtmlTexts({ deadlineMs = DEADLINE_MS } = {}): HtmlTexts {
       if (jobs === undefined) waiting.set(caller, [job]);
       else jobs.push(job);
       beginNext();
-      return abortable(job.done.promise, signal);
+      return within(job.done.promise, { signal }, () => {
+        throw signal.reason;
+      });
     },
   };
 }
@@ -85,14 +88,4 @@ async function convert({ html, signal }: Job, limitMs: number): Promise<string> 
   if (answer.text === null)
     throw new ToolError("The page cannot be turned into text: its layout is too large.");
   return answer.text;
-}
-
-function abortable<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = (): void => aborted.reject(signal.reason);
-  signal.addEventListener("abort", abort, { once: true });
-  if (signal.aborted) abort();
-  return Promise.race([work, aborted.promise]).finally(() =>
-    signal.removeEventListener("abort", abort),
-  );
 }

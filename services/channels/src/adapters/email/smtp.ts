@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import type { Transporter } from "nodemailer";
 import { type AdapterCall, ChannelError } from "../adapter.ts";
 import { wasNeverConnected } from "../error-causes.ts";
@@ -14,18 +15,13 @@ export async function withSmtp<T>(
   ask: (smtp: Transporter) => Promise<T>,
 ): Promise<T> {
   const smtp = await transport(server);
-  const late = Promise.withResolvers<never>();
-  const fail = () =>
-    late.reject(
-      new ChannelError("timeout_unknown", "The mail server (SMTP) did not answer in time."),
-    );
-  signal.addEventListener("abort", fail, { once: true });
   try {
-    return await Promise.race([ask(smtp), late.promise]);
+    return await within(ask(smtp), { signal }, () => {
+      throw new ChannelError("timeout_unknown", "The mail server (SMTP) did not answer in time.");
+    });
   } catch (error) {
     throw smtpError(error);
   } finally {
-    signal.removeEventListener("abort", fail);
     smtp.close();
   }
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "@switchyard/contracts/timeouts";
 import { Capabilities, parseTarget } from "@switchyard/contracts/channels/channel-address";
 import { z } from "zod";
 import {
@@ -98,10 +98,6 @@ function createLoopback(config: LoopbackConfig, kit: AdapterKit) {
       return Promise.resolve();
     },
   };
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (ms > 0) await delay(ms, undefined, { signal });
 }
 
 function faultOf(fault: z.output<typeof Fault>, retryAfterMs: number): ChannelError {

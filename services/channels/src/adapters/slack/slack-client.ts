@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import type { Logger, WebClient } from "@slack/web-api";
 import type { Address } from "@switchyard/contracts/channels/channel-address";
 import { type AdapterCall, ChannelError } from "../adapter.ts";
@@ -57,17 +58,14 @@ export function slackClient(config: SlackConfig) {
     fine: readonly string[] = [],
   ): Promise<Record<string, unknown>> {
     const client = await web();
-    const late = Promise.withResolvers<never>();
-    const fail = () =>
-      late.reject(new ChannelError("timeout_unknown", "Slack did not answer in time."));
-    call.signal.addEventListener("abort", fail, { once: true });
     try {
-      return { ...(await Promise.race([client.apiCall(method, fields), late.promise])) };
+      const answer = await within(client.apiCall(method, fields), { signal: call.signal }, () => {
+        throw new ChannelError("timeout_unknown", "Slack did not answer in time.");
+      });
+      return { ...answer };
     } catch (error) {
       if (fine.includes(refusalOf(error) ?? "")) return {};
       throw slackError(error);
-    } finally {
-      call.signal.removeEventListener("abort", fail);
     }
   }
 

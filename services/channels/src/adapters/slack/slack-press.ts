@@ -1,4 +1,4 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "@switchyard/contracts/timeouts";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { z } from "zod";
 import {
@@ -50,9 +50,7 @@ export async function answerSlackPress(
   const work = handle(sink, pressOf(data, action)).then(
     (text) => respond(data.response_url, text, apiUrl).catch(() => {}), // the message about the call shows the decision
   );
-  const late = new AbortController();
-  await Promise.race([work, delay(ACKNOWLEDGE_MS, undefined, { signal: late.signal })]);
-  late.abort();
+  await within(work, { ms: ACKNOWLEDGE_MS });
 }
 
 async function handle(sink: Pick<InboundSink, "press">, press: ButtonPress): Promise<string> {

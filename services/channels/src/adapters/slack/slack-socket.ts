@@ -1,3 +1,4 @@
+import { within } from "@switchyard/contracts/timeouts";
 import type { Logger } from "@slack/web-api";
 import type { InboundSink } from "../adapter.ts";
 import { ChannelError } from "../adapter.ts";
@@ -82,24 +83,12 @@ export async function openSlackSocket({
   void over.promise.catch(() => undefined).finally(() => signal.removeEventListener("abort", stop));
 
   try {
-    await within(client.start(), HELLO_MS, signal);
+    await within(client.start(), { ms: HELLO_MS, signal }, () => {
+      throw new ChannelError("provider_error", "Slack did not open the socket in time.");
+    });
   } catch (error) {
     stop();
     throw error;
   }
   return { ended: over.promise };
-}
-
-async function within<T>(promise: Promise<T>, timeMs: number, signal: AbortSignal): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const fail = () =>
-    late.reject(new ChannelError("provider_error", "Slack did not open the socket in time."));
-  const timer = setTimeout(fail, timeMs);
-  signal.addEventListener("abort", fail, { once: true });
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", fail);
-  }
 }
