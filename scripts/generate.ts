@@ -39,10 +39,10 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "deploy/k8s/components/hpa/horizontal-pod-autoscaler.yaml": (current) =>
     kustomizeFile("hpa", current),
   "deploy/k8s/overlays/dev/single-nodes.yaml": (current) => kustomizeFile("single-nodes", current),
-  "docs/kubernetes.md": (current) =>
-    format("kubernetes.md", replaceSection(current, { values: valuesTable() })),
-  "docs/cli.md": () => format("cli.md", commandReference()),
-  "docs/subjects.md": () => subjectsDocument(),
+  "docs/reference/kubernetes-values.md": (current) =>
+    format("kubernetes-values.md", replaceSection(current, { values: valuesTable() })),
+  "docs/reference/cli.md": () => format("cli.md", commandReference()),
+  "docs/reference/subjects.md": () => subjectsDocument(),
   "decisions/README.md": () => format("README.md", decisionIndex()),
 };
 

@@ -1,4 +1,4 @@
-// Measures the inspectors of arguments and results (docs/inspectors.md): the recall for each form of the labelled texts, the false alarms in
+// Measures the inspectors of arguments and results (docs/policy.md#inspectors): the recall for each form of the labelled texts, the false alarms in
 // harmless ones and in the READMEs below the given directories (node_modules without one), and the speed. node scripts/inspector-figures.ts
 
 import { glob, readFile } from "node:fs/promises";

@@ -69,7 +69,7 @@ interface Cases {
 
 test("every alert links to its section of the runbooks, and no section is without one", () => {
   const page = readFileSync(new URL("../../docs/runbooks.md", import.meta.url), "utf8");
-  const sections = [...page.matchAll(/^## (.+)$/gm)].map(([, title = ""]) => title);
+  const sections = [...page.matchAll(/^### (.+)$/gm)].map(([, title = ""]) => title);
   assert.deepEqual(
     alerts.map(({ alert }) => alert),
     sections,

@@ -8,7 +8,7 @@ const GLOBAL = /Global options:\n((?: .*\n)+)\n?/;
 const INTRODUCTION = `# The command line
 
 What \`yard help TOPIC\` and \`yard COMMAND --help\` say, in one place. It is generated from the table of commands (\`npm run generate\`), so it cannot
-differ from it. [apps/cli](../apps/cli/README.md) has the exit codes and the environment.`;
+differ from it. [apps/cli](../../apps/cli/README.md) has the exit codes and the environment.`;
 
 /** The help of \`yard\`, its topics and all its commands as one document. */
 export function commandReference(): string {

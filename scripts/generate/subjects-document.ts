@@ -32,19 +32,19 @@ const users: readonly BusUser[] = [
   operatorUser,
 ];
 
-/** `docs/subjects.md`: everything on the bus and in Redis, with who may do what. */
+/** `docs/reference/subjects.md`: everything on the bus and in Redis, with who may do what. */
 export function subjectsDocument(): string {
   const sections = Object.entries(contractsByOwner).map(([owner, contracts]) =>
     ownerSection(owner, contracts),
   );
   const parts = [
     "# Subjects, users, streams and keys",
-    "Generated from `libs/contracts` by `npm run generate`; do not edit. Schemas of the messages are in [asyncapi.json](asyncapi.json), what the words mean is in [ARCHITECTURE.md](../ARCHITECTURE.md#words).",
+    "Generated from `libs/contracts` by `npm run generate`; do not edit. Schemas of the messages are in [asyncapi.json](../asyncapi.json), what the words mean is in [ARCHITECTURE.md](../../ARCHITECTURE.md#words).",
     `"clients" are the command line and every team. A role is what a person or program over HTTP needs: the user \`gateway\` sends for them what has one. \`{caller}\` is the sender's own name, which nats-server enforces.`,
     "## Subjects",
     ...sections,
     "## NATS users",
-    "The permissions in [deploy/nats/authorization.conf](../deploy/nats/authorization.conf) are made from this. Each user receives answers in its own inbox, `_INBOX_{user}`. On a laptop, clients without credentials are the user `me`, with the rights of a team that reads all events.",
+    "The permissions in [deploy/nats/authorization.conf](../../deploy/nats/authorization.conf) are made from this. Each user receives answers in its own inbox, `_INBOX_{user}`. On a laptop, clients without credentials are the user `me`, with the rights of a team that reads all events.",
     userTable(),
     "## Streams",
     streamTable(),
@@ -52,7 +52,7 @@ export function subjectsDocument(): string {
     "What is larger than a message goes through an object store; the message names it in the header `Yard-Claim`.",
     bucketTable(),
     "## Redis keys",
-    "The access list in [deploy/redis/users.acl](../deploy/redis/users.acl) is made from this. A user may touch the keys of its line and no others.",
+    "The access list in [deploy/redis/users.acl](../../deploy/redis/users.acl) is made from this. A user may touch the keys of its line and no others.",
     redisTable(),
   ];
   return `${parts.join("\n\n")}\n`;

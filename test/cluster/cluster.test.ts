@@ -17,7 +17,7 @@ test("the commands of an installation are read from the pages word for word", as
   assert.match(install.at(-1) ?? "", /^helm -n switchyard install switchyard deploy\/helm/);
   assert.ok(first.some((line) => line.startsWith("helm -n switchyard test")));
   assert.ok(first.some((line) => line.includes("port-forward svc/gateway 8321")));
-  const [user = []] = await commandsBelow("kubernetes-clients.md", "The user");
+  const [user = []] = await commandsBelow("kubernetes.md", "Publish a run from a pod");
   assert.ok(user.some((line) => line.startsWith("./yard keys init --dir keys --client team-a")));
 });
 

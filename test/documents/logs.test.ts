@@ -22,7 +22,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 /** Fields that pino and `createLog` write into each line. */
 const OF_EVERY_LINE = ["instance", "level", "msg", "service", "time"];
 
-test("every field that a service logs is in docs/logs.md, and no other", () => {
+test("every field that a service logs is in docs/reference/logs.md, and no other", () => {
   const files = globSync("{services,libs}/*/src/**/*.ts", { cwd: root }).filter(
     (file) => !file.endsWith(".test.ts"),
   );
@@ -36,7 +36,7 @@ test("every field that a service logs is in docs/logs.md, and no other", () => {
   const hint = "say in ELSEWHERE of this test what is logged there";
   assert.deepEqual([...unresolved].toSorted(), Object.keys(ELSEWHERE).toSorted(), hint);
   for (const field of Object.values(ELSEWHERE).flat()) logged.add(field);
-  const page = readFileSync(join(root, "docs/logs.md"), "utf8");
+  const page = readFileSync(join(root, "docs/reference/logs.md"), "utf8");
   const reported = [...page.matchAll(/^\| `(\w+)` +\|/gm)].map(([, name = ""]) => name);
   assert.deepEqual(reported, [...logged].toSorted());
 });

@@ -370,17 +370,18 @@ test("a JSON object is an answer, and a schema that cannot be checked is refused
     });
 });
 
-test("every example of docs/protocols.md for a shell works as it is written", async () => {
+test("every example of the protocols in docs/http.md for a shell works as it is written", async () => {
   const directory = await mkdtemp(join(tmpdir(), "yard-protocols-docs-"));
   after(() => rm(directory, { recursive: true, force: true }));
-  const document = await readFile(new URL("../../docs/protocols.md", import.meta.url), "utf8");
+  const document = await readFile(new URL("../../docs/http.md", import.meta.url), "utf8");
   const env = {
     ...process.env,
     PATH: pathWithCurl(directory),
     YARD_HTTP: world.url,
     YARD_HTTP_TOKEN: world.token,
   };
-  const examples = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, text = ""]) => text);
+  const [, protocols = ""] = document.split("\n## Protocols\n");
+  const examples = [...protocols.matchAll(/```sh\n(.*?)```/gs)].map(([, text = ""]) => text);
   assert.ok(examples.length > 0);
   for (const example of examples) {
     const { stdout } = await promisify(execFile)("sh", ["-ec", example], { env, timeout: 60_000 });

@@ -107,7 +107,7 @@ const HINTS: Readonly<Record<string, string>> = {
   skill_not_invocable:
     "an agent activates it by itself, or preloads it with the key skills of its file",
   replay_mismatch:
-    "if a call above was denied because the run is replayed, its rule needs replayed: true in who (docs/policy-rules.md); else agent, skills, tools or input have changed: ./yard run … --record FILE",
+    "if a call above was denied because the run is replayed, its rule needs replayed: true in who (docs/policy.md); else agent, skills, tools or input have changed: ./yard run … --record FILE",
   limit_exceeded:
     "continue it with a higher limit: ./yard runs retry RUN --max-steps 100 (or --max-tokens, --max-cost, …)",
   unknown_session: "see your sessions with: ./yard sessions list",

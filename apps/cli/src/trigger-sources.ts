@@ -23,7 +23,7 @@ async function readTriggersFile(file: string): Promise<Triggers> {
     return readTriggers(text, basename(file));
   } catch (error) {
     if (!(error instanceof TriggersFileError)) throw error;
-    const hint = `correct ${file}; docs/triggers.md describes its contents`;
+    const hint = `correct ${file}; docs/schedules.md#triggers describes its contents`;
     throw new CliError("start_failed", error.message, { hint });
   }
 }

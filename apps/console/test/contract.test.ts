@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { STATUSES, WITH_CODE, WORDS } from "../src/ui/statuses.ts";
 
 const home = fileURLToPath(new URL("..", import.meta.url));
-const reference = readFileSync(join(home, "../../docs/console.md"), "utf8");
+const reference = readFileSync(join(home, "../../docs/reference/console.md"), "utf8");
 
 const sources = globSync("src/**/*.tsx", { cwd: home }).map((file) => ({
   file,
@@ -17,7 +17,7 @@ const PLAIN = /(?:data-testid|testId)(?:=|: )"([a-z-]+)"/g;
 /** `data-testid={…}`, whose texts are names up to what is put in. */
 const CHOSEN = /data-testid=\{((?:\$\{[^}]*\}|[^}])*)\}/g;
 
-test("the names for programs are those of docs/console.md, and no others", () => {
+test("the names for programs are those of docs/reference/console.md, and no others", () => {
   const given = new Set<string>();
   for (const { text } of sources) {
     for (const [, name = ""] of text.matchAll(PLAIN)) given.add(name);
@@ -30,7 +30,7 @@ test("the names for programs are those of docs/console.md, and no others", () =>
   assert.deepEqual([...given].toSorted(), [...named].toSorted());
 });
 
-test("the values of data-status are those of docs/console.md, and no others", () => {
+test("the values of data-status are those of docs/reference/console.md, and no others", () => {
   const rows = section("## Statuses", "## Journeys").split("\n");
   const written = rows.flatMap((row) => {
     const [, names = "", values = ""] = row.split("|");
@@ -64,7 +64,7 @@ function section(from: string, to: string): string {
   return reference.slice(reference.indexOf(from), reference.indexOf(to));
 }
 
-test("each journey of docs/console.md is walked by a test of that name", () => {
+test("each journey of docs/reference/console.md is walked by a test of that name", () => {
   const rows = reference.slice(reference.indexOf("## Journeys")).split("\n").slice(6);
   const titles = rows.flatMap((row) => row.split("|")[2]?.trim() ?? []);
   assert.ok(titles.length >= 30, `${titles.length} journeys`);

@@ -96,6 +96,9 @@ async function loadTriggers(path: string | undefined): Promise<Triggers> {
     return readTriggers(text, basename(path));
   } catch (cause) {
     if (!(cause instanceof TriggersFileError)) throw cause;
-    throw new StartError(cause.message, { hint: "docs/triggers.md describes its contents", cause });
+    throw new StartError(cause.message, {
+      hint: "docs/schedules.md#triggers describes its contents",
+      cause,
+    });
   }
 }

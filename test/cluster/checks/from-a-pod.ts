@@ -11,7 +11,7 @@ import { ready } from "./install.ts";
 export const overNats: Check = {
   name: "pod-nats",
   title:
-    "a pod of another namespace starts a run with the team's own NATS user, as docs/kubernetes-clients.md has it",
+    "a pod of another namespace starts a run with the team's own NATS user, as docs/kubernetes.md#publish-a-run-from-a-pod has it",
   isInstallation: true,
   async run({ lab, kubectl }) {
     await lab.kubectl.apply({
@@ -19,7 +19,7 @@ export const overNats: Check = {
       kind: "Namespace",
       metadata: { name: team, labels: { "pod-security.kubernetes.io/enforce": "restricted" } },
     });
-    const [commands = []] = await commandsBelow("kubernetes-clients.md", "The user");
+    const [commands = []] = await commandsBelow("kubernetes.md", "Publish a run from a pod");
     for (const command of commands) await lab.shell(command.replace(/ # .*$/, ""));
     const from = `{"networkPolicy":{"natsFrom":[{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"${team}"}}}]}}`;
     await lab.shell(

@@ -29,7 +29,7 @@ export async function importPolicies(
   if (rules.length === 0) {
     const lines = notes.map(({ line, reason }) => `${path}:${line}: ${reason}`);
     throw new CliError("invalid_config", `no policy could be imported\n${lines.join("\n")}`, {
-      hint: "docs/policy-cedar.md lists what is imported",
+      hint: "docs/reference/cedar.md lists what is imported",
     });
   }
   const text = rulesText(imported, basename(path));

@@ -74,7 +74,7 @@ async function findPolicy(root: string): Promise<string> {
   const directory = join(root, "policies");
   const names = await readdir(directory).catch(() => []);
   // `rules.test.yaml` holds the tests of `rules.yaml`.
-  // The folder, also with one file in it: a file that is added later is read, too. Several are one bundle, as docs/policy-rules.md describes.
+  // The folder, also with one file in it: a file that is added later is read, too. Several are one bundle, as docs/policy.md describes.
   if (names.some((name) => /(?<!\.test)\.ya?ml$/.test(name))) return directory;
   throw new CliError(
     "directory_missing",

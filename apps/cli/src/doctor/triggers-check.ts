@@ -8,7 +8,7 @@ const ID = "triggers.yaml";
 /** Checks that the scheduler would accept the project's triggers, also while nothing runs. */
 export async function checkTriggers(file: string): Promise<Check> {
   const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => error);
-  const fix = `correct ${file}; docs/triggers.md describes its contents`;
+  const fix = `correct ${file}; docs/schedules.md#triggers describes its contents`;
   return checked(ID, fix, async () => {
     if (text instanceof Error) {
       if (text.code !== "ENOENT") throw text;

@@ -11,7 +11,7 @@ const names = array(string());
 const count = int().nonnegative();
 const maybe = string().nullable();
 
-/** A line of the log; docs/logs.md lists the other fields. */
+/** A line of the log; docs/reference/logs.md lists the other fields. */
 const logged = z.looseObject({
   level: z.enum(["trace", "debug", "info", "warn", "error", "fatal"]),
   time: z.iso.datetime(),

@@ -86,7 +86,7 @@ export const STATUSES = {
 /** Objects whose status is the code of a problem or of a failure. */
 export const WITH_CODE = ["problem", "forbidden", "failure"] as const;
 
-/** A status for programs; the list is a contract, documented in docs/console.md. */
+/** A status for programs; the list is a contract, documented in docs/reference/console.md. */
 export function said<What extends keyof typeof STATUSES>(
   _what: What,
   status: (typeof STATUSES)[What][number],

@@ -18,6 +18,6 @@ export function subjectProblem(subject: string): string | null {
     first === "yard" &&
     (tokens[1] !== "evt" || !/^[a-z]+$/.test(tokens[2] ?? "") || tokens[2] === "audit")
   )
-    return "may begin with yard only for events: yard.evt.run.… and the others of docs/subjects.md, without those of the audit";
+    return "may begin with yard only for events: yard.evt.run.… and the others of docs/reference/subjects.md, without those of the audit";
   return null;
 }

@@ -3,7 +3,7 @@ import type { Span } from "./span.ts";
 
 /**
  * Phrases that speak to a model and not to a reader. Each is bounded, so that none can be made slow. They are a net and no wall:
- * `docs/inspectors.md` has the measured recall and false alarms.
+ * `docs/policy.md#inspectors` has the measured recall and false alarms.
  */
 
 const GAP = String.raw`[\s,;:"'*_-]{1,4}`;

@@ -9,7 +9,7 @@ import { invalid } from "./openai-errors.ts";
 
 /*
  * The options of both endpoints. Each option of the API is honoured, or it is refused with an error that names it: an option that had no effect would look like
- * an agent that ignores it. What an option may be is in the endpoints' schemas; docs/protocols.md has the same as a table.
+ * an agent that ignores it. What an option may be is in the endpoints' schemas; docs/reference/openai-options.md has the same as a table.
  */
 
 /** The settings of a run besides its input. */
@@ -84,7 +84,7 @@ export function readOptions<S extends z.ZodObject>(schema: S, body: Body): z.out
   const [issue] = parsed.error.issues;
   if (issue?.code !== "unrecognized_keys") throw invalidOption(issue);
   const param = [...issue.path, cutText(issue.keys[0] ?? "", 100)].join(".");
-  const detail = `${param} is not an option here; docs/protocols.md lists those that are`;
+  const detail = `${param} is not an option here; docs/reference/openai-options.md lists those that are`;
   throw new Problem({ status: 400, code: "unknown_parameter", detail, data: { param } });
 }
 

@@ -23,7 +23,7 @@ function makeDocument(): Json {
         title: "Switchyard",
         version: "1.0.0",
         description:
-          "Every operation is a contract of docs/subjects.md, called as the caller of the credential. Errors are RFC 9457 problems.",
+          "Every operation is a contract of docs/reference/subjects.md, called as the caller of the credential. Errors are RFC 9457 problems.",
         license: { name: "MIT", identifier: "MIT" },
       },
       servers: [{ url: "/api/v1", description: "This gateway" }],

@@ -21,7 +21,7 @@ export const PROBLEM: Json = {
     title: textField("The code in words.", "unknown run"),
     status: { type: "integer", description: "HTTP status.", examples: [404] },
     detail: textField("What is wrong with this request.", "there is no run report-7"),
-    code: textField("Stable code, as in docs/subjects.md.", "unknown_run"),
+    code: textField("Stable code, as in docs/reference/subjects.md.", "unknown_run"),
     next: textField("The next step.", "send the same request again shortly"),
     data: {
       description: "Facts about the problem; the code determines their form.",

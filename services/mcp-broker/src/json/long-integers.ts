@@ -2,7 +2,7 @@ import { locate, parsePointer, pointerToken } from "@switchyard/contracts/json-p
 
 /**
  * Integers beyond 2^53, which a JavaScript number cannot hold. Between the services they are the text of their digits
- * (docs/mcp-compatibility.md).
+ * (docs/reference/mcp.md#what-servers-and-clients-may-send).
  */
 const DIGITS = /^-?[1-9]\d{15,}$/;
 /** JSON writes larger numbers with an exponent, so their sender accepts that they are rounded. */

@@ -22,7 +22,7 @@ const MAX_FINDINGS = 100;
 /**
  * Brings every message of one connection into the form that MCP prescribes, before any schema of the SDK sees it: those refuse a whole
  * list, result or handshake for one `null`. It keeps the requests that are open, because the form of a result depends on them.
- * See docs/mcp-compatibility.md.
+ * See docs/reference/mcp.md#what-servers-and-clients-may-send.
  */
 export class MessageReader {
   readonly #open = new Map<RequestId, AskedFor>();

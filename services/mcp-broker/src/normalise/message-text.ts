@@ -32,7 +32,7 @@ const LONG_INTEGER = /[[:,\s]-?\d{16}/;
 
 /**
  * An integer that a JavaScript number cannot hold becomes the text of its digits: rounded, it would name another object
- * (docs/mcp-compatibility.md).
+ * (docs/reference/mcp.md#what-servers-and-clients-may-send).
  */
 function parseWithIntegers(text: string, findings: string[]): unknown {
   let count = 0;

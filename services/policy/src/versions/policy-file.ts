@@ -74,7 +74,7 @@ export class PolicyFile {
     const inForce = pinned ?? outcome.inForce ?? (await lastOfFiles?.()) ?? null;
     if (inForce === null) {
       throw new StartError(`YARD_POLICY_FILE: policy refused\n${outcome.lines.join("\n")}`, {
-        hint: "correct the policy file and start again; docs/policy-rules.md describes it",
+        hint: "correct the policy file and start again; docs/policy.md describes it",
       });
     }
     options.onActivated(inForce);
