@@ -66,7 +66,7 @@ const NOT_RUN: readonly (readonly [line: RegExp, why: string])[] = [
   [/\b(?:counter|write_file)\b|under review|^policy resume/, "a step of a tutorial, below"],
   [/anthropic|^skills run/, "a model that answers without a plan"],
   [
-    /policies\/demo\.yaml|--from openclaw|--file (?:a\.ndjson|chart\.png)|bank\.(?:cedar|dw)/,
+    /policies\/demo\.yaml|--from openclaw|--file (?:audit\.ndjson|chart\.png)|bank\.(?:cedar|dw)/,
     "a file of another project",
   ],
   [/^run demo "hello"$/, "an agent of the values that a chart was installed with"],

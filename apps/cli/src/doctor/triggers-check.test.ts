@@ -12,7 +12,7 @@ test("a file of triggers that cannot be used is reported with its line and what 
   const broken = await checkTriggers(file);
   assert.equal(broken.status, "failed");
   assert.match(broken.summary, /^triggers\.yaml:3:5: triggers\[0\]\.owner is missing; and 1 more$/);
-  assert.match(broken.fix ?? "", /^correct .*triggers\.yaml; docs\/triggers\.md/);
+  assert.match(broken.fix ?? "", /^correct .*triggers\.yaml; docs\/schedules\.md/);
 });
 
 test("the example's file is ok, and a project need not have one", async () => {
