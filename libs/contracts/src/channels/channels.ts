@@ -400,7 +400,11 @@ export const openDecision = rpc({
     token: DecisionToken,
     press: z
       .strictObject({
-        verdict: z.enum(["approve", "deny"]),
+        verdict: z.enum(["approve", "deny"]).optional(),
+        /** The position of the chosen answer to a question. */
+        choice: z.int().min(0).max(100).optional(),
+        /** The written answer to a question. */
+        text: z.string().max(10_000).optional(),
         /** Another one on each page: a call of high risk needs two different presses. */
         id: z.string().regex(/^[\w-]{22}$/),
       })
@@ -412,6 +416,8 @@ export const openDecision = rpc({
     outcome: z.string().nullable(),
     /** True while a press may decide. */
     isOpen: z.boolean(),
+    /** Set for a question: the labels of its answers, and whether a text may be one. */
+    question: z.object({ choices: z.array(z.string()), takesText: z.boolean() }).optional(),
   }),
   errors: {
     unknown_link: { data: z.object({ reason: z.string() }) },

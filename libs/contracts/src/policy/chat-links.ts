@@ -147,6 +147,8 @@ export const approvalsForChats = rpc({
         approval: Approval,
         /** Its `args` are cut at {@link MAX_CHAT_ARGS} characters. */
         presentation: Presentation,
+        /** A patch of the texts that the arguments change, or the values that differ from the last approved call; cut as `args` is. */
+        changes: z.string().optional(),
         /** The links with `asks` whose callers may decide. */
         links: z.array(ChatLink),
       }),
