@@ -4,9 +4,19 @@ import * as approvalAdmission from "@switchyard/contracts/policy/approval-admiss
 import * as approvalEvents from "@switchyard/contracts/policy/approval-events";
 import * as approvals from "@switchyard/contracts/policy/approvals";
 import { exportAudit } from "@switchyard/contracts/policy/audit-queries";
-import { auditAccess, auditApproval, auditChain, auditDecision, auditExecution } from "@switchyard/contracts/policy/audit";
+import {
+  auditAccess,
+  auditApproval,
+  auditChain,
+  auditDecision,
+  auditExecution,
+} from "@switchyard/contracts/policy/audit";
 import * as channels from "@switchyard/contracts/channels/channels";
-import { approvalsForChats, claimChatLink, decideInChat } from "@switchyard/contracts/policy/chat-links";
+import {
+  approvalsForChats,
+  claimChatLink,
+  decideInChat,
+} from "@switchyard/contracts/policy/chat-links";
 import { answerInChat, questionsForChats } from "@switchyard/contracts/policy/chat-questions";
 import { deliverFile } from "@switchyard/contracts/agent-runner/files";
 import { readCallContext } from "@switchyard/contracts/agent-runner/call-context";
@@ -34,7 +44,11 @@ import {
   runRejected,
 } from "@switchyard/contracts/agent-runner/run-events";
 import * as runWaits from "@switchyard/contracts/agent-runner/run-waits";
-import { deliverToSession, noteInSession, sessionOutcome } from "@switchyard/contracts/agent-runner/session-delivery";
+import {
+  deliverToSession,
+  noteInSession,
+  sessionOutcome,
+} from "@switchyard/contracts/agent-runner/session-delivery";
 import { sessionEnded } from "@switchyard/contracts/agent-runner/session-events";
 import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import * as schedules from "@switchyard/contracts/scheduler/schedules";

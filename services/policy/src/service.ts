@@ -1,5 +1,6 @@
 import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
 import { setTimeout as delay } from "node:timers/promises";
+import { prepareInjections } from "@switchyard/service/inspect/injection-phrases";
 import { serve } from "@switchyard/bus/serve";
 import { defineService } from "@switchyard/service/define-service";
 import type { z } from "zod";
@@ -54,8 +55,12 @@ export const policyService = defineService({
       ...shared.atStart,
       ...news,
       beforeChange: () => leases.withdraw(),
-      afterChange: () => leases.resume(),
+      afterChange: () => {
+        leases.resume();
+        void prepareFor(policyFile.current);
+      },
     });
+    await prepareFor(policyFile.current);
     // Steps run in reverse: the file first. The replica that takes over may have other rules.
     kit.onStop("kept decisions", () => leases.withdraw());
     kit.onStop("policy file", () => policyFile.stop());
@@ -119,6 +124,11 @@ export const policyService = defineService({
     shared.serve(service, { policyFile, validator, admins, endStopped });
   },
 });
+
+/** Without it, the first call that is inspected for injections delays all others. */
+async function prepareFor({ finds }: Pick<CompiledBundle, "finds">): Promise<void> {
+  if (finds.includes("injection")) await prepareInjections();
+}
 
 type Approvers = Pick<
   ApprovalsOptions,

@@ -55,7 +55,10 @@ export function callSentence(
   };
 }
 
-function changeText(pairs: readonly Omit<ChangedText, "name">[], changes: readonly ArgumentChange[]): string | null {
+function changeText(
+  pairs: readonly Omit<ChangedText, "name">[],
+  changes: readonly ArgumentChange[],
+): string | null {
   const [pair] = pairs;
   const [change] = changes;
   if (
@@ -78,8 +81,6 @@ export function argumentsDiff(
   const shown = changedTexts(args, changes);
   if (shown.length === 0) return null;
   return shown
-    .map(({ name, before, after }) =>
-      filesDiff([{ name, text: before }], [{ name, text: after }]),
-    )
+    .map(({ name, before, after }) => filesDiff([{ name, text: before }], [{ name, text: after }]))
     .join("\n");
 }

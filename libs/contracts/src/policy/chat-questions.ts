@@ -26,7 +26,13 @@ export const ChatQuestion = z.object({
   /** The user whose run, or whose request, it belongs to; only links of this user answer it. */
   user: CallerName,
   run: RunQuestion.extend({ agent: z.string() }).optional(),
-  server: Question.pick({ server: true, mode: true, message: true, form: true, url: true }).optional(),
+  server: Question.pick({
+    server: true,
+    mode: true,
+    message: true,
+    form: true,
+    url: true,
+  }).optional(),
   until: Timestamp,
 });
 export type ChatQuestion = z.infer<typeof ChatQuestion>;

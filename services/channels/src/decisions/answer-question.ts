@@ -21,7 +21,12 @@ const MAX_ANSWER = 200;
 
 /** Answers a question as a person of a chat; the policy service determines whose answer that is. Rejects when the store does not answer. */
 export async function answerQuestion(
-  { bus, log, store, look }: Pick<ReplyParts, "bus" | "log" | "look"> & {
+  {
+    bus,
+    log,
+    store,
+    look,
+  }: Pick<ReplyParts, "bus" | "log" | "look"> & {
     readonly store: Pick<PromptStore, "hurry">;
   },
   { settings: { channel, accountId } }: Account,

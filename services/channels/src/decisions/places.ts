@@ -53,4 +53,3 @@ export function chatsOf(links: readonly ChatLink[], accounts: readonly Account[]
 export function usersOfGroups({ settings: { entry } }: Account): string[] {
   return entry.approvals.flatMap(({ of = [entry.caller] }) => of);
 }
-

@@ -129,7 +129,7 @@ export function howToAnswer({
   textAs,
   hasLink,
   consoleUrl,
-}: QuestionForm & {
+}: Pick<QuestionForm, "choices" | "textAs"> & {
   readonly ref: ChatQuestion["ref"];
   readonly hasLink: boolean;
   readonly consoleUrl: string | null;

@@ -125,7 +125,7 @@ export class Prompts {
       if (prompt === null) await store.forget(due[at] ?? "");
     const known = open.filter((one) => one !== null);
     const questions = known.filter((one) => "question" in one);
-    const calls = known.filter((one) => !("question" in one));
+    const calls = known.filter((one): one is CallPrompt => !("question" in one));
     // A runner or a broker that is away delays no approval.
     const rounds = await Promise.allSettled([
       this.#roundOfCalls(accounts, calls),
@@ -256,11 +256,7 @@ export class Prompts {
       );
   }
 
-  async #post(
-    account: Account,
-    prompt: Prompt,
-    buttons: readonly MessageButton[],
-  ): Promise<void> {
+  async #post(account: Account, prompt: Prompt, buttons: readonly MessageButton[]): Promise<void> {
     const { store, outbox, holder, consoleUrl, now } = this.#options;
     const { promptId, address, sendId, linkCode } = prompt;
     const { text, argumentsAt } = withLink(prompt, consoleUrl);

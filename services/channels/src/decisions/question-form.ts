@@ -65,7 +65,10 @@ const elsewhere: QuestionForm = { choices: [], textAs: null, list: [] };
 function formOfRun({ options, schema }: RunQuestion): QuestionForm {
   const text: TextForm = { type: "text", field: null };
   if (schema === undefined)
-    return { ...chosen(options.map((value) => ({ text: value, reply: { answer: value } }))), textAs: text };
+    return {
+      ...chosen(options.map((value) => ({ text: value, reply: { answer: value } }))),
+      textAs: text,
+    };
   const values = schema["enum"];
   if (Array.isArray(values) && values.every(isScalar))
     return chosen(values.map((value) => ({ text: String(value), reply: { answer: value } })));
@@ -83,11 +86,17 @@ function formOfField(name: string, field: QuestionField): QuestionForm {
   });
   if ("oneOf" in field)
     return chosen(
-      field.oneOf.map(({ const: value, title }) => ({ text: title ?? value, reply: accept(value) })),
+      field.oneOf.map(({ const: value, title }) => ({
+        text: title ?? value,
+        reply: accept(value),
+      })),
     );
   if ("enum" in field)
     return chosen(
-      field.enum.map((value, at) => ({ text: field.enumNames?.[at] ?? value, reply: accept(value) })),
+      field.enum.map((value, at) => ({
+        text: field.enumNames?.[at] ?? value,
+        reply: accept(value),
+      })),
     );
   switch (field.type) {
     case "boolean":

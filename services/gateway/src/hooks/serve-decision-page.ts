@@ -101,7 +101,9 @@ function formsOf(question: Shown["question"]) {
     (label, at) => html`<button name="choice" value="${at}">${label}</button> `,
   );
   const text = html`<form method="post">
-    ${press}<label>Your answer<br /><textarea name="text" required maxlength="10000"></textarea></label>
+    ${press}<label
+      >Your answer<br /><textarea name="text" required maxlength="10000"></textarea>
+    </label>
     <button>Answer</button>
   </form>`;
   return html`${choices.length > 0 ? html`<form method="post">${press}${choices}</form>` : ""}
