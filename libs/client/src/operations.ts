@@ -515,8 +515,6 @@ export type ContentPart =
 
 export type ContentParts = ContentPart[];
 
-export type CredentialName = string;
-
 export type DeadLetter = {
   /** The run that the command names or would have become. */
   runId: RunId;
@@ -1039,6 +1037,17 @@ export type PolicyProblem = {
   message: string;
 };
 
+export type PolicyResultRule = {
+  id: string;
+  /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
+  effect: "mask" | "deny";
+  /** Whom the rule is about, in words. */
+  who: string;
+  /** Kind of the repeated records. */
+  what: string;
+  finds: string;
+};
+
 export type PolicyRule = {
   /** Id of the rule. */
   id: string;
@@ -1054,6 +1063,7 @@ export type PolicyRule = {
   what: string;
   /** Conditions that the arguments must meet, in words; empty for any arguments. */
   when: string[];
+  unmask?: string;
   /** A remark for people, one line. */
   note: string | null;
 };
@@ -1924,7 +1934,7 @@ export type RunWait = {
   /** The reason of the wait. */
   reason: WaitReason;
   /** Id of the tool call that waits; for a limit or a stop the run's id. */
-  callId: CredentialName;
+  callId: string;
   /** The tool of the call; empty for a limit or a stop. */
   tool: string;
   /** When it continues without an event; null: never. */
@@ -2983,7 +2993,7 @@ export type UserSession = {
   /** Names or patterns of the permitted operations; missing means all that the roles allow. */
   scopes?: UserScopes;
   /** Name of the credential, never the credential itself. */
-  credential: CredentialName;
+  credential: string;
   /** Id of the browser's session. */
   id: UserSessionId;
   /** When the browser signed in. */
@@ -3112,7 +3122,7 @@ export interface Operations {
         /** Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
         labels?: string[];
         /** Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same. */
-        text?: CredentialName;
+        text?: string;
         /** Only runs that began at this time or later. */
         from?: Timestamp;
         /** Only runs that began before this time. */
@@ -3194,7 +3204,7 @@ export interface Operations {
         /** Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
         labels?: string[];
         /** Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same. */
-        text?: CredentialName;
+        text?: string;
         /** Only runs that began at this time or later. */
         from?: Timestamp;
         /** Only runs that began before this time. */
@@ -3286,8 +3296,8 @@ export interface Operations {
       questions: {
         /** Id of the run. The owner's part before `~` may be left out for a run of the caller. */
         runId: RunId;
-        /** Id of the tool call that waits; for a limit or a stop the run's id. */
-        callId: CredentialName;
+        /** Id of the tool call. A call that is repeated under its id returns the stored result. */
+        callId: string;
         /** The question. */
         question: string;
         /** Answers to choose from; empty when any text will do. */
@@ -3405,8 +3415,8 @@ export interface Operations {
     request: {
       path: { runId: string };
       body: {
-        /** Id of the tool call that waits; for a limit or a stop the run's id. */
-        callId: CredentialName;
+        /** Id of the tool call. A call that is repeated under its id returns the stored result. */
+        callId: string;
         /** The answer. */
         answer: Answer;
       };
@@ -3810,7 +3820,7 @@ export interface Operations {
         /** The job. */
         job?: ScheduleJobInputInput;
         /** For a day, the same key returns the result of the first request with it. */
-        idempotencyKey?: CredentialName;
+        idempotencyKey?: string;
       };
       idempotencyKey?: string;
     };
@@ -4075,7 +4085,7 @@ export interface Operations {
         /** Key of the session, unique among those of its owner. */
         sessionKey?: string;
         /** For a day, the same key returns the result of the first request with it. */
-        idempotencyKey?: CredentialName;
+        idempotencyKey?: string;
         /** The address. */
         to: AddressInput;
         /** The message that this one replies to. */
@@ -4785,7 +4795,7 @@ export interface Operations {
       path: { id: string };
       body: {
         /** Value that the browser brought back. */
-        state: CredentialName;
+        state: string;
         /** Code that the browser brought back. */
         code: string;
         /** Issuer that the redirect names (RFC 9207). */
@@ -5812,7 +5822,7 @@ export interface Operations {
       path: { name: string };
       query?: {
         /** A part of the key, the label or the title, in any case. */
-        search?: CredentialName;
+        search?: string;
       };
     };
     reply: {
@@ -5986,6 +5996,7 @@ export interface Operations {
       policyDigest: Digest;
       /** The rules, by id. */
       rules: PolicyRule[];
+      results?: PolicyResultRule[];
       /** `cursor` of the next page; null when this is the last one. */
       next: string | null;
     };

@@ -39,6 +39,7 @@ import { modelsWithoutFile, openModelsFile, type ModelsConfig } from "./model/mo
 import { createServiceClients, isOutage } from "./clients/service-clients.ts";
 import { cacheDefinitions } from "./clients/cache-definitions.ts";
 import { openDeferredCommands } from "./journal/deferred-commands.ts";
+import { createAnswerInspector } from "./children/inspect-answer.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
@@ -197,6 +198,7 @@ async function openParts(
     behind: new PublishBehind({ parked, unwritten, log, now }),
     unwritten,
     executions: createExecutionAudit(audit),
+    inspectAnswer: createAnswerInspector(store, audit),
     metrics: createRunnerMetrics(kit.metrics, config.YARD_RUNNER_SLOTS),
     turns: new FairTurns(STEPS_AT_ONCE),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,

@@ -492,7 +492,8 @@ class Operations:
         Args:
             run_id: Id of the run. The owner's part before `~` may be left out for a run of the
                 caller.
-            call_id: Id of the tool call that waits; for a limit or a stop the run's id.
+            call_id: Id of the tool call. A call that is repeated under its id returns the stored
+                result.
             answer: The answer.
 
         Raises:

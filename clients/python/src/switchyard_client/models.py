@@ -2203,8 +2203,20 @@ class ListPolicyRulesReply(TypedDict):
     """Digest of the rules in force."""
     rules: list[ListPolicyRulesReplyRules]
     """The rules, by id."""
+    results: NotRequired[list[ListPolicyRulesReplyResults]]
     next: str | None
     """`cursor` of the next page; null when this is the last one."""
+
+
+class ListPolicyRulesReplyResults(TypedDict):
+    id: str
+    effect: Literal["mask", "deny"]
+    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    who: str
+    """Whom the rule is about, in words."""
+    what: str
+    """Kind of the repeated records."""
+    finds: str
 
 
 class ListPolicyRulesReplyRules(TypedDict):
@@ -2226,6 +2238,7 @@ class ListPolicyRulesReplyRules(TypedDict):
     """Kind of the repeated records."""
     when: list[str]
     """Conditions that the arguments must meet, in words; empty for any arguments."""
+    unmask: NotRequired[str]
     note: str | None
     """A remark for people, one line."""
 
@@ -2292,7 +2305,7 @@ class ListRunQuestionsReplyQuestions(TypedDict):
     runId: str
     """Id of the run. The owner's part before `~` may be left out for a run of the caller."""
     callId: str
-    """Id of the tool call that waits; for a limit or a stop the run's id."""
+    """Id of the tool call. A call that is repeated under its id returns the stored result."""
     question: str
     """The question."""
     options: list[str]
@@ -3935,7 +3948,7 @@ class RunToolsUnavailable(TypedDict):
 class RunWait(TypedDict):
     reason: WaitReason
     """The reason of the wait."""
-    callId: CredentialName
+    callId: str
     """Id of the tool call that waits; for a limit or a stop the run's id."""
     tool: str
     """The tool of the call; empty for a limit or a stop."""
@@ -5091,7 +5104,6 @@ class Webhook(TypedDict):
     """Version, for `ifVersion` or If-Match of a change."""
 
 
-CredentialName = str
 Digest = str
 ModelName = str
 OnLimit = Literal["pause", "fail"]
