@@ -595,7 +595,7 @@ export type Decision = {
     /** The kinds to look for in the result, each with its effect and rule. */
     results: {
       [name: string]: {
-        /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
+        /** What becomes of the result. */
         effect: "mask" | "deny";
         /** Id of the rule that decided; null when no rule matched. */
         rule: string;
@@ -1038,13 +1038,15 @@ export type PolicyProblem = {
 };
 
 export type PolicyResultRule = {
+  /** Id of the rule. */
   id: string;
-  /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
+  /** What becomes of the result. */
   effect: "mask" | "deny";
   /** Whom the rule is about, in words. */
   who: string;
   /** Kind of the repeated records. */
   what: string;
+  /** The kinds of content that the rule looks for. */
   finds: string;
 };
 
@@ -1063,6 +1065,7 @@ export type PolicyRule = {
   what: string;
   /** Conditions that the arguments must meet, in words; empty for any arguments. */
   when: string[];
+  /** Kinds of masked values that the tool gets. */
   unmask?: string;
   /** A remark for people, one line. */
   note: string | null;
@@ -5996,6 +5999,7 @@ export interface Operations {
       policyDigest: Digest;
       /** The rules, by id. */
       rules: PolicyRule[];
+      /** The rules about results, in the first page alone. */
       results?: PolicyResultRule[];
       /** `cursor` of the next page; null when this is the last one. */
       next: string | null;

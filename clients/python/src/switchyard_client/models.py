@@ -797,7 +797,7 @@ class DecisionInspection(TypedDict):
 
 class DecisionInspectionResultsValue(TypedDict):
     effect: Literal["mask", "deny"]
-    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """What becomes of the result."""
     rule: str
     """Id of the rule that decided; null when no rule matched."""
 
@@ -2204,19 +2204,22 @@ class ListPolicyRulesReply(TypedDict):
     rules: list[ListPolicyRulesReplyRules]
     """The rules, by id."""
     results: NotRequired[list[ListPolicyRulesReplyResults]]
+    """The rules about results, in the first page alone."""
     next: str | None
     """`cursor` of the next page; null when this is the last one."""
 
 
 class ListPolicyRulesReplyResults(TypedDict):
     id: str
+    """Id of the rule."""
     effect: Literal["mask", "deny"]
-    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """What becomes of the result."""
     who: str
     """Whom the rule is about, in words."""
     what: str
     """Kind of the repeated records."""
     finds: str
+    """The kinds of content that the rule looks for."""
 
 
 class ListPolicyRulesReplyRules(TypedDict):
@@ -2239,6 +2242,7 @@ class ListPolicyRulesReplyRules(TypedDict):
     when: list[str]
     """Conditions that the arguments must meet, in words; empty for any arguments."""
     unmask: NotRequired[str]
+    """Kinds of masked values that the tool gets."""
     note: str | None
     """A remark for people, one line."""
 
