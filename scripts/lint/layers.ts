@@ -42,7 +42,12 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   rules: { folder: "libs/rules", imports: ["contracts", "service"] },
   skills: { folder: "libs/skills", imports: ["contracts", "service"] },
   project: { folder: "libs/project", imports: ["contracts", "topology", "service"] },
-  policy: { folder: "services/policy", imports: [...SERVICE_LIBRARIES, "rules"] },
+  policy: {
+    folder: "services/policy",
+    imports: [...SERVICE_LIBRARIES, "rules", "tool-provider"],
+    // Its approvals show the values behind masks; it makes no calls.
+    only: { "tool-provider": ["mask-store"] },
+  },
   "mcp-broker": { folder: "services/mcp-broker", imports: [...PROVIDER_LIBRARIES, "project"] },
   "skill-importer": {
     folder: "services/skill-importer",

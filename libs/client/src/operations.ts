@@ -4218,6 +4218,13 @@ export interface Operations {
       approval: Approval;
       /** The arguments in the form that a person sees: secrets are masked. */
       presentation: Presentation;
+      /** The values behind masks in the arguments; left out for a caller who is shown none. */
+      unmasked?: {
+        /** The mask. */
+        mask: string;
+        /** The value behind it. */
+        value: string;
+      }[];
       /** The run's steps before the call; null for a call of no run. */
       context?: CallContext | null;
     };

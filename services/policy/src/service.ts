@@ -1,5 +1,8 @@
 import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
 import { setTimeout as delay } from "node:timers/promises";
+import { shownKinds } from "@switchyard/rules/engine/approve-terms";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { createMaskStore } from "@switchyard/tool-provider/mask-store";
 import { prepareInjections } from "@switchyard/service/inspect/injection-phrases";
 import { serve } from "@switchyard/bus/serve";
 import { defineService } from "@switchyard/service/define-service";
@@ -107,6 +110,14 @@ export const policyService = defineService({
       policyDigest: () => policyFile.current.digest,
       ...countsOfApprovals(budgets, () => policyFile.current),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
+      masks: createMaskStore({
+        redis: kit.redis,
+        keys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
+        // It stores none.
+        onLost: () => undefined,
+      }),
+      kindsFor: (approval) => shownKinds(policyFile.current, approval),
+      accessed: audit.accessed,
       audited: audit.approvals,
       recordable: audit.decisions.admit,
       signer: audit.signer,

@@ -1046,6 +1046,8 @@ class GetApprovalReply(TypedDict):
     """The approval as it is now."""
     presentation: GetApprovalReplyPresentation
     """The arguments in the form that a person sees: secrets are masked."""
+    unmasked: NotRequired[list[GetApprovalReplyUnmasked]]
+    """The values behind masks in the arguments; left out for a caller who is shown none."""
     context: NotRequired[GetApprovalReplyContext | None]
     """The run's steps before the call; null for a call of no run."""
 
@@ -1100,6 +1102,13 @@ class GetApprovalReplyPresentationChanges(TypedDict):
     """The value before; null when there was none."""
     after: str | None
     """The value after; null when there is none."""
+
+
+class GetApprovalReplyUnmasked(TypedDict):
+    mask: str
+    """The mask."""
+    value: str
+    """The value behind it."""
 
 
 class GetChannelCapabilitiesReply(TypedDict):

@@ -185,7 +185,7 @@ export const OutcomeRecord = z.object({
  */
 export const AccessRecord = z.object({
   kind: z.literal("access"),
-  /** `called` is written before the call, and `answered` follows with its result. `inspected` is the answer of a sub-agent, with findings in `about`. */
+  /** `called` is written before the call, and `answered` follows with its result. `inspected` is the answer of a sub-agent, with findings in `about`; `unmasked` were the values behind masks for an approver. */
   change: z.enum([
     "signed_in",
     "signed_out",
@@ -195,6 +195,7 @@ export const AccessRecord = z.object({
     "linked",
     "unlinked",
     "inspected",
+    "unmasked",
   ]),
   /** Null when the credential did not identify its user. */
   caller: CallerName.nullable(),
