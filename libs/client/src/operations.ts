@@ -4309,8 +4309,8 @@ export interface Operations {
   "GET /chat-links": {
     request: {
       query?: {
-        /** Whose links; left out: the caller's own. */
-        user?: string;
+        /** Whose links; left out: the caller's own; `*`: those of every user. */
+        user?: string | "*";
       };
     };
     reply: {

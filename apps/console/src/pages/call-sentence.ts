@@ -24,8 +24,6 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   run: ["run", "exec", "execute", "bash", "shell", "command"],
 };
 
-const SHORT = 40;
-
 /** A call as a sentence: `payments wants to change invoices/ledger.md: open → paid`. */
 interface Sentence {
   readonly who: string;

@@ -1670,13 +1670,13 @@ class Operations:
         """
         return self._call("POST", "/chat-links", body={"asks": asks})
 
-    def list_chat_links(self, *, user: str = NOT_GIVEN) -> m.ListChatLinksReply:
+    def list_chat_links(self, *, user: str | Literal["*"] = NOT_GIVEN) -> m.ListChatLinksReply:
         """Lists the chats in which the caller may decide; for policy admins those of any user.
 
         Needs the role `viewer`.
 
         Args:
-            user: Whose links; left out: the caller's own.
+            user: Whose links; left out: the caller's own; `*`: those of every user.
 
         Raises:
             ProblemError: `forbidden_admin`, `forbidden`, those of every request, such as

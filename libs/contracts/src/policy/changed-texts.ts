@@ -1,4 +1,9 @@
-import type { ArgumentChange } from "./approval-record.ts";
+/** A position at which arguments differ from those of the last approved call; this file is for browsers, too, and imports no contract. */
+interface ArgumentChange {
+  readonly pointer: string;
+  readonly before: string | null;
+  readonly after: string | null;
+}
 
 /** A text and the one that replaces it. */
 export interface ChangedText {

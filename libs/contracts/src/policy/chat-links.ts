@@ -64,8 +64,8 @@ export const listChatLinks = rpc({
   summary: "Lists the chats in which the caller may decide; for policy admins those of any user.",
   role: "viewer",
   request: z.strictObject({
-    /** Missing: the caller itself. */
-    user: CallerName.optional(),
+    /** Missing: the caller itself. `*`: every user. */
+    user: z.union([CallerName, z.literal("*")]).optional(),
   }),
   reply: z.object({ links: z.array(ChatLink) }),
   errors: { ...linkErrors, forbidden_admin: ForbiddenAdmin },

@@ -289,7 +289,8 @@ export const policyTexts = {
   "ChatLink.accountId": "The account of `channels.json` to which the person wrote.",
   "ChatLink.expiresAt": "When the link ends.",
   "chat-links.create.reply.expiresAt": "When the code ends.",
-  "chat-links.list.request.user": "Whose links; left out: the caller's own.",
+  "chat-links.list.request.user":
+    "Whose links; left out: the caller's own; `*`: those of every user.",
   "chat-links.revoke.request.id": "Id of the link.",
   "unknown_link.id": "Id of the link.",
   "chat-links.claim.request.code": "The code that the person wrote.",
