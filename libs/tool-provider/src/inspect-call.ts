@@ -72,11 +72,11 @@ async function valuesOf(masks: MaskStore, runId: string | null, found: readonly 
 
 /** Content after its inspection. */
 export interface InspectedContent {
-  /** With masks where rules mask. */
+  /** Rules may have replaced values in it by masks. */
   readonly content: unknown;
   /** Undefined when the decision asks for no inspection, or nothing was found. */
   readonly findings?: FindingCounts;
-  /** Why rules withhold all of it; null when they do not. */
+  /** The reason when rules withhold all of it; null otherwise. */
   readonly withheld: string | null;
 }
 

@@ -146,8 +146,8 @@ async function openParts(
   const instance = randomBytes(32).toString("base64url");
   const holder = createHash("sha256").update(instance).digest("base64url");
   const copies = await openCopies(kit);
-  const holdMs = runCommands.ackWaitMs;
-  const store = openRunStore(redis, { holdMs, keepSeconds, holder, copies, storage });
+  const holds = { holdMs: runCommands.ackWaitMs, holder };
+  const store = openRunStore(redis, { ...holds, keepSeconds, copies, storage });
   const controls = openRunControls(redis, wake, storage);
   const parked = openParkedRuns(redis);
   const unwritten = openUnsyncedEvents(redis);
@@ -156,7 +156,6 @@ async function openParts(
     async (_owner, thing) =>
       (await runHolding(redis, thing, now)) ?? (await sessionHolding(redis, thing)),
   );
-  const settings = sessionSettings(config);
   const clients = createServiceClients(bus, instance, [
     cacheDefinitions(),
     retryOverloaded(Math.random),
@@ -165,7 +164,7 @@ async function openParts(
     controls,
     runs: store,
     clients,
-    settings,
+    settings: sessionSettings(config),
     problemOfModel: (name) => problemOfModel(name, modelsConfig),
     now,
   });

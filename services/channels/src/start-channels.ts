@@ -88,33 +88,15 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   });
   const prompts = createPrompts(options, { accounts, outbox, sends, holder });
   receiving.press = prompts.press;
-  receiving.takeIn = async (account, from) => {
-    const parts = { bus, outbox, holder, log, now };
-    if (
-      (await linkChat(parts, account, from.message)) ||
-      (await answerByReply(
-        { ...parts, sends, store: prompts.store, look: () => prompts.work.look() },
-        account,
-        from.message,
-      ))
-    )
-      return { outcome: "stored", reason: null };
-    return receiveMessage({ store: messages, now }, account, from);
-  };
-  const following = [
-    ...runEnds.map((contract) => follow(bus, contract, ({ runId }) => answers.ended(runId))),
-    follow(bus, approvalRequested, () => prompts.work.look()),
-    ...[approvalDecided, approvalExpired].map((contract) =>
-      follow(bus, contract, ({ approvalId }) => prompts.work.ended(approvalId)),
-    ),
-    ...[runQuestionRequested, serverQuestionRequested].map((contract) =>
-      follow(bus, contract, () => prompts.work.look()),
-    ),
-    follow(bus, questionAnswered, ({ runId, callId }) =>
-      prompts.work.ended(questionName({ runId, callId })),
-    ),
-    follow(bus, questionEnded, ({ question }) => prompts.work.ended(question.id)),
-  ];
+  const linking = { bus, outbox, holder, log, now };
+  const { store, work } = prompts;
+  const replying = { ...linking, sends, store, look: () => work.look() };
+  receiving.takeIn = async (account, from) =>
+    (await linkChat(linking, account, from.message)) ||
+    (await answerByReply(replying, account, from.message))
+      ? { outcome: "stored", reason: null }
+      : receiveMessage({ store: messages, now }, account, from);
+  const following = followEvents(bus, { answers, prompts });
   const service = serve(bus, {
     ...SERVICE,
     version,
@@ -154,6 +136,29 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       await accounts.close();
     },
   };
+}
+
+/** Events bring work forward; the services have the truth. */
+function followEvents(
+  bus: ChannelsOptions["bus"],
+  {
+    answers,
+    prompts: { work },
+  }: { readonly answers: AnswerMessages; readonly prompts: { readonly work: Prompts } },
+) {
+  return [
+    ...runEnds.map((contract) => follow(bus, contract, ({ runId }) => answers.ended(runId))),
+    ...[approvalRequested, runQuestionRequested, serverQuestionRequested].map((contract) =>
+      follow(bus, contract, () => work.look()),
+    ),
+    ...[approvalDecided, approvalExpired].map((contract) =>
+      follow(bus, contract, ({ approvalId }) => work.ended(approvalId)),
+    ),
+    follow(bus, questionAnswered, ({ runId, callId }) =>
+      work.ended(questionName({ runId, callId })),
+    ),
+    follow(bus, questionEnded, ({ question }) => work.ended(question.id)),
+  ];
 }
 
 function createOutbox(

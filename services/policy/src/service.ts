@@ -3,9 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { shownKinds } from "@switchyard/rules/engine/approve-terms";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { createMaskStore } from "@switchyard/tool-provider/mask-store";
-import { prepareInjections } from "@switchyard/service/inspect/injection-phrases";
 import { serve } from "@switchyard/bus/serve";
-import { defineService } from "@switchyard/service/define-service";
+import { defineService, type ServiceKit } from "@switchyard/service/define-service";
 import type { z } from "zod";
 import { startApprovals, type ApprovalsOptions } from "./approvals/start-approvals.ts";
 import { serveAuditQueries } from "./audit/audit-queries.ts";
@@ -58,20 +57,15 @@ export const policyService = defineService({
       ...shared.atStart,
       ...news,
       beforeChange: () => leases.withdraw(),
-      afterChange: () => {
-        leases.resume();
-        void prepareFor(policyFile.current);
-      },
+      afterChange: () => leases.resume(),
     });
-    await prepareFor(policyFile.current);
     // Steps run in reverse: the file first. The replica that takes over may have other rules.
     kit.onStop("kept decisions", () => leases.withdraw());
     kit.onStop("policy file", () => policyFile.stop());
     shared.follow(policyFile);
 
     const validator = createValidator();
-    const budgets = createBudgetStore(kit.redis);
-    const facts = createServerFactsMemory();
+    const [budgets, facts] = [createBudgetStore(kit.redis), createServerFactsMemory()];
     const handlers = createHandlers({
       facts,
       bundle: () => policyFile.current,
@@ -110,13 +104,7 @@ export const policyService = defineService({
       policyDigest: () => policyFile.current.digest,
       ...countsOfApprovals(budgets, () => policyFile.current),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
-      masks: createMaskStore({
-        redis: kit.redis,
-        keys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
-        // It stores none.
-        onLost: () => undefined,
-      }),
-      kindsFor: (approval) => shownKinds(policyFile.current, approval),
+      ...(await unmasking(kit, () => policyFile.current)),
       accessed: audit.accessed,
       audited: audit.approvals,
       recordable: audit.decisions.admit,
@@ -136,9 +124,16 @@ export const policyService = defineService({
   },
 });
 
-/** Without it, the first call that is inspected for injections delays all others. */
-async function prepareFor({ finds }: Pick<CompiledBundle, "finds">): Promise<void> {
-  if (finds.includes("injection")) await prepareInjections();
+/** The masks of runs, to be turned back for approvers; the policy service makes none. */
+async function unmasking(
+  { redis, config }: ServiceKit<z.output<typeof Config>>,
+  bundle: () => CompiledBundle,
+): Promise<Pick<ApprovalsOptions, "masks" | "kindsFor">> {
+  const keys = await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE");
+  return {
+    masks: createMaskStore({ redis, keys, onLost: () => undefined }),
+    kindsFor: (approval) => shownKinds(bundle(), approval),
+  };
 }
 
 type Approvers = Pick<

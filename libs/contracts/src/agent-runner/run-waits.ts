@@ -130,7 +130,7 @@ export const listQuestionsForChats = rpc({
   }),
   reply: z.object({
     questions: z.array(RunQuestion.extend({ requester: CallerName, agent: z.string() })),
-    /** Those of the watched ones that are open no longer. `by` is null when nobody answered, or when that is not recorded. */
+    /** Those of the watched ones that are open no longer. `by` is null without an answer, or when that is not recorded. */
     ended: z.array(
       z.object({ runId: RunId, callId: CallId, by: CallerName.nullable(), isLate: z.boolean() }),
     ),

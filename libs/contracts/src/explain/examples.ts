@@ -1,3 +1,4 @@
+import { chatExamples } from "./chat-examples.ts";
 import { exampleObjects } from "./example-objects.ts";
 
 const DIGEST = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -118,25 +119,6 @@ export const examples: Readonly<Record<string, unknown>> = {
   via: "telegram",
   "approvals.decide-in-chat.request.verdict": "approve",
   groupsOf: ["team-a"],
-  QuestionRef: { runId: "team-a~run-1", callId: "run-1:2:0" },
-  "ChatQuestion.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
-  "QuestionEnd.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
-  "questions.answer-in-chat.request.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
-  "QuestionRef.questionId": "q-0123456789",
-  "approvals.for-chats.reply.pending.changes": "-open\n+paid",
-  "channels.open-decision.reply.question": { choices: ["red", "blue"], takesText: false },
-  "channels.open-decision.reply.question.choices": ["red", "blue"],
-  "questions.for-chats.request.watched": [{ runId: "team-a~run-1", callId: "run-1:2:0" }],
-  "runs.questions-for-chats.request.watched": [{ runId: "team-a~run-1", callId: "run-1:2:0" }],
-  "runs.questions-for-chats.request.users": ["team-a"],
-  "mcp.questions-for-chats.request.users": ["team-a"],
-  "mcp.answer-for-user.request.id": "q-0123456789",
-  "questions.answer-in-chat.request.answer": "blue",
-  "PolicyRule.unmask": "iban",
-  unmasked: [{ mask: "⟦iban:1⟧", value: "DE89370400440532013000" }],
-  "unmasked.mask": "⟦iban:1⟧",
-  "unmasked.value": "DE89370400440532013000",
-  "PolicyResultRule.finds": "card, iban",
   "approvals.for-chats.request.watched": ["apr-0123456789abcdef0123456789abcdef"],
   "user-session.ended.id": "ses-0123456789abcdef",
   "Question.id": "q-0123456789",
@@ -510,4 +492,5 @@ export const examples: Readonly<Record<string, unknown>> = {
   after: "read_text_file",
 
   ...exampleObjects,
+  ...chatExamples,
 };

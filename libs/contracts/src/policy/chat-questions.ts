@@ -37,7 +37,7 @@ export const ChatQuestion = z.object({
 });
 export type ChatQuestion = z.infer<typeof ChatQuestion>;
 
-/** What became of a question. `by` is null when nobody answered, or when that is not recorded. */
+/** The end of a question. `by` is null without an answer, or when that is not recorded. */
 export const QuestionEnd = z.object({
   ref: QuestionRef,
   outcome: z.enum(["answered", "declined", "expired", "ended"]),

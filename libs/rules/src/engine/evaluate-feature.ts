@@ -74,7 +74,7 @@ export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decisi
   return answer("deny", null, `no rule allows ${shown(call)} for ${nameOf(call.principal)}`);
 }
 
-/** What the broker does with findings in a resource or a prompt; no masks are turned back in their requests. */
+/** Returns what the broker does with findings in a resource or a prompt; no masks are turned back in their requests. */
 function inspectionOfFeature(
   bundle: CompiledBundle,
   call: FeatureCall,

@@ -5,13 +5,13 @@ import { isError, isStandardCode, ServiceError } from "@switchyard/contracts/err
 import type { Account } from "../accounts/accounts.ts";
 import type { IncomingMessage, PressAnswer } from "../adapters/adapter.ts";
 import { answerMessage, type LinkParts } from "./link-chat.ts";
-import type { PressParts } from "./press-button.ts";
 import { subjectOf, type PromptStore, type QuestionPrompt } from "./prompt-store.ts";
 import { replyOfText, type QuestionReply } from "./question-form.ts";
 import type { SendStore } from "../outbound/send-store.ts";
 
-export interface ReplyParts
-  extends Pick<PressParts, "bus" | "log" | "look">, Pick<LinkParts, "outbox" | "holder" | "now"> {
+export interface ReplyParts extends LinkParts {
+  /** Changes the messages about a question that has ended. */
+  readonly look: () => void;
   readonly store: Pick<PromptStore, "questionsAt" | "hurry">;
   readonly sends: Pick<SendStore, "read">;
 }

@@ -11,7 +11,7 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { QuestionReply, TextForm } from "./question-form.ts";
 
-/** What every message about a waiting call or a question has. It is stored before it is sent, so its buttons are the same after any restart. */
+/** The fields of every message about a waiting call or a question. It is stored before it is sent, so its buttons are the same after any restart. */
 const shown = {
   promptId: z.string(),
   /** The exact call or question that the message shows. */
@@ -48,7 +48,7 @@ export const QuestionPrompt = z.object({
   question: QuestionRef,
   /** The buttons: a secret for each answer. */
   choices: z.array(z.object({ code: z.string(), label: z.string(), reply: QuestionReply })),
-  /** How a text becomes an answer; null: no text does. */
+  /** Null: no text is an answer. */
   textAs: TextForm.nullable(),
 });
 export type QuestionPrompt = z.infer<typeof QuestionPrompt>;

@@ -2,8 +2,8 @@ import type { Approval, Presentation } from "@switchyard/contracts/policy/approv
 import type { ChatQuestion, QuestionEnd } from "@switchyard/contracts/policy/chat-questions";
 import { cutForReader, cutText } from "@switchyard/contracts/cut-text";
 import type { QuestionForm } from "./question-form.ts";
-import { LINE_BREAK } from "@switchyard/contracts/channels/group-message";
 import { visible } from "@switchyard/service/visible-text";
+import { oneLine } from "./one-line.ts";
 
 /** A waiting call in words. Everything that a model or a server wrote is behind `argumentsAt`. */
 export interface PromptText {
@@ -60,7 +60,7 @@ export function promptText(
   const whole = `Arguments, ${argsBytes} bytes:\n`;
   const cut = `The arguments are cut. All ${argsBytes} bytes, ${argsDigest}: ${where}\nThe beginning of the arguments:\n`;
   const isWhole = !presentation.isCut && args.length <= left - whole.length;
-  // What the model wrote comes behind all that it did not, except for the lines of a change, each of which has a mark.
+  // A model wrote all that follows; each line of a change has a mark, so that none can pose as another part.
   const before = `${header}${isWhole ? whole : cut}`;
   const rest = isWhole ? args : cutText(args, Math.max(0, left - cut.length));
   return { text: before + visible(rest) + change, argumentsAt: before.length };
@@ -113,7 +113,7 @@ export function questionText(
   const before = lines.join("\n");
   const words = [
     run?.question ?? server?.message ?? "",
-    ...(server?.url == null ? [] : [`Address: ${server.url}`]),
+    ...(server?.url === null || server === undefined ? [] : [`Address: ${server.url}`]),
     ...list,
   ];
   const all = visible(withoutFences(words.join("\n").replaceAll("\r", "")));
@@ -173,9 +173,4 @@ function shown(name: string): string {
 /** Three of these characters end a code block, in which some chats show the arguments. */
 function withoutFences(text: string): string {
   return text.replaceAll("```", String.raw`\u{60}\u{60}\u{60}`);
-}
-
-/** Writes a text on one line, with its invisible characters. */
-export function oneLine(text: string): string {
-  return visible(text.split(LINE_BREAK).join(" ").replaceAll("\t", " "));
 }

@@ -240,7 +240,7 @@ export class Prompts {
         ...newMessage(promptId, place),
         question: ref,
         binding,
-        choices: choices.map((choice) => ({ code: newCode(), ...choice })),
+        choices: choices.map(({ label, reply }) => ({ code: newCode(), label, reply })),
         textAs,
         title: run?.agent ?? server?.server ?? "",
         ...questionText(question, { list, how }, maxTextLength),
@@ -342,7 +342,7 @@ export class Prompts {
   }
 }
 
-/** What every new message has. */
+/** Returns the fields that every new message has. */
 function newMessage(promptId: string, { account, address, personId }: Place) {
   const hasLink = account.adapter.edit === undefined;
   return {

@@ -3,7 +3,7 @@ import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { QuestionField } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { RunQuestion } from "@switchyard/contracts/agent-runner/run-waits";
 import { z } from "zod";
-import { oneLine } from "./prompt-text.ts";
+import { oneLine } from "./one-line.ts";
 
 /** An answer in the form that the policy service takes. */
 export const QuestionReply = answerInChat.request.pick({
@@ -13,7 +13,7 @@ export const QuestionReply = answerInChat.request.pick({
 });
 export type QuestionReply = z.infer<typeof QuestionReply>;
 
-/** How the text of a person becomes an answer: as it is, as a number, or as the only field of a server's form. */
+/** States how the text of a person becomes an answer: as it is, as a number, or as the only field of a server's form. */
 export const TextForm = z.object({
   type: z.enum(["text", "number"]),
   /** The field of a server's form; null for a run. */

@@ -76,9 +76,13 @@ function withAddresses(result: unknown, masked: unknown): unknown {
   if (!Array.isArray(before) || !Array.isArray(after)) return masked;
   const contents = after.map((one: unknown, at) => {
     const original: unknown = before[at];
-    return isRecord(one) && isRecord(original) ? { ...one, uri: original["uri"] } : one;
+    return isRecord(one) && isRecord(original) ? withAddress(one, original["uri"]) : one;
   });
   return { ...masked, contents };
+}
+
+function withAddress(one: Readonly<Record<string, unknown>>, uri: unknown) {
+  return { ...one, uri };
 }
 
 /** One request for a feature, and the shape of its answer. */

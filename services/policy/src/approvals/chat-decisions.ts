@@ -73,7 +73,7 @@ export function handleChatDecisions(service: Service, deps: ChatDecisionDeps): v
         .map(({ approval, presentation }) => ({
           approval,
           presentation: shortened(presentation),
-          ...changesFor(presentation),
+          changes: changesFor(presentation),
           links: links.filter((link) => mayDecide(settings, link, approval)).map(publicLink),
         }));
       return { pending, next: page.next, watched: states };
@@ -94,9 +94,9 @@ function mayDecide(settings: ApproverSettings, link: StoredLink, approval: Appro
   );
 }
 
-function changesFor(presentation: Presentation): { readonly changes?: string } {
+function changesFor(presentation: Presentation): string | undefined {
   const text = changesText(presentation);
-  return text === null ? {} : { changes: cutText(text, MAX_CHAT_ARGS) };
+  return text === null ? undefined : cutText(text, MAX_CHAT_ARGS);
 }
 
 /** A chat shows the beginning of long arguments, and the differences as text. */

@@ -41,7 +41,7 @@ export function serveChatQuestions(service: Service, { bus, chatLinks }: ChatQue
     if (users.length === 0 && watched.length === 0) return { pending: [], ended: [] };
     const runs = watched.filter((ref) => "runId" in ref);
     const others = watched.filter((ref) => "questionId" in ref);
-    // While no broker answers, questions of runs are asked all the same, and the other way round.
+    // While no broker answers, chats get the questions of runs all the same, and the other way round.
     const [fromRuns, fromServers] = await Promise.allSettled([
       call(bus, runWaits.listQuestionsForChats, { users, watched: runs }),
       ofServers(bus, { users, wanted: others.length > 0 }),
