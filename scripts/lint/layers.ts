@@ -45,8 +45,6 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   policy: {
     folder: "services/policy",
     imports: [...SERVICE_LIBRARIES, "rules", "tool-provider"],
-    // Its approvals show the values behind masks; it makes no calls.
-    only: { "tool-provider": ["mask-store"] },
   },
   "mcp-broker": { folder: "services/mcp-broker", imports: [...PROVIDER_LIBRARIES, "project"] },
   "skill-importer": {

@@ -1,6 +1,5 @@
 /** Examples of questions in chats, and of what rules show of masked values; see `examples.ts`. */
 export const chatExamples: Readonly<Record<string, unknown>> = {
-  QuestionRef: { runId: "team-a~run-1", callId: "run-1:2:0" },
   "ChatQuestion.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
   "QuestionEnd.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
   "questions.answer-in-chat.request.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
