@@ -91,11 +91,8 @@ function decisionPage({ text, outcome, isOpen, question }: Shown) {
 }
 
 function formsOf(question: Shown["question"]) {
-  const press = html`<input
-    type="hidden"
-    name="press"
-    value="${randomBytes(PRESS_BYTES).toString("base64url")}"
-  />`;
+  const id = randomBytes(PRESS_BYTES).toString("base64url");
+  const press = html`<input type="hidden" name="press" value="${id}" />`;
   if (question === undefined) return html`<form method="post">${press}${BUTTONS}</form>`;
   const choices = question.choices.map(
     (label, at) => html`<button name="choice" value="${at}">${label}</button> `,
