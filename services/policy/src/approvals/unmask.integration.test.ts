@@ -53,7 +53,7 @@ test("an approver whom a rule allows sees the values of these kinds, and no othe
     log: createLog({ service: "test", level: "fatal" }),
   });
   const keys = await readCipherKeyFile(keyFile, "YARD_MASKS_KEY_FILE");
-  const masks = createMaskStore({ redis, keys, onLost: assert.fail });
+  const masks = createMaskStore({ redis, keys, onLost: (error) => assert.fail(String(error)) });
   const made = await masks.mask({ runId, user: "team-a" }, [
     { kind: "iban", value: IBAN },
     { kind: "card", value: CARD },
