@@ -444,7 +444,7 @@ test("email: a question is shown on the page of its link, and answered there onc
     if (binding !== questionBinding(question) || answers.length > 0)
       throw fail.no_question("it asks no longer", { runId, callId });
     answers.push([user, answer]);
-    return { outcome: "accepted" };
+    return { outcome: "accepted" as const };
   });
   mail.push({ ...proven(ANN), Subject: "Link me" }, await codeOf());
   const path = await linkIn("agent clerk asks");
