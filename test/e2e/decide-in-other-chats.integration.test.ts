@@ -418,6 +418,7 @@ test("email: high risk needs two pages, a replayed form is one press, and an end
 });
 
 test("email: a question is shown on the page of its link, and answered there once by the linked person", async () => {
+  await restart();
   const question = {
     runId: "ann~run-q",
     callId: "run-q:1:0",
@@ -439,11 +440,11 @@ test("email: a question is shown on the page of its link, and answered there onc
         : [],
     ended: answers.length === 0 ? [] : watched.map((one) => ({ ...one, by: "ann", isLate: false })),
   }));
-  service.handle(answerForUser, ({ user, binding, answer }, { fail }) => {
+  service.handle(answerForUser, ({ user: by, binding, answer }, { fail }) => {
     const { runId, callId } = question;
     if (binding !== questionBinding(question) || answers.length > 0)
       throw fail.no_question("it asks no longer", { runId, callId });
-    answers.push([user, answer]);
+    answers.push([by, answer]);
     return { outcome: "accepted" as const };
   });
   mail.push({ ...proven(ANN), Subject: "Link me" }, await codeOf());
@@ -462,4 +463,5 @@ test("email: a question is shown on the page of its link, and answered there onc
   assert.match(again.text, /Answered by ann/);
   assert.equal(again.press, "", "a used link has no form");
   assert.deepEqual(answers, [["ann", "blue"]]);
+  await service.drain();
 });
