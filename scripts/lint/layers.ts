@@ -42,7 +42,10 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   rules: { folder: "libs/rules", imports: ["contracts", "service"] },
   skills: { folder: "libs/skills", imports: ["contracts", "service"] },
   project: { folder: "libs/project", imports: ["contracts", "topology", "service"] },
-  policy: { folder: "services/policy", imports: [...SERVICE_LIBRARIES, "rules"] },
+  policy: {
+    folder: "services/policy",
+    imports: [...SERVICE_LIBRARIES, "rules", "tool-provider"],
+  },
   "mcp-broker": { folder: "services/mcp-broker", imports: [...PROVIDER_LIBRARIES, "project"] },
   "skill-importer": {
     folder: "services/skill-importer",

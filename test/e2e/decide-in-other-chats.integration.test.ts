@@ -4,6 +4,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call, client } from "@switchyard/bus/call";
+import { serve } from "@switchyard/bus/serve";
+import {
+  answerForUser,
+  listQuestionsForChats,
+  questionBinding,
+} from "@switchyard/contracts/agent-runner/run-waits";
 import { admitCall } from "@switchyard/contracts/policy/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
 import { getApproval } from "@switchyard/contracts/policy/approvals";
@@ -409,4 +415,53 @@ test("email: high risk needs two pages, a replayed form is one press, and an end
   const secrets = [late.slice(-22), path.slice(-22), slack.tokens.bot, discord.token];
   for (const line of [...channels.lines, ...gateway.lines])
     for (const secret of secrets) assert.ok(!line.includes(secret), "a log has no secrets");
+});
+
+test("email: a question is shown on the page of its link, and answered there once by the linked person", async () => {
+  await restart();
+  const question = {
+    runId: "ann~run-q",
+    callId: "run-q:1:0",
+    question: "Which <b>colour</b>?",
+    options: ["red", "blue"],
+    until: new Date(Date.now() + 3_600_000).toISOString(),
+  };
+  const answers: unknown[] = [];
+  const service = serve(await world.connectAs("runner"), {
+    name: "runner",
+    version: "0.0.0",
+    description: "a runner with one question",
+    onFault: ({ error }) => assert.fail(String(error)),
+  });
+  service.handle(listQuestionsForChats, ({ users, watched }) => ({
+    questions:
+      users.includes("ann") && answers.length === 0
+        ? [{ ...question, requester: "ann", agent: "clerk" }]
+        : [],
+    ended: answers.length === 0 ? [] : watched.map((one) => ({ ...one, by: "ann", isLate: false })),
+  }));
+  service.handle(answerForUser, ({ user: by, binding, answer }, { fail }) => {
+    const { runId, callId } = question;
+    if (binding !== questionBinding(question) || answers.length > 0)
+      throw fail.no_question("it asks no longer", { runId, callId });
+    answers.push([by, answer]);
+    return { outcome: "accepted" as const };
+  });
+  mail.push({ ...proven(ANN), Subject: "Link me" }, await codeOf());
+  const path = await linkIn("agent clerk asks");
+  const shown = await page(path);
+  assert.match(shown.text, /<h1>Answer a question<\/h1>/);
+  assert.match(shown.text, /Which &lt;b&gt;colour&lt;\/b&gt;\?/);
+  assert.match(shown.text, /<button name="choice" value="1">blue<\/button>/);
+  assert.deepEqual(answers, [], "opening the page answers nothing");
+  assert.equal((await page(path, { choice: "7", press: shown.press })).status, 200);
+  assert.deepEqual(answers, [], "an unknown choice answers nothing");
+  const answered = await page(path, { choice: "1", press: shown.press });
+  assert.match(answered.text, /Answered by ann/);
+  assert.deepEqual(answers, [["ann", "blue"]]);
+  const again = await page(path, { choice: "0", press: shown.press });
+  assert.match(again.text, /Answered by ann/);
+  assert.equal(again.press, "", "a used link has no form");
+  assert.deepEqual(answers, [["ann", "blue"]]);
+  await service.drain();
 });

@@ -515,8 +515,6 @@ export type ContentPart =
 
 export type ContentParts = ContentPart[];
 
-export type CredentialName = string;
-
 export type DeadLetter = {
   /** The run that the command names or would have become. */
   runId: RunId;
@@ -597,7 +595,7 @@ export type Decision = {
     /** The kinds to look for in the result, each with its effect and rule. */
     results: {
       [name: string]: {
-        /** The decision: `allow`, `deny`, or `ask` when a person has to approve the call. */
+        /** What becomes of the result. */
         effect: "mask" | "deny";
         /** Id of the rule that decided; null when no rule matched. */
         rule: string;
@@ -1039,6 +1037,19 @@ export type PolicyProblem = {
   message: string;
 };
 
+export type PolicyResultRule = {
+  /** Id of the rule. */
+  id: string;
+  /** What becomes of the result. */
+  effect: "mask" | "deny";
+  /** Whom the rule is about, in words. */
+  who: string;
+  /** Kind of the repeated records. */
+  what: string;
+  /** The kinds of content that the rule looks for. */
+  finds: string;
+};
+
 export type PolicyRule = {
   /** Id of the rule. */
   id: string;
@@ -1054,6 +1065,8 @@ export type PolicyRule = {
   what: string;
   /** Conditions that the arguments must meet, in words; empty for any arguments. */
   when: string[];
+  /** Kinds of masked values that the tool gets. */
+  unmask?: string;
   /** A remark for people, one line. */
   note: string | null;
 };
@@ -1924,7 +1937,7 @@ export type RunWait = {
   /** The reason of the wait. */
   reason: WaitReason;
   /** Id of the tool call that waits; for a limit or a stop the run's id. */
-  callId: CredentialName;
+  callId: string;
   /** The tool of the call; empty for a limit or a stop. */
   tool: string;
   /** When it continues without an event; null: never. */
@@ -2983,7 +2996,7 @@ export type UserSession = {
   /** Names or patterns of the permitted operations; missing means all that the roles allow. */
   scopes?: UserScopes;
   /** Name of the credential, never the credential itself. */
-  credential: CredentialName;
+  credential: string;
   /** Id of the browser's session. */
   id: UserSessionId;
   /** When the browser signed in. */
@@ -3112,7 +3125,7 @@ export interface Operations {
         /** Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
         labels?: string[];
         /** Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same. */
-        text?: CredentialName;
+        text?: string;
         /** Only runs that began at this time or later. */
         from?: Timestamp;
         /** Only runs that began before this time. */
@@ -3194,7 +3207,7 @@ export interface Operations {
         /** Only runs that have all of these labels, as `key=value`; `key` alone is a label of any value. */
         labels?: string[];
         /** Only runs with this text in their id, agent, model, requester, labels or the start of their input; letters of both cases are the same. */
-        text?: CredentialName;
+        text?: string;
         /** Only runs that began at this time or later. */
         from?: Timestamp;
         /** Only runs that began before this time. */
@@ -3286,8 +3299,8 @@ export interface Operations {
       questions: {
         /** Id of the run. The owner's part before `~` may be left out for a run of the caller. */
         runId: RunId;
-        /** Id of the tool call that waits; for a limit or a stop the run's id. */
-        callId: CredentialName;
+        /** Id of the tool call. A call that is repeated under its id returns the stored result. */
+        callId: string;
         /** The question. */
         question: string;
         /** Answers to choose from; empty when any text will do. */
@@ -3405,8 +3418,8 @@ export interface Operations {
     request: {
       path: { runId: string };
       body: {
-        /** Id of the tool call that waits; for a limit or a stop the run's id. */
-        callId: CredentialName;
+        /** Id of the tool call. A call that is repeated under its id returns the stored result. */
+        callId: string;
         /** The answer. */
         answer: Answer;
       };
@@ -3810,7 +3823,7 @@ export interface Operations {
         /** The job. */
         job?: ScheduleJobInputInput;
         /** For a day, the same key returns the result of the first request with it. */
-        idempotencyKey?: CredentialName;
+        idempotencyKey?: string;
       };
       idempotencyKey?: string;
     };
@@ -4075,7 +4088,7 @@ export interface Operations {
         /** Key of the session, unique among those of its owner. */
         sessionKey?: string;
         /** For a day, the same key returns the result of the first request with it. */
-        idempotencyKey?: CredentialName;
+        idempotencyKey?: string;
         /** The address. */
         to: AddressInput;
         /** The message that this one replies to. */
@@ -4205,6 +4218,13 @@ export interface Operations {
       approval: Approval;
       /** The arguments in the form that a person sees: secrets are masked. */
       presentation: Presentation;
+      /** The values behind masks in the arguments; left out for a caller who is shown none. */
+      unmasked?: {
+        /** The mask. */
+        mask: string;
+        /** The value behind it. */
+        value: string;
+      }[];
       /** The run's steps before the call; null for a call of no run. */
       context?: CallContext | null;
     };
@@ -4289,8 +4309,8 @@ export interface Operations {
   "GET /chat-links": {
     request: {
       query?: {
-        /** Whose links; left out: the caller's own. */
-        user?: string;
+        /** Whose links; left out: the caller's own; `*`: those of every user. */
+        user?: string | "*";
       };
     };
     reply: {
@@ -4785,7 +4805,7 @@ export interface Operations {
       path: { id: string };
       body: {
         /** Value that the browser brought back. */
-        state: CredentialName;
+        state: string;
         /** Code that the browser brought back. */
         code: string;
         /** Issuer that the redirect names (RFC 9207). */
@@ -5812,7 +5832,7 @@ export interface Operations {
       path: { name: string };
       query?: {
         /** A part of the key, the label or the title, in any case. */
-        search?: CredentialName;
+        search?: string;
       };
     };
     reply: {
@@ -5986,6 +6006,8 @@ export interface Operations {
       policyDigest: Digest;
       /** The rules, by id. */
       rules: PolicyRule[];
+      /** The rules about results, in the first page alone. */
+      results?: PolicyResultRule[];
       /** `cursor` of the next page; null when this is the last one. */
       next: string | null;
     };

@@ -10,6 +10,7 @@ import * as callContext from "./agent-runner/call-context.ts";
 import * as channelEvents from "./channels/channel-events.ts";
 import * as channels from "./channels/channels.ts";
 import * as chatLinks from "./policy/chat-links.ts";
+import * as chatQuestions from "./policy/chat-questions.ts";
 import {
   tokensOf,
   type Command,
@@ -81,6 +82,7 @@ export const contractsByOwner = {
     ...contractsOf(userTokens),
     ...contractsOf(userSessions),
     ...contractsOf(chatLinks),
+    ...contractsOf(chatQuestions),
     ...contractsOf(auditQueries),
   ],
   "mcp-broker": [

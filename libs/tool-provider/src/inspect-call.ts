@@ -9,6 +9,7 @@ import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { Decision, Principal } from "@switchyard/contracts/policy/policy";
 import { countsOf, type FoundValue } from "@switchyard/service/inspect/count-findings";
 import { inspectContent, type Inspected } from "@switchyard/service/inspect/inspect-content";
+import { prepareInjections } from "@switchyard/service/inspect/injection-phrases";
 import { masksInValue } from "@switchyard/service/inspect/masks-in";
 import { effectOnResult, inspectedKinds } from "@switchyard/service/inspect/effect-on-result";
 import { NotInspectedError, rewriteTexts } from "@switchyard/service/inspect/texts-of";
@@ -69,34 +70,69 @@ async function valuesOf(masks: MaskStore, runId: string | null, found: readonly 
   }
 }
 
+/** Content after its inspection. */
+export interface InspectedContent {
+  /** Rules may have replaced values in it by masks. */
+  readonly content: unknown;
+  /** Undefined when the decision asks for no inspection, or nothing was found. */
+  readonly findings?: FindingCounts;
+  /** The reason when rules withhold all of it; null otherwise. */
+  readonly withheld: string | null;
+}
+
 /**
- * Inspects the end of a call as its decision says: what rules mask is replaced, and what they deny withholds the whole result. A call
- * that cannot be inspected counts as one in which everything was found.
+ * Inspects the content that a request has brought as its decision says: what rules mask is replaced, and what they deny withholds all of it.
+ * Content that cannot be inspected counts as one in which everything was found.
  */
-export async function inspectOutcome(
+export async function inspectResult(
   masks: MaskStore,
-  outcome: CallOutcome,
-  { decision: { inspection }, principal }: InspectedCall,
-): Promise<InspectedOutcome> {
-  if (inspection === undefined || outcome.kind === "too_large")
-    return { outcome, isWithheld: false };
-  const kinds = inspectedKinds(inspection);
-  if (kinds.length === 0) return { outcome, isWithheld: false };
-  const inspected = orTooMuch(() => inspectContent(outcome, kinds));
+  content: unknown,
+  {
+    decision: { inspection },
+    principal,
+  }: {
+    readonly decision: Pick<Decision, "inspection">;
+    readonly principal: Pick<Principal, "runId" | "user">;
+  },
+): Promise<InspectedContent> {
+  const kinds = inspection === undefined ? [] : inspectedKinds(inspection);
+  if (inspection === undefined || kinds.length === 0) return { content, withheld: null };
+  if (kinds.includes("injection")) await prepareInjections();
+  const inspected = orTooMuch(() => inspectContent(content, kinds));
   const found = inspected?.found ?? null;
   const decided = effectOnResult(inspection, found);
   const findings = found === null || found.length === 0 ? {} : { findings: countsOf(found) };
-  if (decided.effect === "deny")
-    return { outcome: withheld(outcome, decided.reason), ...findings, isWithheld: true };
-  if (inspected === null || decided.effect === "pass") return { outcome, isWithheld: false };
+  if (decided.effect === "deny") return { content, ...findings, withheld: decided.reason };
+  if (inspected === null || decided.effect === "pass") return { content, withheld: null };
   const masked = await maskAll(masks, inspected, { kinds, principal });
-  return { outcome: CallOutcome.parse(masked), ...findings, isWithheld: false };
+  return { content: masked, ...findings, withheld: null };
+}
+
+/** Inspects the end of a call as {@link inspectResult} does; the model gets an error in the place of a result that is withheld. */
+export async function inspectOutcome(
+  masks: MaskStore,
+  outcome: CallOutcome,
+  decided: InspectedCall,
+): Promise<InspectedOutcome> {
+  if (outcome.kind === "too_large") return { outcome, isWithheld: false };
+  const inspected = await inspectResult(masks, outcome, decided);
+  const { content, withheld: reason, findings } = inspected;
+  const found = findings === undefined ? {} : { findings };
+  if (reason !== null) return { outcome: withheld(outcome, reason), ...found, isWithheld: true };
+  const left = content === outcome ? outcome : CallOutcome.parse(content);
+  return { outcome: left, ...found, isWithheld: false };
 }
 
 async function maskAll(
   masks: MaskStore,
   inspected: Inspected,
-  { kinds, principal }: { readonly kinds: readonly Finding[]; readonly principal: Principal },
+  {
+    kinds,
+    principal,
+  }: {
+    readonly kinds: readonly Finding[];
+    readonly principal: Pick<Principal, "runId" | "user">;
+  },
 ): Promise<unknown> {
   const { runId, user } = principal;
   const distinct = new Map(inspected.found.map((found) => [keyOf(found), found]));

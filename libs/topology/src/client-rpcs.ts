@@ -7,6 +7,8 @@ import {
   loginChannelAccount,
   receiveChannelRequest,
 } from "@switchyard/contracts/channels/channels";
+import * as mcpQuestions from "@switchyard/contracts/mcp-broker/mcp-questions";
+import * as runWaits from "@switchyard/contracts/agent-runner/run-waits";
 import * as chatLinks from "@switchyard/contracts/policy/chat-links";
 import type { Rpc } from "@switchyard/contracts/define";
 import { deliverFile } from "@switchyard/contracts/agent-runner/files";
@@ -79,6 +81,10 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   cancelCallAt,
   completeModel,
   readCallContext,
+  runWaits.listQuestionsForChats,
+  runWaits.answerForUser,
+  mcpQuestions.listQuestionsForChats,
+  mcpQuestions.answerForUser,
   toolbox.cancelBuiltinAt,
   restartRunner,
   restartScheduler,

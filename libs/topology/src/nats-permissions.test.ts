@@ -97,7 +97,7 @@ test("lets a service answer its callers and no other user", () => {
     of("policy").publish.filter((subject) => subject.startsWith("_INBOX_broker")),
     ["_INBOX_broker.>"],
   );
-  assert.equal(of("broker").publish.includes("_INBOX_policy.>"), false);
+  assert.equal(of("toolbox").publish.includes("_INBOX_policy.>"), false);
   assert.equal(of("importer").publish.includes("_INBOX_broker.>"), false);
 });
 

@@ -101,6 +101,8 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       // The owner of a run and the runner that holds it.
       "yard:run:{*}:state",
       "yard:run:{*}:claim",
+      // The values behind masks, which approvers may see.
+      "yard:run:{*}:masks",
       // The heads of the other services' chains, which it signs.
       ...AUDIT_SERVICES.filter((service) => service !== "policy").map(chainHeadsKey),
     ],

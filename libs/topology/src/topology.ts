@@ -17,12 +17,14 @@ import {
   claimChatLink,
   decideInChat,
 } from "@switchyard/contracts/policy/chat-links";
+import { answerInChat, questionsForChats } from "@switchyard/contracts/policy/chat-questions";
 import { deliverFile } from "@switchyard/contracts/agent-runner/files";
 import { readCallContext } from "@switchyard/contracts/agent-runner/call-context";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "@switchyard/contracts/define";
 import * as mcp from "@switchyard/contracts/mcp-broker/mcp";
 import * as mcpOwnership from "@switchyard/contracts/mcp-broker/mcp-ownership";
+import * as mcpQuestions from "@switchyard/contracts/mcp-broker/mcp-questions";
 import { callProgress, cancelCall, cancelCallAt } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import { serverMessage } from "@switchyard/contracts/mcp-broker/mcp-features";
 import { completeModel } from "@switchyard/contracts/agent-runner/model-completion";
@@ -34,11 +36,14 @@ import { replayDecisions } from "@switchyard/contracts/policy/policy-replay";
 import { restartRunner, restartScheduler } from "@switchyard/contracts/restarts";
 import { beginRun, resumeRun, spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
 import {
+  questionAnswered,
+  questionRequested,
   runCancelled,
   runEnds,
   runLive,
   runRejected,
 } from "@switchyard/contracts/agent-runner/run-events";
+import * as runWaits from "@switchyard/contracts/agent-runner/run-waits";
 import {
   deliverToSession,
   noteInSession,
@@ -172,8 +177,15 @@ const clientCommands = allContracts
 export const serviceUsers: readonly BusUser[] = [
   service("policy", "Policy service", {
     serves: contractsByOwner.policy.filter(isRpc),
-    // Its approvals show it to the approver; no decision of its own depends on it.
-    calls: [readCallContext],
+    calls: [
+      // Its approvals show it to the approver; no decision of its own depends on it.
+      readCallContext,
+      // It passes on what linked persons answer in chats, in the name of their callers.
+      runWaits.listQuestionsForChats,
+      runWaits.answerForUser,
+      mcpQuestions.listQuestionsForChats,
+      mcpQuestions.answerForUser,
+    ],
     publishes: [
       ...contractsByOwner.policy.filter(isEvent),
       auditDecision,
@@ -299,11 +311,17 @@ export const serviceUsers: readonly BusUser[] = [
       approvalsForChats,
       claimChatLink,
       decideInChat,
+      questionsForChats,
+      answerInChat,
     ],
     publishes: contractsByOwner.channels.filter(isEvent),
-    // These notify that an answer is there, or an approval waits or has ended; the truth is read by a call.
+    // These notify that an answer is there, or an approval or a question waits or has ended; the truth is read by a call.
     follows: [
       ...runEnds,
+      questionRequested,
+      questionAnswered,
+      mcpQuestions.questionRequested,
+      mcpQuestions.questionEnded,
       approvalEvents.approvalRequested,
       approvalEvents.approvalDecided,
       approvalEvents.approvalExpired,

@@ -39,6 +39,7 @@ import { modelsWithoutFile, openModelsFile, type ModelsConfig } from "./model/mo
 import { createServiceClients, isOutage } from "./clients/service-clients.ts";
 import { cacheDefinitions } from "./clients/cache-definitions.ts";
 import { openDeferredCommands } from "./journal/deferred-commands.ts";
+import { createAnswerInspector } from "./children/inspect-answer.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunNames } from "./journal/run-names.ts";
@@ -145,8 +146,8 @@ async function openParts(
   const instance = randomBytes(32).toString("base64url");
   const holder = createHash("sha256").update(instance).digest("base64url");
   const copies = await openCopies(kit);
-  const holdMs = runCommands.ackWaitMs;
-  const store = openRunStore(redis, { holdMs, keepSeconds, holder, copies, storage });
+  const holds = { holdMs: runCommands.ackWaitMs, holder };
+  const store = openRunStore(redis, { ...holds, keepSeconds, copies, storage });
   const controls = openRunControls(redis, wake, storage);
   const parked = openParkedRuns(redis);
   const unwritten = openUnsyncedEvents(redis);
@@ -155,7 +156,6 @@ async function openParts(
     async (_owner, thing) =>
       (await runHolding(redis, thing, now)) ?? (await sessionHolding(redis, thing)),
   );
-  const settings = sessionSettings(config);
   const clients = createServiceClients(bus, instance, [
     cacheDefinitions(),
     retryOverloaded(Math.random),
@@ -164,7 +164,7 @@ async function openParts(
     controls,
     runs: store,
     clients,
-    settings,
+    settings: sessionSettings(config),
     problemOfModel: (name) => problemOfModel(name, modelsConfig),
     now,
   });
@@ -197,6 +197,7 @@ async function openParts(
     behind: new PublishBehind({ parked, unwritten, log, now }),
     unwritten,
     executions: createExecutionAudit(audit),
+    inspectAnswer: createAnswerInspector(store, audit),
     metrics: createRunnerMetrics(kit.metrics, config.YARD_RUNNER_SLOTS),
     turns: new FairTurns(STEPS_AT_ONCE),
     maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,

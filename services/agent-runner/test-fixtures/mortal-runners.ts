@@ -1,3 +1,4 @@
+import { createAnswerInspector } from "../src/children/inspect-answer.ts";
 import { noFiles } from "./no-files.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -188,6 +189,7 @@ function newWorker(
     limiter: dying(openProviderLimiter(redis), pass),
     ledger: openTeamLedger(redis, { book: NO_TEAM_LIMITS, now }),
     executions,
+    inspectAnswer: createAnswerInspector(store, null),
     metrics: createRunnerMetrics(new Registry(), 1),
     turns: new FairTurns(2),
     runtimes: openRuntimeHosts({

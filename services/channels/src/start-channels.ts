@@ -6,7 +6,15 @@ import {
   approvalExpired,
   approvalRequested,
 } from "@switchyard/contracts/policy/approval-events";
-import { runEnds } from "@switchyard/contracts/agent-runner/run-events";
+import {
+  questionEnded,
+  questionRequested as serverQuestionRequested,
+} from "@switchyard/contracts/mcp-broker/mcp-questions";
+import {
+  questionAnswered,
+  questionRequested as runQuestionRequested,
+  runEnds,
+} from "@switchyard/contracts/agent-runner/run-events";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/define-service";
@@ -18,10 +26,11 @@ import { FollowedAccounts } from "./accounts/followed-accounts.ts";
 import { createMailbox } from "./accounts/mailbox-store.ts";
 import { adapters } from "./adapters/adapter-list.ts";
 import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
+import { answerByReply } from "./decisions/answer-question.ts";
 import { linkChat } from "./decisions/link-chat.ts";
 import { openDecisionLink } from "./decisions/open-decision.ts";
 import { pressButton } from "./decisions/press-button.ts";
-import { createPromptStore } from "./decisions/prompt-store.ts";
+import { createPromptStore, questionName } from "./decisions/prompt-store.ts";
 import { Prompts, type PromptsOptions } from "./decisions/prompts.ts";
 import { handleChannels, type HandlerParts } from "./handlers.ts";
 import { AnswerMessages } from "./inbound/answer-messages.ts";
@@ -79,18 +88,15 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   });
   const prompts = createPrompts(options, { accounts, outbox, sends, holder });
   receiving.press = prompts.press;
-  receiving.takeIn = async (account, from) => {
-    if (await linkChat({ bus, outbox, holder, log, now }, account, from.message))
-      return { outcome: "stored", reason: null };
-    return receiveMessage({ store: messages, now }, account, from);
-  };
-  const following = [
-    ...runEnds.map((contract) => follow(bus, contract, ({ runId }) => answers.ended(runId))),
-    follow(bus, approvalRequested, () => prompts.work.look()),
-    ...[approvalDecided, approvalExpired].map((contract) =>
-      follow(bus, contract, ({ approvalId }) => prompts.work.ended(approvalId)),
-    ),
-  ];
+  const linking = { bus, outbox, holder, log, now };
+  const { store, work } = prompts;
+  const replying = { ...linking, sends, store, look: () => work.look() };
+  receiving.takeIn = async (account, from) =>
+    (await linkChat(linking, account, from.message)) ||
+    (await answerByReply(replying, account, from.message))
+      ? { outcome: "stored", reason: null }
+      : receiveMessage({ store: messages, now }, account, from);
+  const following = followEvents(bus, { answers, prompts });
   const service = serve(bus, {
     ...SERVICE,
     version,
@@ -130,6 +136,29 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
       await accounts.close();
     },
   };
+}
+
+/** Events bring work forward; the services have the truth. */
+function followEvents(
+  bus: ChannelsOptions["bus"],
+  {
+    answers,
+    prompts: { work },
+  }: { readonly answers: AnswerMessages; readonly prompts: { readonly work: Prompts } },
+) {
+  return [
+    ...runEnds.map((contract) => follow(bus, contract, ({ runId }) => answers.ended(runId))),
+    ...[approvalRequested, runQuestionRequested, serverQuestionRequested].map((contract) =>
+      follow(bus, contract, () => work.look()),
+    ),
+    ...[approvalDecided, approvalExpired].map((contract) =>
+      follow(bus, contract, ({ approvalId }) => work.ended(approvalId)),
+    ),
+    follow(bus, questionAnswered, ({ runId, callId }) =>
+      work.ended(questionName({ runId, callId })),
+    ),
+    follow(bus, questionEnded, ({ question }) => work.ended(question.id)),
+  ];
 }
 
 function createOutbox(
@@ -182,7 +211,7 @@ function notYet(): never {
   throw new Error("the service is not started yet");
 }
 
-/** The messages about waiting calls, and their buttons. */
+/** The messages about waiting calls and questions, and their buttons. */
 function createPrompts(
   { bus, redis, log, config }: ChannelsOptions,
   parts: Pick<PromptsOptions, "accounts" | "outbox" | "sends" | "holder">,
@@ -195,7 +224,7 @@ function createPrompts(
   const press: Receiving["press"] = (account, pressed) => pressButton(deciding, account, pressed);
   const openDecision: HandlerParts["openDecision"] = (...asked) =>
     openDecisionLink(deciding, ...asked);
-  return { work, press, openDecision };
+  return { work, press, openDecision, store };
 }
 
 /** The accounts and their connections, none in force yet. */

@@ -91,6 +91,8 @@ export interface PolicyPeer {
     /** The kind and the own name of the requested feature, such as `resource` and a URI. */
     about: { readonly kind: string; readonly own: string },
   ) => "allow" | "deny" | "fault" | "silence" | "invalid_token";
+  /** The inspection in decisions that allow; none by default. */
+  inspection?: Decision["inspection"];
   /** The run that a token belongs to; none by default. */
   runOf: (token: string | undefined) => string | null;
   /** The session that the run of a token belongs to; none by default. */
@@ -234,7 +236,11 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
       throw fail.invalid_token("the token expired", { reason: "expired" });
     const effect: Decision["effect"] = answer === "deny" ? "deny" : "allow";
     return {
-      decision: { ...decision, effect },
+      decision: {
+        ...decision,
+        effect,
+        ...(peer.inspection && effect === "allow" && { inspection: peer.inspection }),
+      },
       principal: principalOf(peer, onBehalfOf, token),
     };
   });

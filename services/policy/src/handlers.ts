@@ -20,7 +20,7 @@ import { mayEverAllow } from "@switchyard/rules/engine/evaluate";
 import { mayEverAllowFeature } from "@switchyard/rules/engine/evaluate-feature";
 import { createExplain } from "./calls/explain-handler.ts";
 import { judgeCall } from "./calls/judge-call.ts";
-import { rulesInWords } from "@switchyard/rules/engine/rule-words";
+import { resultsInWords, rulesInWords } from "@switchyard/rules/engine/rule-words";
 import { whoCan } from "@switchyard/rules/engine/who-can";
 import type { ServerFactsMemory } from "./calls/server-facts-memory.ts";
 import { stopInForce, STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
@@ -154,7 +154,9 @@ function listKeys({ keys, publicKeys }: Pick<KeyRing, "keys" | "publicKeys">) {
 }
 
 function listRules(bundle: CompiledBundle, query: z.output<typeof listPolicyRules.request>) {
-  return { ...rulesInWords(bundle, query), policyDigest: bundle.digest };
+  const page = rulesInWords(bundle, query);
+  const results = query.after === undefined ? { results: resultsInWords(bundle) } : {};
+  return { ...page, ...results, policyDigest: bundle.digest };
 }
 
 /** Names the tools of a list that some arguments could pass for. */

@@ -1,7 +1,10 @@
 import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
 import { setTimeout as delay } from "node:timers/promises";
+import { shownKinds } from "@switchyard/rules/engine/approve-terms";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { createMaskStore } from "@switchyard/tool-provider/mask-store";
 import { serve } from "@switchyard/bus/serve";
-import { defineService } from "@switchyard/service/define-service";
+import { defineService, type ServiceKit } from "@switchyard/service/define-service";
 import type { z } from "zod";
 import { startApprovals, type ApprovalsOptions } from "./approvals/start-approvals.ts";
 import { serveAuditQueries } from "./audit/audit-queries.ts";
@@ -62,8 +65,7 @@ export const policyService = defineService({
     shared.follow(policyFile);
 
     const validator = createValidator();
-    const budgets = createBudgetStore(kit.redis);
-    const facts = createServerFactsMemory();
+    const [budgets, facts] = [createBudgetStore(kit.redis), createServerFactsMemory()];
     const handlers = createHandlers({
       facts,
       bundle: () => policyFile.current,
@@ -102,6 +104,8 @@ export const policyService = defineService({
       policyDigest: () => policyFile.current.digest,
       ...countsOfApprovals(budgets, () => policyFile.current),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
+      ...(await unmasking(kit, () => policyFile.current)),
+      accessed: audit.accessed,
       audited: audit.approvals,
       recordable: audit.decisions.admit,
       signer: audit.signer,
@@ -119,6 +123,18 @@ export const policyService = defineService({
     shared.serve(service, { policyFile, validator, admins, endStopped });
   },
 });
+
+/** The masks of runs, to be turned back for approvers; the policy service makes none. */
+async function unmasking(
+  { redis, config }: ServiceKit<z.output<typeof Config>>,
+  bundle: () => CompiledBundle,
+): Promise<Pick<ApprovalsOptions, "masks" | "kindsFor">> {
+  const keys = await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE");
+  return {
+    masks: createMaskStore({ redis, keys, onLost: () => undefined }),
+    kindsFor: (approval) => shownKinds(bundle(), approval),
+  };
+}
 
 type Approvers = Pick<
   ApprovalsOptions,

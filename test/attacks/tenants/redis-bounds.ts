@@ -250,8 +250,10 @@ export const redisBounds: readonly RedisBound[] = [
       "yard:{channels}:prompts-of:*",
       "yard:{channels}:prompts:due",
       "yard:{channels}:prompt-pressed:*",
+      "yard:{channels}:questions-at:*",
     ],
-    bound: "a message for each approval and chat that is asked, whose number the approvals bound",
+    bound:
+      "a message for each approval or question and chat that is asked, whose numbers approvals and runs bound",
     freedBy: "Redis, 7 days after the time to decide",
   },
   // Gateway.

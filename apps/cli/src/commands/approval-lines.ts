@@ -11,6 +11,8 @@ import type { Terminal } from "../terminal.ts";
 interface ShownApproval {
   readonly approval: Approval;
   readonly presentation: Presentation;
+  /** The values behind masks, for an approver whom a rule allows to see them. */
+  readonly unmasked?: readonly { readonly mask: string; readonly value: string }[] | undefined;
   readonly context?: CallContext | null | undefined;
 }
 
@@ -19,7 +21,7 @@ interface ShownApproval {
  * it.
  */
 export function approvalLines(
-  { approval, presentation, context }: ShownApproval,
+  { approval, presentation, context, unmasked = [] }: ShownApproval,
   paint: Terminal["paintOut"],
 ): string[] {
   const { id, state, tier, risk, tool, why, rule, expiresAt, decision, pin, policyDigest } =
@@ -43,6 +45,7 @@ export function approvalLines(
     ).map((line) => `  ${line}`),
     "  arguments",
     ...quoted(indented(presentation.args)),
+    ...unmasked.map(({ mask, value }) => `  ${mask} is ${printableLine(value)}`),
     ...warnings(presentation).map((line) => `  ${paint("yellow", `! ${line}`)}`),
     ...changeLines(presentation, paint),
     ...contextLines(context ?? null),

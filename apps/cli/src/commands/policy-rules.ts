@@ -1,5 +1,9 @@
 import { client } from "@switchyard/bus/call";
-import { listPolicyRules, type PolicyRule } from "@switchyard/contracts/policy/policy-bundles";
+import {
+  listPolicyRules,
+  type PolicyResultRule,
+  type PolicyRule,
+} from "@switchyard/contracts/policy/policy-bundles";
 import { findBus, withBus } from "../bus-session.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -13,11 +17,12 @@ export async function rules(
     const { listPolicyRules: list } = client(bus, { listPolicyRules });
     let page = await list({});
     const all = [...page.rules];
+    const results = page.results ?? [];
     while (page.next !== null) {
       page = await list({ after: page.next });
       all.push(...page.rules);
     }
-    return { policyDigest: page.policyDigest, rules: all };
+    return { policyDigest: page.policyDigest, rules: all, results };
   });
   if (json) return writeJson(terminal, found);
   const most = wide ? {} : { maxWidth: 40 };
@@ -30,8 +35,24 @@ export async function rules(
       { title: "WHEN", value: ({ when }) => when.join("; "), ...most },
       { title: "APPROVAL", value: ({ tier }) => tier ?? "" },
       { title: "APPROVED BY", value: ({ approve }) => approve ?? "", ...most },
+      ...(found.rules.some(({ unmask }) => unmask !== undefined)
+        ? [{ title: "UNMASKS", value: ({ unmask }: PolicyRule) => unmask ?? "" }]
+        : []),
     ],
     found.rules,
   );
   for (const line of lines) terminal.out(line);
+  if (found.results.length === 0) return;
+  terminal.out("");
+  for (const line of tableLines<PolicyResultRule>(
+    [
+      { title: "RESULTS", value: ({ id }) => id },
+      { title: "EFFECT", value: ({ effect }) => effect },
+      { title: "WHO", value: ({ who }) => who, ...most },
+      { title: "WHAT", value: ({ what }) => what, ...most },
+      { title: "FINDS", value: ({ finds }) => finds, ...most },
+    ],
+    found.results,
+  ))
+    terminal.out(line);
 }

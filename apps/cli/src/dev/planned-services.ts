@@ -62,7 +62,8 @@ const SERVICES: readonly ServiceRow[] = [
     name: "policy",
     user: "policy",
     directory: "policy",
-    own: ({ project, runTokenKeyFile, laptopTokenFile, env }) => ({
+    own: ({ state, project, runTokenKeyFile, laptopTokenFile, env }) => ({
+      YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
       YARD_POLICY_FILE: project.policyFile,
       YARD_RUN_TOKEN_KEY_FILE: runTokenKeyFile,
       YARD_APPROVE_OWN: ownApprovals(env),

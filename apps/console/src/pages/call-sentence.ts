@@ -1,4 +1,13 @@
 import type { Approval, ArgumentChange } from "@switchyard/client/operations";
+import {
+  changedTexts,
+  isShortText,
+  MORE_OBJECTS,
+  objectOf,
+  OBJECTS,
+  textPairs,
+  type ChangedText,
+} from "@switchyard/contracts/policy/changed-texts";
 import { filesDiff } from "../core/files-diff.ts";
 import { toolText } from "../core/names.ts";
 
@@ -14,21 +23,6 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
   send: ["send", "post", "publish", "message", "mail"],
   run: ["run", "exec", "execute", "bash", "shell", "command"],
 };
-
-/** Arguments that name the object of a call, the most precise first. */
-export const OBJECTS = [
-  "path",
-  "file",
-  "file_path",
-  "filePath",
-  "filename",
-  "url",
-  "uri",
-  "command",
-  "cmd",
-];
-const MORE_OBJECTS = ["query", "to", "recipient", "title", "name", "id", "source"];
-const SHORT = 40;
 
 /** A call as a sentence: `payments wants to change invoices/ledger.md: open → paid`. */
 interface Sentence {
@@ -59,7 +53,10 @@ export function callSentence(
   };
 }
 
-function changeText(pairs: readonly Pair[], changes: readonly ArgumentChange[]): string | null {
+function changeText(
+  pairs: readonly Omit<ChangedText, "name">[],
+  changes: readonly ArgumentChange[],
+): string | null {
   const [pair] = pairs;
   const [change] = changes;
   if (
@@ -74,79 +71,14 @@ function changeText(pairs: readonly Pair[], changes: readonly ArgumentChange[]):
   return isShortText(before) && isShortText(after) ? `${before} → ${after}` : null;
 }
 
-interface Pair {
-  readonly before: string;
-  readonly after: string;
-}
-
-/** The names that tools have for a text and the one that replaces it. */
-const PAIRS = [
-  ["oldText", "newText"],
-  ["old_string", "new_string"],
-  ["old_str", "new_str"],
-  ["old_text", "new_text"],
-  ["before", "after"],
-] as const;
-
-function textPairs(args: Readonly<Record<string, unknown>>): readonly Pair[] {
-  const edits = Array.isArray(args["edits"]) ? (args["edits"] as unknown[]) : [];
-  return [args, ...edits].flatMap((one) => {
-    const texts = typeof one === "object" && one !== null ? (one as Record<string, unknown>) : {};
-    return PAIRS.flatMap(([from, to]) => {
-      const [before, after] = [texts[from], texts[to]];
-      return typeof before === "string" && typeof after === "string" ? [{ before, after }] : [];
-    });
-  });
-}
-
-/**
- * The change that the arguments make to texts, as a unified patch: texts that they replace, and else texts of several lines that differ from the
- * last approved call. Null when there are none.
- */
+/** The change that the arguments make to texts, as a unified patch. Null when they make none. */
 export function argumentsDiff(
   args: string,
   changes: readonly ArgumentChange[] | null,
 ): string | null {
-  const given = objectOf(args);
-  const name = [...OBJECTS, ...MORE_OBJECTS].map((key) => given[key]).find(isShortText) ?? "text";
-  const pairs = textPairs(given).map(({ before, after }) => ({ name, before, after }));
-  const since = (changes ?? []).flatMap(({ pointer, before, after }) =>
-    before !== null && after !== null && `${plain(before)}${plain(after)}`.includes("\n")
-      ? [{ name: pointer, before: plain(before), after: plain(after) }]
-      : [],
-  );
-  const shown = pairs.length > 0 ? pairs : since;
+  const shown = changedTexts(args, changes);
   if (shown.length === 0) return null;
   return shown
-    .map(({ name: file, before, after }) =>
-      filesDiff([{ name: file, text: before }], [{ name: file, text: after }]),
-    )
+    .map(({ name, before, after }) => filesDiff([{ name, text: before }], [{ name, text: after }]))
     .join("\n");
-}
-
-/** A changed value is shown as JSON; its text has real line breaks. */
-function plain(value: string): string {
-  const parsed = parse(value);
-  return typeof parsed === "string" ? parsed : value;
-}
-
-/** Arguments that are cut are no JSON any more. */
-export function objectOf(args: string): Readonly<Record<string, unknown>> {
-  const parsed = parse(args);
-  const isObject = typeof parsed === "object" && parsed !== null && !Array.isArray(parsed);
-  return isObject ? (parsed as Record<string, unknown>) : {};
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return null;
-  }
-}
-
-export function isShortText(value: unknown): value is string {
-  return (
-    typeof value === "string" && value !== "" && value.length <= SHORT * 2 && !value.includes("\n")
-  );
 }

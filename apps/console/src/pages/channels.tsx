@@ -1,10 +1,11 @@
 import type { ChannelAccount } from "@switchyard/client/operations";
 import { useAgainEvery, useResource } from "../core/resource.ts";
-import { callerName } from "../core/session.ts";
+import { callerName, may } from "../core/session.ts";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
+import { ChatLinks } from "./chat-links.tsx";
 
 const COLUMNS: readonly Column<ChannelAccount>[] = [
   { title: "Account", cell: ({ channel, accountId }) => `${channel}/${accountId}` },
@@ -69,6 +70,7 @@ export function Channels() {
           </>
         )}
       </ResourceView>
+      {may("GET /chat-links") && <ChatLinks />}
     </Page>
   );
 }

@@ -1,5 +1,5 @@
 import type { ToolRef } from "@switchyard/client/operations";
-import { isShortText, objectOf, OBJECTS } from "./call-sentence.ts";
+import { isShortText, objectOf, OBJECTS } from "@switchyard/contracts/policy/changed-texts";
 
 /** A call that the policy decided about. */
 interface DecidedCall {

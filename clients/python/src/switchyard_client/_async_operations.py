@@ -902,7 +902,7 @@ class AsyncOperations:
         """
         return await self._call("POST", "/chat-links", body={"asks": asks})
 
-    async def list_chat_links(self, *, user: str = NOT_GIVEN) -> m.ListChatLinksReply:
+    async def list_chat_links(self, *, user: str | Literal["*"] = NOT_GIVEN) -> m.ListChatLinksReply:
         """Lists the chats in which the caller may decide; for policy admins those of any user. The
         rest is as in `Client.list_chat_links`.
         """

@@ -492,7 +492,8 @@ class Operations:
         Args:
             run_id: Id of the run. The owner's part before `~` may be left out for a run of the
                 caller.
-            call_id: Id of the tool call that waits; for a limit or a stop the run's id.
+            call_id: Id of the tool call. A call that is repeated under its id returns the stored
+                result.
             answer: The answer.
 
         Raises:
@@ -1669,13 +1670,13 @@ class Operations:
         """
         return self._call("POST", "/chat-links", body={"asks": asks})
 
-    def list_chat_links(self, *, user: str = NOT_GIVEN) -> m.ListChatLinksReply:
+    def list_chat_links(self, *, user: str | Literal["*"] = NOT_GIVEN) -> m.ListChatLinksReply:
         """Lists the chats in which the caller may decide; for policy admins those of any user.
 
         Needs the role `viewer`.
 
         Args:
-            user: Whose links; left out: the caller's own.
+            user: Whose links; left out: the caller's own; `*`: those of every user.
 
         Raises:
             ProblemError: `forbidden_admin`, `forbidden`, those of every request, such as

@@ -797,7 +797,7 @@ class DecisionInspection(TypedDict):
 
 class DecisionInspectionResultsValue(TypedDict):
     effect: Literal["mask", "deny"]
-    """The decision: `allow`, `deny`, or `ask` when a person has to approve the call."""
+    """What becomes of the result."""
     rule: str
     """Id of the rule that decided; null when no rule matched."""
 
@@ -1046,6 +1046,8 @@ class GetApprovalReply(TypedDict):
     """The approval as it is now."""
     presentation: GetApprovalReplyPresentation
     """The arguments in the form that a person sees: secrets are masked."""
+    unmasked: NotRequired[list[GetApprovalReplyUnmasked]]
+    """The values behind masks in the arguments; left out for a caller who is shown none."""
     context: NotRequired[GetApprovalReplyContext | None]
     """The run's steps before the call; null for a call of no run."""
 
@@ -1100,6 +1102,13 @@ class GetApprovalReplyPresentationChanges(TypedDict):
     """The value before; null when there was none."""
     after: str | None
     """The value after; null when there is none."""
+
+
+class GetApprovalReplyUnmasked(TypedDict):
+    mask: str
+    """The mask."""
+    value: str
+    """The value behind it."""
 
 
 class GetChannelCapabilitiesReply(TypedDict):
@@ -2203,8 +2212,23 @@ class ListPolicyRulesReply(TypedDict):
     """Digest of the rules in force."""
     rules: list[ListPolicyRulesReplyRules]
     """The rules, by id."""
+    results: NotRequired[list[ListPolicyRulesReplyResults]]
+    """The rules about results, in the first page alone."""
     next: str | None
     """`cursor` of the next page; null when this is the last one."""
+
+
+class ListPolicyRulesReplyResults(TypedDict):
+    id: str
+    """Id of the rule."""
+    effect: Literal["mask", "deny"]
+    """What becomes of the result."""
+    who: str
+    """Whom the rule is about, in words."""
+    what: str
+    """Kind of the repeated records."""
+    finds: str
+    """The kinds of content that the rule looks for."""
 
 
 class ListPolicyRulesReplyRules(TypedDict):
@@ -2226,6 +2250,8 @@ class ListPolicyRulesReplyRules(TypedDict):
     """Kind of the repeated records."""
     when: list[str]
     """Conditions that the arguments must meet, in words; empty for any arguments."""
+    unmask: NotRequired[str]
+    """Kinds of masked values that the tool gets."""
     note: str | None
     """A remark for people, one line."""
 
@@ -2292,7 +2318,7 @@ class ListRunQuestionsReplyQuestions(TypedDict):
     runId: str
     """Id of the run. The owner's part before `~` may be left out for a run of the caller."""
     callId: str
-    """Id of the tool call that waits; for a limit or a stop the run's id."""
+    """Id of the tool call. A call that is repeated under its id returns the stored result."""
     question: str
     """The question."""
     options: list[str]
@@ -3935,7 +3961,7 @@ class RunToolsUnavailable(TypedDict):
 class RunWait(TypedDict):
     reason: WaitReason
     """The reason of the wait."""
-    callId: CredentialName
+    callId: str
     """Id of the tool call that waits; for a limit or a stop the run's id."""
     tool: str
     """The tool of the call; empty for a limit or a stop."""
@@ -5091,7 +5117,6 @@ class Webhook(TypedDict):
     """Version, for `ifVersion` or If-Match of a change."""
 
 
-CredentialName = str
 Digest = str
 ModelName = str
 OnLimit = Literal["pause", "fail"]

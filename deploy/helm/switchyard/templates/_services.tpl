@@ -2,6 +2,7 @@
 
 {{- define "switchyard.env.policy" -}}
 - { name: YARD_RUN_TOKEN_KEY_FILE, value: /keys/run-token.jwk }
+- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
 - { name: YARD_POLICY_FILE, value: /config/policy.yaml }
 {{- if .Values.policy.issuers }}
 - { name: YARD_ISSUERS_FILE, value: /issuers/issuers.yaml }

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { canonicalDigest } from "../canonical-json.ts";
 import { rpc } from "../define.ts";
-import { CallerName, RunId, Timestamp } from "../ids.ts";
+import { CallerName, Digest, RunId, Timestamp } from "../ids.ts";
 import { ListCursor, NextCursor } from "../list-cursor.ts";
 import { StopInForce } from "../policy/policy-budgets.ts";
 import { storeUnavailable } from "../store-errors.ts";
@@ -12,7 +13,8 @@ export const WaitReason = z.enum(["approval", "child", "question", "timer", "lim
 export type WaitReason = z.infer<typeof WaitReason>;
 
 /** The name of a tool call: `runId:step:index`, and a suffix where a call is made again. */
-const CallId = z.string().min(1).max(200);
+export const CallIdOfQuestion = z.string().min(1).max(200);
+const CallId = CallIdOfQuestion;
 
 /** A JSON Schema of one value, small enough for a form. */
 export const AnswerSchema = z.record(z.string(), z.unknown());
@@ -103,4 +105,53 @@ export const listQuestions = rpc({
     next: NextCursor,
   }),
   errors: { store_unavailable: storeUnavailable },
+});
+
+/** The question of a run, as it is bound to an answer: another question has another digest. */
+export function questionBinding({
+  runId,
+  callId,
+  question,
+  options,
+  schema,
+  until,
+}: z.infer<typeof RunQuestion>): string {
+  return canonicalDigest({ runId, callId, question, options, schema: schema ?? null, until });
+}
+
+/** Called by the policy service alone, for the persons of chats that are linked with callers. */
+export const listQuestionsForChats = rpc({
+  subject: "yard.rpc.{caller}.runs.questions-for-chats",
+  summary: "From the policy service: open questions of the users' runs, and ends of others.",
+  request: z.strictObject({
+    /** The users whose questions are wanted. */
+    users: z.array(CallerName).max(1_000),
+    watched: z.array(z.strictObject({ runId: RunId, callId: CallId })).max(50),
+  }),
+  reply: z.object({
+    questions: z.array(RunQuestion.extend({ requester: CallerName, agent: z.string() })),
+    /** Those of the watched ones that are open no longer. `by` is null without an answer, or when that is not recorded. */
+    ended: z.array(
+      z.object({ runId: RunId, callId: CallId, by: CallerName.nullable(), isLate: z.boolean() }),
+    ),
+  }),
+  errors: { store_unavailable: storeUnavailable },
+  timeoutMs: 5_000,
+});
+
+/** Called by the policy service alone: a caller answers in a chat that it has linked. */
+export const answerForUser = rpc({
+  subject: "yard.rpc.{caller}.runs.answer-for-user",
+  summary: "From the policy service: a user answers the question of a run that was shown.",
+  request: z.strictObject({
+    user: CallerName,
+    runId: RunId,
+    callId: CallId,
+    /** See {@link questionBinding}. */
+    binding: Digest,
+    answer: Answer,
+  }),
+  reply: answerQuestion.reply,
+  errors: answerQuestion.errors,
+  timeoutMs: 5_000,
 });

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PageQuestion, QuestionPress } from "./question-page.ts";
 import {
   AccountId,
   Address,
@@ -340,7 +341,6 @@ export const checkChannelAccount = rpc({
     channel: ChannelName,
     accountId: AccountId,
     ok: z.boolean(),
-    /** The account's identity, as the provider reports it. */
     identity: z.string().nullable(),
     problem: z.string().nullable(),
   }),
@@ -398,20 +398,21 @@ export const openDecision = rpc({
   summary: "From the gateway: returns the call of a link in a mail, and decides it by a press.",
   request: z.strictObject({
     token: DecisionToken,
+    /** `id` is another one on each page: a call of high risk needs two different presses. */
     press: z
       .strictObject({
-        verdict: z.enum(["approve", "deny"]),
-        /** Another one on each page: a call of high risk needs two different presses. */
+        verdict: z.enum(["approve", "deny"]).optional(),
+        ...QuestionPress,
         id: z.string().regex(/^[\w-]{22}$/),
       })
       .optional(),
   }),
   reply: z.object({
     text: z.string(),
-    /** The effect of a press, or the end of the call; null while it waits. */
+    /** The effect of a press, or the end of the call; null while it waits. A press may decide while `isOpen`. */
     outcome: z.string().nullable(),
-    /** True while a press may decide. */
     isOpen: z.boolean(),
+    question: PageQuestion.optional(),
   }),
   errors: {
     unknown_link: { data: z.object({ reason: z.string() }) },
@@ -420,7 +421,6 @@ export const openDecision = rpc({
   timeoutMs: 12_000,
 });
 
-/** In bytes. */
 export const MAX_PROVIDER_REQUEST = 1_024 * 1_024;
 
 /**
@@ -486,7 +486,6 @@ export const loginChannelAccount = rpc({
     /** The names that the account's `config` refers to. */
     variables: z.array(z.string()),
     isStored: z.boolean(),
-    /** The account's identity, as the provider reports it. */
     identity: z.string().nullable(),
     /** The reason why nothing was stored, without secrets; null without values. */
     problem: z.string().nullable(),

@@ -69,6 +69,9 @@ export const errorTexts: Readonly<Record<string, string>> = {
   unknown_code: "The code was used, has expired or never existed; make a new one.",
   unknown_link: "The caller has no such link of a chat.",
   not_linked: "The person of the chat is linked with no caller.",
+  questions_unavailable: "The questions cannot be reached now; retry later.",
+  forbidden_answer: "The caller of the link may not answer this question.",
+  question_over: "The question was answered, its time is over, or it is another one now.",
   audit_busy: "Another check of the audit is in progress; retry later.",
 
   // MCP servers and tools.

@@ -1,3 +1,4 @@
+import { chatExamples } from "./chat-examples.ts";
 import { exampleObjects } from "./example-objects.ts";
 
 const DIGEST = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
@@ -491,4 +492,5 @@ export const examples: Readonly<Record<string, unknown>> = {
   after: "read_text_file",
 
   ...exampleObjects,
+  ...chatExamples,
 };

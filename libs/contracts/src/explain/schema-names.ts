@@ -14,6 +14,7 @@ import * as channelAddress from "../channels/channel-address.ts";
 import * as channelEvents from "../channels/channel-events.ts";
 import * as channels from "../channels/channels.ts";
 import * as chatLinks from "../policy/chat-links.ts";
+import * as chatQuestions from "../policy/chat-questions.ts";
 import * as contentParts from "../agent-runner/content-parts.ts";
 import * as definitionStore from "../skill-importer/definition-store.ts";
 import * as ids from "../ids.ts";
@@ -82,6 +83,7 @@ const modules: readonly object[] = [
   channelEvents,
   channels,
   chatLinks,
+  chatQuestions,
   contentParts,
   definitionStore,
   ids,

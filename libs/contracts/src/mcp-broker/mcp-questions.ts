@@ -148,6 +148,27 @@ export const answerQuestion = rpc({
   },
 });
 
+/** Called by the policy service alone: a caller answers in a chat that it has linked. */
+export const answerForUser = rpc({
+  subject: "yard.rpc.{caller}.mcp.answer-for-user",
+  summary: "From the policy service: a user answers a question of an MCP server, once.",
+  request: z.strictObject({ user: CallerName, ...answerQuestion.request.shape }),
+  reply: answerQuestion.reply,
+  errors: answerQuestion.errors,
+  timeoutMs: 5_000,
+});
+
+/** Called by the policy service alone, for the persons of chats that are linked with callers. */
+export const listQuestionsForChats = rpc({
+  subject: "yard.rpc.{caller}.mcp.questions-for-chats",
+  summary: "From the policy service: questions of MCP servers that one of the users may answer.",
+  request: z.strictObject({ users: z.array(CallerName).max(1_000) }),
+  /** Those of the last day, also those that have ended. */
+  reply: listQuestions.reply,
+  errors: listQuestions.errors,
+  timeoutMs: 5_000,
+});
+
 export const questionRequested = event({
   subject: "yard.evt.mcp-question.{owner}.{id}.requested",
   summary: "An MCP server asks a person a question and waits for mcp.answer.",

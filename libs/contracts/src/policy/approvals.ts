@@ -76,6 +76,8 @@ export const getApproval = rpc({
   reply: z.object({
     approval: Approval,
     presentation: Presentation,
+    /** The values behind masks in the arguments, for a caller who may decide about the call and where a rule of it has \`approve: { unmask }\`. */
+    unmasked: z.array(z.object({ mask: z.string(), value: z.string() })).optional(),
     /** Null for a call of no run, and while its run cannot be read; missing from older policy services. */
     context: CallContext.nullable().optional(),
   }),

@@ -185,7 +185,7 @@ export const OutcomeRecord = z.object({
  */
 export const AccessRecord = z.object({
   kind: z.literal("access"),
-  /** `called` is written before the call, and `answered` follows with its result. */
+  /** `called` is written before the call, and `answered` follows with its result. `inspected` is the answer of a sub-agent, with findings in `about`; `unmasked` were the values behind masks for an approver. */
   change: z.enum([
     "signed_in",
     "signed_out",
@@ -194,6 +194,8 @@ export const AccessRecord = z.object({
     "answered",
     "linked",
     "unlinked",
+    "inspected",
+    "unmasked",
   ]),
   /** Null when the credential did not identify its user. */
   caller: CallerName.nullable(),

@@ -64,8 +64,8 @@ export const listChatLinks = rpc({
   summary: "Lists the chats in which the caller may decide; for policy admins those of any user.",
   role: "viewer",
   request: z.strictObject({
-    /** Missing: the caller itself. */
-    user: CallerName.optional(),
+    /** Missing: the caller itself. `*`: every user. */
+    user: z.union([CallerName, z.literal("*")]).optional(),
   }),
   reply: z.object({ links: z.array(ChatLink) }),
   errors: { ...linkErrors, forbidden_admin: ForbiddenAdmin },
@@ -147,6 +147,8 @@ export const approvalsForChats = rpc({
         approval: Approval,
         /** Its `args` are cut at {@link MAX_CHAT_ARGS} characters. */
         presentation: Presentation,
+        /** A patch of the texts that the arguments change, or the values that differ from the last approved call; cut as `args` is. */
+        changes: z.string().optional(),
         /** The links with `asks` whose callers may decide. */
         links: z.array(ChatLink),
       }),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { ResultEffect } from "./findings.ts";
 import { event, rpc } from "../define.ts";
 import { CallerName, Digest, Timestamp } from "../ids.ts";
 import { ApprovalTier } from "./approval-tier.ts";
@@ -147,9 +148,22 @@ export const PolicyRule = z.object({
   what: RuleWords,
   /** Conditions that all of the arguments have to meet; empty when any arguments fit. */
   when: z.array(RuleWords).max(50),
+  /** Kinds of masked values that the tool gets; absent for rules without `unmask`. */
+  unmask: RuleWords.optional(),
   note: z.string().nullable(),
 });
 export type PolicyRule = z.infer<typeof PolicyRule>;
+
+/** One rule about results in force, in words for people. */
+export const PolicyResultRule = z.object({
+  id: z.string(),
+  effect: ResultEffect,
+  who: RuleWords,
+  what: RuleWords,
+  /** The kinds of content that it looks for. */
+  finds: RuleWords,
+});
+export type PolicyResultRule = z.infer<typeof PolicyResultRule>;
 
 export const listPolicyRules = rpc({
   subject: "yard.rpc.{caller}.policy.rules",
@@ -163,6 +177,8 @@ export const listPolicyRules = rpc({
   reply: z.object({
     policyDigest: Digest,
     rules: z.array(PolicyRule).max(50),
+    /** The rules about results, in the first page alone. */
+    results: z.array(PolicyResultRule).optional(),
     /** For `after`; null when there are no more. */
     next: z.string().nullable(),
   }),

@@ -1,3 +1,5 @@
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
+import type { Finding } from "@switchyard/contracts/policy/findings";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { ApprovalRequirement } from "@switchyard/contracts/policy/approval-votes";
 import type { ApprovingRule, CompiledBundle } from "../bundle/compile-bundle.ts";
@@ -42,9 +44,22 @@ export function approveTerms(
   };
 }
 
+/** Returns the kinds of masked values that those who decide about an approval are shown: those of all rules that it names. */
+export function shownKinds(
+  { approving, digest }: Pick<CompiledBundle, "approving" | "digest">,
+  { requirements, policyDigest }: Pick<Approval, "requirements" | "policyDigest">,
+): Finding[] {
+  if (policyDigest !== digest) return [];
+  const rules = new Set(requirements.flatMap(({ rules: ids }) => ids));
+  const kinds = approving.flatMap(({ id, approve }) =>
+    rules.has(id) ? (approve.unmask ?? []) : [],
+  );
+  return [...new Set(kinds)];
+}
+
 /** Such as `2 of group:security, not the requester, within 4h, after 1h also boss, with a reason`. */
 export function approveWords(approve: Approve): string {
-  const { from, count = 1, notRequester, within, escalate, reason } = approve;
+  const { from, count = 1, notRequester, within, escalate, unmask, reason } = approve;
   const parts = [
     `${count} of ${from === undefined ? "those who may approve" : from.join(" or ")}`,
     notRequester === true ? "not the requester" : "",
@@ -52,6 +67,7 @@ export function approveWords(approve: Approve): string {
     escalate === undefined
       ? ""
       : `after ${durationText(escalate.after)} also ${escalate.to.join(" or ")}`,
+    unmask === undefined ? "" : `who see the ${unmask.join(" and ")} behind masks`,
     reason === undefined ? "" : REASONS[reason],
   ];
   return parts.filter((part) => part !== "").join(", ");

@@ -13,6 +13,7 @@ import type { FeatureKind } from "../bundle/feature-patterns.ts";
 import { labelsOf } from "../layers/labels.ts";
 import { firstRefusal, nameOf } from "../layers/narrowing.ts";
 import { isConsistent, type Call } from "./evaluate.ts";
+import { strictestResults } from "./inspection.ts";
 import { matchConditions } from "./match-conditions.ts";
 import { selectsPrincipal } from "./select-principal.ts";
 import { isPlainUri, looseUri } from "../values/resource-uri.ts";
@@ -64,8 +65,36 @@ export function decideFeature(bundle: CompiledBundle, call: FeatureCall): Decisi
     return { ...answer("ask", asking, reason), tier };
   }
   const rule = allowing("auto");
-  if (rule !== null) return { ...answer("allow", rule, reasonOf(rule, call)), tier: "auto" };
+  if (rule !== null)
+    return {
+      ...answer("allow", rule, reasonOf(rule, call)),
+      tier: "auto",
+      ...inspectionOfFeature(bundle, call),
+    };
   return answer("deny", null, `no rule allows ${shown(call)} for ${nameOf(call.principal)}`);
+}
+
+/** Returns what the broker does with findings in a resource or a prompt; no masks are turned back in their requests. */
+function inspectionOfFeature(
+  bundle: CompiledBundle,
+  call: FeatureCall,
+): Pick<Decision, "inspection"> {
+  if (bundle.results.length === 0 || (call.kind !== "resource" && call.kind !== "prompt"))
+    return {};
+  const { kind, tool } = call;
+  const name = tool.tool.normalize("NFC");
+  const loose = kind === "resource" ? looseUri(name) : null;
+  const named = { kind, server: tool.server ?? "", name, loose };
+  const labels = labelsOf(bundle.labels, call.tool, call.server?.labels);
+  const results = strictestResults(
+    bundle.results.filter(
+      ({ selector }) =>
+        selectsFeature(selector, named) &&
+        selectsLabels(selector, labels) &&
+        selectsPrincipal(selector, call.principal),
+    ),
+  );
+  return Object.keys(results).length === 0 ? {} : { inspection: { results, unmask: [] } };
 }
 
 /** True when some arguments could make {@link decideFeature} allow it. */

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Principal } from "@switchyard/contracts/policy/policy";
-import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { builtinToolRef, mcpToolRef } from "@switchyard/contracts/tool-names";
 import { compileBundle } from "../bundle/compile-bundle.ts";
 import { BundleError, parseBundle } from "../bundle/parse-bundle.ts";
 import { decide, type Call } from "./evaluate.ts";
+import { decideFeature } from "./evaluate-feature.ts";
 import { explain } from "./explain.ts";
 import { isKeepable } from "./keepable.ts";
 import { runPolicyTests } from "./policy-tests.ts";
-import { rulesInWords } from "./rule-words.ts";
+import { resultsInWords, rulesInWords } from "./rule-words.ts";
 
 const CARD = "4111 1111 1111 1111";
 const IBAN = "DE89370400440532013000";
@@ -158,10 +159,8 @@ test("refuses what a rule about content cannot mean, with its position", () => {
     /must be mask or deny/,
   );
   assert.match(
-    refused(
-      `${rules}\nresults: [{ id: r, finds: [card], effect: mask, what: { prompts: [a.b] } }]`,
-    ),
-    /only results of tools are inspected/,
+    refused(`${rules}\nresults: [{ id: r, finds: [card], effect: mask, what: { logging: [a] } }]`),
+    /only their results are inspected/,
   );
   assert.match(
     refused("rules: [{ id: a, effect: deny, what: { tools: [x.y] }, unmask: [iban] }]"),
@@ -176,4 +175,49 @@ test("refuses what a rule about content cannot mean, with its position", () => {
     refused(`${rules}\nresults: [${twice}, ${twice}]`),
     /results\[1\]\.id "r" is already/,
   );
+});
+
+test("rules about results select resources and prompts, and one without `what` selects everything that has a result", () => {
+  const rules = bundleOf(`
+rules:
+  - { id: docs, effect: allow, approval: auto, what: { resources: ["docs.*"], prompts: ["docs.*"] } }
+results:
+  - { id: numbers, finds: [card], effect: mask }
+  - { id: no-orders, what: { resources: ["docs.file:///web/*"] }, finds: [injection], effect: deny }
+`);
+  const inspectionOf = (kind: "resource" | "prompt", name: string) =>
+    decideFeature(rules, { ...callOf("docs", name, {}), kind }).inspection;
+  const numbers = { card: { effect: "mask", rule: "numbers" } };
+  assert.deepEqual(inspectionOf("prompt", "review"), { results: numbers, unmask: [] });
+  assert.deepEqual(inspectionOf("resource", "file:///srv/a"), { results: numbers, unmask: [] });
+  assert.deepEqual(inspectionOf("resource", "file:///web/a"), {
+    results: { ...numbers, injection: { effect: "deny", rule: "no-orders" } },
+    unmask: [],
+  });
+  // The same rules are about the answers of sub-agents, which are results of the tool `agent`.
+  const agents = bundleOf(`
+rules: [{ id: starts, effect: allow, approval: auto, what: { tools: [agent] } }]
+results: [{ id: answers, what: { tools: [agent] }, finds: [card], effect: deny }]
+`);
+  const start = { ...callOf("x", "y", {}), tool: builtinToolRef("agent") };
+  assert.equal(decide(agents, start).inspection?.results.card?.rule, "answers");
+  const sampling = "results: [{ id: x, what: { sampling: [docs] }, finds: [card], effect: mask }]";
+  assert.throws(
+    () => bundleOf(`rules: [{ id: a, effect: allow }]\n${sampling}`),
+    (error) =>
+      error instanceof BundleError &&
+      /has to select tools, resources or prompts/.test(error.message),
+  );
+});
+
+test("the rules in words name the masks that a tool gets, and the rules about results", () => {
+  const pay = rulesInWords(bundle, { limit: 50 }).rules.find(({ id }) => id === "pay");
+  assert.equal(pay?.unmask, "iban");
+  assert.deepEqual(resultsInWords(bundle)[1], {
+    id: "no-orders",
+    effect: "deny",
+    who: "everybody",
+    what: "web.*",
+    finds: "injection",
+  });
 });

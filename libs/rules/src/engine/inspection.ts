@@ -24,15 +24,21 @@ export function inspectionOf(
   target: Target,
 ): Inspection | undefined {
   if (bundle.results.length === 0) return undefined;
+  const results = strictestResults(
+    bundle.results.filter(({ selector }) => selects(selector, call, target)),
+  );
+  if (!bundle.masks && Object.keys(results).length === 0) return undefined;
+  return { results, unmask: unmasked(bundle, call, target) };
+}
+
+/** Returns the effect for each kind, of rules in the order of their ids. */
+export function strictestResults(rules: CompiledBundle["results"]): Inspection["results"] {
   const results: Inspection["results"] = {};
-  for (const { selector, finds, effect } of bundle.results) {
-    if (!selects(selector, call, target)) continue;
+  for (const { selector, finds, effect } of rules)
     for (const kind of finds)
       if (results[kind] === undefined || (results[kind].effect === "mask" && effect === "deny"))
         results[kind] = { effect, rule: selector.id };
-  }
-  if (!bundle.masks && Object.keys(results).length === 0) return undefined;
-  return { results, unmask: unmasked(bundle, call, target) };
+  return results;
 }
 
 /** Denies a call whose arguments have masks that no matching allow rule turns back: its tool would get a text that means nothing. */

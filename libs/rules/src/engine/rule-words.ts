@@ -1,5 +1,5 @@
 import { cutForReader } from "@switchyard/contracts/cut-text";
-import type { PolicyRule } from "@switchyard/contracts/policy/policy-bundles";
+import type { PolicyResultRule, PolicyRule } from "@switchyard/contracts/policy/policy-bundles";
 import { MAX_RULE_WORDS } from "@switchyard/contracts/policy/policy-bundles";
 import type { CompiledBundle, CompiledRule } from "../bundle/compile-bundle.ts";
 import { approveWords } from "./approve-terms.ts";
@@ -14,8 +14,19 @@ export function rulesInWords(
   return { rules, next: behind.length > limit ? (rules.at(-1)?.id ?? null) : null };
 }
 
+/** Describes the rules about results in force in words for people. */
+export function resultsInWords({ results }: Pick<CompiledBundle, "results">): PolicyResultRule[] {
+  return results.map(({ selector, finds, effect }) => ({
+    id: selector.id,
+    effect,
+    who: cut(whoOf(selector)),
+    what: cut(whatOf(selector)),
+    finds: cut(finds.join(", ")),
+  }));
+}
+
 function inWords(rule: CompiledRule, defaultTier: CompiledBundle["defaultTier"]): PolicyRule {
-  const { id, effect, tier, note, conditions } = rule;
+  const { id, effect, tier, note, conditions, unmask } = rule;
   const decided = tier ?? defaultTier;
   return {
     id,
@@ -27,6 +38,7 @@ function inWords(rule: CompiledRule, defaultTier: CompiledBundle["defaultTier"])
     when: conditions.map(({ arg, wanted, required }) =>
       cut(`${wordsFor(arg, wanted)}${required ? ", and it is given" : ""}`),
     ),
+    ...(unmask.length > 0 && { unmask: unmask.join(", ") }),
     note,
   };
 }

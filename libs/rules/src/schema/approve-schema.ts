@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Duration } from "./budget-schema.ts";
+import { Unmask } from "./result-schema.ts";
 import { EntryId, isSound, listOf, NameGlob, objectError } from "./selector-schema.ts";
 
 /** The people who have to approve the calls of a rule, and the groups, persons and deputies that such lists name. */
@@ -39,6 +40,8 @@ export const Approve = z
       notRequester: z.literal(true, { error: "must be true; leave it out otherwise" }).optional(),
       within: Duration.optional(),
       escalate: Escalate.optional(),
+      /** The kinds of masked values that those who may decide are shown. */
+      unmask: Unmask.optional(),
       reason: z
         .enum(["required", "approvals", "denials"], {
           error: "must be required, or approvals or denials for one of the two",
@@ -47,7 +50,7 @@ export const Approve = z
     },
     {
       error: objectError(
-        "must be a mapping of from, count, notRequester, within, escalate and reason",
+        "must be a mapping of from, count, notRequester, within, escalate, unmask and reason",
       ),
     },
   )

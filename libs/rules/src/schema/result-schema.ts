@@ -1,7 +1,7 @@
 import { Finding, ResultEffect } from "@switchyard/contracts/policy/findings";
 import { z } from "zod";
 import { EntryId, isSound, listOf, objectError, What, Who } from "./selector-schema.ts";
-import { selectsToolsOnly } from "./tool-selectors.ts";
+import { selectsResults } from "./tool-selectors.ts";
 
 const KINDS = Finding.options.join(", ");
 
@@ -27,9 +27,10 @@ export const ResultRule = z
     },
     { error: objectError("must be a mapping with id, finds and effect") },
   )
-  .refine(({ what }) => what === undefined || selectsToolsOnly(what), {
+  .refine(({ what }) => what === undefined || selectsResults(what), {
     path: ["what"],
-    error: "has to select tools, and nothing else: only results of tools are inspected",
+    error:
+      "has to select tools, resources or prompts, and nothing else: only their results are inspected",
     when: isSound,
   })
   .refine(({ who }) => who?.replayed === undefined, {

@@ -24,6 +24,13 @@ export function selectsToolsOnly(what: What | undefined): boolean {
   return what !== undefined && toolPatternsOf(what)?.length !== 0 && !selectsFeatures(what);
 }
 
+/** True for a rule that is about results: those of tools, resources and prompts. */
+export function selectsResults(what: What): boolean {
+  const { resources, prompts, sampling, elicitation, logging } = what;
+  if ([sampling, elicitation, logging].some((list) => list !== undefined)) return false;
+  return resources !== undefined || prompts !== undefined || toolPatternsOf(what)?.length !== 0;
+}
+
 function selectsFeatures(what: What): boolean {
   const { resources, prompts, sampling, elicitation, logging } = what;
   return [resources, prompts, sampling, elicitation, logging].some((list) => list !== undefined);

@@ -1,4 +1,5 @@
 /* oxlint-disable switchyard/plain-messages -- the phrases are those of attackers */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Span } from "./span.ts";
 
 /**
@@ -77,6 +78,27 @@ const PATTERNS: readonly RegExp[] = [
   ).map((phrases) => new RegExp(`\\b(?:${phrases.join("|")})`, "gu")),
   new RegExp(FORMS.join("|"), "gu"),
 ];
+
+/** V8 compiles a pattern for its first search, and once more, to machine code, for the second one. */
+const SEARCHES = 2;
+let prepared = 0;
+
+/**
+ * Compiles the patterns, each in a turn of the event loop of its own, because all of them together take as long as many requests. Without it the
+ * first search does it at once.
+ */
+export async function prepareInjections(): Promise<void> {
+  while (prepared < PATTERNS.length * SEARCHES) {
+    const pattern = PATTERNS[Math.floor(prepared / SEARCHES)];
+    prepared += 1;
+    // A search in a text that has no match goes through the whole pattern.
+    pattern?.exec(PROBE);
+    if (pattern !== undefined) pattern.lastIndex = 0;
+    await nextTurn();
+  }
+}
+
+const PROBE = "a line of some words. ";
 
 /** The longest part of a line before and behind a phrase that belongs to it. */
 const REACH = 400;

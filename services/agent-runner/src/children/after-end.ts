@@ -1,4 +1,5 @@
 import type { RunState } from "../core/run-state.ts";
+import type { InspectAnswer } from "./inspect-answer.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 
 /**
@@ -8,19 +9,24 @@ import type { RunControls } from "../journal/run-controls.ts";
  */
 export async function announceEnd(
   { started, end, children, cancellation, length, updatedAt }: RunState,
-  controls: RunControls,
+  {
+    controls,
+    inspectAnswer,
+  }: { readonly controls: RunControls; readonly inspectAnswer: InspectAnswer },
 ): Promise<void> {
   if (end === null) return;
   const { runId, parent, requester } = started;
   if (parent !== undefined) {
-    const text = textOf(end);
-    await notifyParent(controls, {
+    const answer = { parent, childRunId: runId, requester, text: textOf(end) };
+    const { text, isWithheld, record } = await inspectAnswer(answer);
+    const isNew = await notifyParent(controls, {
       parent,
       childRunId: runId,
       at: updatedAt,
-      status: end.status,
+      status: isWithheld ? "failed" : end.status,
       text,
     });
+    if (isNew) record();
   }
   if (end.status === "succeeded") return;
   const by = cancellation?.by ?? requester;
@@ -36,7 +42,7 @@ export async function announceEnd(
   }
 }
 
-/** Delivers to the parent the end of a child that it started, or of one that could not be started. */
+/** Delivers to the parent the end of a child that it started, or of one that could not be started. Returns true for the first time. */
 export async function notifyParent(
   controls: RunControls,
   news: {
@@ -46,15 +52,16 @@ export async function notifyParent(
     readonly status: NonNullable<RunState["end"]>["status"];
     readonly text: string;
   },
-): Promise<void> {
+): Promise<boolean> {
   const { parent, childRunId, at, status, text } = news;
-  await controls.append({
+  const outcome = await controls.append({
     runId: parent.runId,
     entry: { kind: "child-ended", at, callId: parent.callId, childRunId, status, text },
     by: null,
     expected: childRunId,
     command: null,
   });
+  return outcome === "taken";
 }
 
 function textOf(end: NonNullable<RunState["end"]>): string {

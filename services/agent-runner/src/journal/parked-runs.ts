@@ -26,10 +26,10 @@ export interface ParkedRuns {
   strike(looks: readonly NextLook[]): Promise<void>;
   /** Returns the runs to check now, with the facts about each. */
   due(nowMs: number, limit: number): Promise<DueRun[]>;
-  /** Lists the questions of runs that wait now; of one requester's runs, or of all. */
+  /** Lists the questions of runs that wait now; of some requesters' runs, or of all. */
   questions(
     page: { readonly limit: number; readonly cursor?: string | undefined },
-    requester?: string,
+    requesters?: readonly string[],
   ): Promise<QuestionPage>;
   /** All runs that wait for the end of a stop. */
   stopped(): Promise<StoppedRun[]>;
@@ -157,7 +157,7 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
       );
     },
 
-    async questions({ limit, cursor }, requester) {
+    async questions({ limit, cursor }, requesters) {
       const [, score = "-inf", after = ""] = /^(\d+):(.+)$/.exec(cursor ?? "") ?? [];
       const questions: ParkedQuestion[] = [];
       let next: string | null = null;
@@ -174,7 +174,7 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
           })),
         );
         for (const { member: runId, score: at, values } of read) {
-          if (requester !== undefined && values[2] !== requester) continue;
+          if (requesters !== undefined && !requesters.includes(values[2] ?? "")) continue;
           for (const question of questionsOf(runId, values)) {
             if (at === score && isBefore(question, after)) continue;
             if (questions.length === limit) return { questions, next };

@@ -12,7 +12,7 @@ import { announceEnd } from "../children/after-end.ts";
 import { followEnd } from "../sessions/follow-end.ts";
 import { settleInSession } from "../sessions/enter-session.ts";
 
-type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions">;
+type EndParts = Pick<RunnerParts, "controls" | "index" | "ledger" | "sessions" | "inspectAnswer">;
 type EventParts = Pick<RunnerParts, "bus" | "relay" | "store" | "unwritten" | "now">;
 
 /**
@@ -47,11 +47,11 @@ function ignoreLoss(error: unknown): void {
 export async function spreadEnd(
   state: RunState,
   hold: Hold,
-  { controls, index, ledger, sessions }: EndParts,
+  { controls, index, ledger, sessions, inspectAnswer }: EndParts,
 ): Promise<void> {
   await ledger.count(state, hold);
   if (state.end?.status === "dead") await index.addDead(state.started.runId, state.updatedAt);
-  await announceEnd(state, controls);
+  await announceEnd(state, { controls, inspectAnswer });
   await settleInSession(sessions, state);
   await followEnd(sessions, state);
 }

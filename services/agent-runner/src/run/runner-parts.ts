@@ -1,4 +1,5 @@
 import type { Log } from "@switchyard/service/log";
+import type { InspectAnswer } from "../children/inspect-answer.ts";
 import type { DeadLetters } from "../commands/dead-letters.ts";
 import type { DriverParts } from "../context/run-context.ts";
 import type { RunEventRelay } from "../events/event-publisher.ts";
@@ -26,6 +27,7 @@ export interface RunnerParts extends DriverParts, RunDefaults {
   readonly behind: PublishBehind;
   readonly unwritten: UnsyncedEvents;
   readonly runtimes: RuntimeHosts;
+  readonly inspectAnswer: InspectAnswer;
   readonly log: Log;
   /** The number of pick-ups without progress after which a run has failed. */
   readonly maxAttempts: number;

@@ -7,7 +7,7 @@ import { isError } from "@switchyard/contracts/errors";
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/accounts.ts";
 import type { IncomingMessage } from "../adapters/adapter.ts";
-import { takesDecisions } from "./prompts.ts";
+import { takesDecisions } from "./places.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
 
@@ -35,23 +35,39 @@ export async function linkChat(
   const { adapter, settings } = account;
   const [, code] = CODE.exec(message.text.trim()) ?? [];
   if (!takesDecisions(adapter) || code === undefined || message.sender.isBot === true) return false;
-  const { channel, accountId, entry } = settings;
-  const { target, threadId, messageId, sender } = message;
-  const address = { channel, accountId, target, ...(threadId === undefined ? {} : { threadId }) };
+  const { channel, accountId } = settings;
+  const { target, sender } = message;
   const text = await claim(parts, {
     code: code.toLowerCase(),
     identity: { channel, accountId, personId: sender.id },
     isPrivate: target.kind === "user" && target.id === sender.id,
     hasButtons: adapter.edit !== undefined,
   });
+  await answerMessage(parts, account, { message, text, purpose: "!link" });
+  return true;
+}
+
+/** Sends a text in reply to a message, once. Rejects when it cannot be stored. */
+export async function answerMessage(
+  { outbox, holder, now }: Pick<LinkParts, "outbox" | "holder" | "now">,
+  account: Account,
+  {
+    message,
+    text,
+    purpose,
+  }: { readonly message: IncomingMessage; readonly text: string; readonly purpose: string },
+): Promise<void> {
+  const { channel, accountId, entry } = account.settings;
+  const { target, threadId, messageId } = message;
+  const address = { channel, accountId, target, ...(threadId === undefined ? {} : { threadId }) };
   const about = { address, messageId };
-  await parts.outbox.send(
+  await outbox.send(
     account,
     {
-      sendId: sendIdOf("!link", canonicalDigest(about)),
+      sendId: sendIdOf(purpose, canonicalDigest(about)),
       caller: entry.caller,
       digest: canonicalDigest(about),
-      at: new Date(parts.now()).toISOString(),
+      at: new Date(now()).toISOString(),
       address,
       text,
       pieces: [text],
@@ -61,12 +77,11 @@ export async function linkChat(
       about: { tool: null, runId: null, sessionKey: null, answerTo: null },
       ...BEGINNING,
       isAnnounced: false,
-      holder: parts.holder,
-      patientUntil: parts.now() + SEND_MS,
+      holder,
+      patientUntil: now() + SEND_MS,
     },
-    parts.now(),
+    now(),
   );
-  return true;
 }
 
 /** Returns the answer for the person. */

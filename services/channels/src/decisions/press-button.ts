@@ -7,7 +7,9 @@ import { isError, isStandardCode, ServiceError } from "@switchyard/contracts/err
 import type { Log } from "@switchyard/service/log";
 import type { Account } from "../accounts/accounts.ts";
 import type { ButtonPress, PressAnswer } from "../adapters/adapter.ts";
-import type { Prompt, PromptStore } from "./prompt-store.ts";
+import { answerQuestion } from "./answer-question.ts";
+import type { CallPrompt, Prompt, PromptStore, QuestionPrompt } from "./prompt-store.ts";
+import type { QuestionReply } from "./question-form.ts";
 import { endText } from "./prompt-text.ts";
 
 export interface PressParts {
@@ -28,7 +30,7 @@ export function buttonData(promptId: string, code: string): string {
 }
 
 /**
- * Decides as the person who pressed. A press counts only with the secret of its button, in the conversation of its message, and in private from
+ * Decides or answers as the person who pressed. A press counts only with the secret of its button, in the conversation of its message, and in private from
  * its person; the policy service checks all else. Rejects when the store does not answer.
  */
 export async function pressButton(
@@ -39,8 +41,8 @@ export async function pressButton(
   const { store, log } = parts;
   const [, promptId = "", code = ""] = DATA.exec(press.data) ?? [];
   const prompt = promptId === "" ? null : await store.read(promptId);
-  const verdict = prompt === null ? null : verdictOf(prompt, code);
-  if (prompt === null || verdict === null || !isPlaceOf(prompt, account, press)) {
+  const meant = prompt === null ? null : meaningOf(prompt, code);
+  if (prompt === null || meant === null || !isPlaceOf(prompt, account, press)) {
     log.warn({ account: account.name, personId: press.personId }, "press of an unknown button");
     return alert("Nothing was decided: this button is unknown here, or too old.");
   }
@@ -49,13 +51,22 @@ export async function pressButton(
     return alert("Nothing was decided: these buttons are for another person.");
   }
   if (prompt.messageId === null) await store.write({ ...prompt, messageId: press.messageId });
-  if (verdict === "approve" && prompt.risk === "high") {
+  if (meant.question !== null) {
+    const { question, reply } = meant;
+    return answerQuestion(parts, account, { prompt: question, reply, personId: press.personId });
+  }
+  const { call: waiting, verdict } = meant;
+  if (verdict === "approve" && waiting.risk === "high") {
     const isConfirmed = await store.isConfirmed(promptId, press.personId, press.pressId);
     if (!isConfirmed)
-      return alert(`High risk: press Approve again within a minute to approve ${prompt.title}.`);
+      return alert(`High risk: press Approve again within a minute to approve ${waiting.title}.`);
   }
-  const answer = await decide(parts, account, { prompt, verdict, personId: press.personId });
-  await store.hurry(prompt.approvalId);
+  const answer = await decide(parts, account, {
+    prompt: waiting,
+    verdict,
+    personId: press.personId,
+  });
+  await store.hurry(waiting.approvalId);
   parts.look();
   return answer;
 }
@@ -68,7 +79,7 @@ async function decide(
     verdict,
     personId,
   }: {
-    readonly prompt: Prompt;
+    readonly prompt: CallPrompt;
     readonly verdict: "approve" | "deny";
     readonly personId: string;
   },
@@ -101,9 +112,24 @@ function refusalText(error: unknown): string {
   return "Nothing was decided: the policy service does not answer. Press again later.";
 }
 
-function verdictOf({ codes }: Prompt, code: string): "approve" | "deny" | null {
-  if (isSame(code, codes.approve)) return "approve";
-  return isSame(code, codes.deny) ? "deny" : null;
+type Meaning =
+  | {
+      readonly question: null;
+      readonly call: CallPrompt;
+      readonly verdict: "approve" | "deny";
+    }
+  | { readonly question: QuestionPrompt; readonly reply: QuestionReply };
+
+/** Returns what the button with this secret does; null for none of the message. */
+function meaningOf(prompt: Prompt, code: string): Meaning | null {
+  if ("question" in prompt) {
+    const choice = prompt.choices.find((one) => isSame(code, one.code));
+    return choice === undefined ? null : { question: prompt, reply: choice.reply };
+  }
+  const { codes } = prompt;
+  const verdicts = ["approve", "deny"] as const;
+  const verdict = verdicts.find((one) => isSame(code, codes[one]));
+  return verdict === undefined ? null : { question: null, call: prompt, verdict };
 }
 
 /** A press under a forwarded or copied message comes from another conversation. */

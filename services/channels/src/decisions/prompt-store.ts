@@ -1,40 +1,70 @@
 import { ApprovalId, Risk } from "@switchyard/contracts/policy/approval-record";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { Address } from "@switchyard/contracts/channels/channel-address";
 import { SendId } from "@switchyard/contracts/channels/channels";
+import { QuestionRef } from "@switchyard/contracts/policy/chat-questions";
 import { Digest, Timestamp } from "@switchyard/contracts/ids";
 import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
+import { QuestionReply, TextForm } from "./question-form.ts";
 
-/** A waiting call as one chat shows it. It is stored before the message is sent, so its buttons are the same after any restart. */
-export const Prompt = z.object({
+/** The fields of every message about a waiting call or a question. It is stored before it is sent, so its buttons are the same after any restart. */
+const shown = {
   promptId: z.string(),
-  approvalId: ApprovalId,
-  /** The exact call that the message shows. */
+  /** The exact call or question that the message shows. */
   binding: Digest,
-  risk: Risk,
   address: Address,
   /** The only person whose press counts; null in a group, where each linked person decides with its own rights. */
   personId: z.string().nullable(),
-  /** The secrets of its buttons: the buttons' data is the id and one of these. */
-  codes: z.object({ approve: z.string(), deny: z.string() }),
   /** The secret of the link in a mail. */
   linkCode: z.string().optional(),
   /** One line that names the call. */
   title: z.string(),
   text: z.string(),
-  /** The arguments are the end of the text, from this unit on. */
+  /** The arguments, or the words of a question, are the end of the text, from this unit on. */
   argumentsAt: z.int().nonnegative(),
   sendId: SendId,
-  /** Known from a press, for a message whose send was not confirmed. */
+  /** Known from the send, or from a press for a message whose send was not confirmed. */
   messageId: z.string().nullable(),
   expiresAt: Timestamp,
   /** `new`: the outbox may not have it yet. `ended`: the message shows the end, or cannot be changed. */
   state: z.enum(["new", "asked", "ended"]),
+} as const;
+
+export const CallPrompt = z.object({
+  ...shown,
+  approvalId: ApprovalId,
+  risk: Risk,
+  /** The secrets of its buttons: the buttons' data is the id and one of these. */
+  codes: z.object({ approve: z.string(), deny: z.string() }),
 });
+export type CallPrompt = z.infer<typeof CallPrompt>;
+
+export const QuestionPrompt = z.object({
+  ...shown,
+  question: QuestionRef,
+  /** The buttons: a secret for each answer. */
+  choices: z.array(z.object({ code: z.string(), label: z.string(), reply: QuestionReply })),
+  /** Null: no text is an answer. */
+  textAs: TextForm.nullable(),
+});
+export type QuestionPrompt = z.infer<typeof QuestionPrompt>;
+
+export const Prompt = z.union([QuestionPrompt, CallPrompt]);
 export type Prompt = z.infer<typeof Prompt>;
+
+/** Names what a message is about, among the messages of all chats. */
+export function subjectOf(prompt: Prompt): string {
+  return "question" in prompt ? questionName(prompt.question) : prompt.approvalId;
+}
+
+export function questionName(ref: QuestionRef): string {
+  if ("questionId" in ref) return ref.questionId;
+  return canonicalDigest([ref.runId, ref.callId]);
+}
 
 /** Records stay so long after the end of the time to decide. */
 const KEEP_MS = 7 * 86_400_000;
@@ -45,7 +75,7 @@ const NOW = `
 local time = redis.call("TIME")
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
 
-/** KEYS: prompt, prompts of the approval, due. ARGV: id, JSON, lifetime, milliseconds until it is looked at. */
+/** KEYS: prompt, prompts of the approval or question, due, questions of the conversation. ARGV: id, JSON, lifetime, milliseconds until it is looked at. */
 const CREATE = `${NOW}
 local known = redis.call("GET", KEYS[1])
 if known then return known end
@@ -53,6 +83,10 @@ redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
 redis.call("SADD", KEYS[2], ARGV[1])
 redis.call("PEXPIRE", KEYS[2], ARGV[3])
 redis.call("ZADD", KEYS[3], now + ARGV[4], ARGV[1])
+if KEYS[4] then
+  redis.call("SADD", KEYS[4], ARGV[1])
+  if redis.call("PTTL", KEYS[4]) < tonumber(ARGV[3]) then redis.call("PEXPIRE", KEYS[4], ARGV[3]) end
+end
 return false`;
 
 const CLAIM = `${ESSENTIAL}${NOW}
@@ -81,8 +115,10 @@ export interface PromptStore {
   /** Claims prompts that are due, for the given time. */
   claim(limit: number, claimMs: number): Promise<readonly string[]>;
   rest(promptId: string, delayMs: number): Promise<void>;
-  /** Makes the prompts of an approval due now. */
-  hurry(approvalId: string): Promise<void>;
+  /** Makes the prompts of an approval or a question due now. */
+  hurry(subject: string): Promise<void>;
+  /** Lists the questions that were sent to a conversation. */
+  questionsAt(address: Address): Promise<readonly QuestionPrompt[]>;
   /** Ends the work on a prompt. */
   finish(prompt: Prompt): Promise<void>;
   /** Removes a prompt whose record is gone from the list. */
@@ -108,10 +144,11 @@ export function createPromptStore(redis: Redis, now: () => number): PromptStore 
   };
   return {
     async create(prompt, lookMs) {
-      const { promptId, approvalId } = prompt;
-      const keys = [keyOf(promptId), listOf(approvalId), DUE];
+      const { promptId } = prompt;
+      const keys = [keyOf(promptId), listOf(subjectOf(prompt)), DUE];
+      if ("question" in prompt) keys.push(questionsKey(prompt.address));
       const args = [promptId, toJson(prompt), lifetimeOf(prompt), lookMs];
-      const known = await fromRedis(redis.eval(CREATE, 3, ...keys, ...args));
+      const known = await fromRedis(redis.eval(CREATE, keys.length, ...keys, ...args));
       return typeof known === "string" ? Prompt.parse(JSON.parse(known)) : prompt;
     },
     async read(promptId) {
@@ -123,8 +160,16 @@ export function createPromptStore(redis: Redis, now: () => number): PromptStore 
       return (await fromRedis(redis.eval(CLAIM, 1, DUE, limit, claimMs))) as string[]; // members of a sorted set
     },
     rest,
-    async hurry(approvalId) {
-      for (const id of await fromRedis(redis.smembers(listOf(approvalId)))) await rest(id, 0);
+    async hurry(subject) {
+      for (const id of await fromRedis(redis.smembers(listOf(subject)))) await rest(id, 0);
+    },
+    async questionsAt(address) {
+      const key = questionsKey(address);
+      const ids = await fromRedis(redis.smembers(key));
+      const found = await readMany(ids);
+      const gone = ids.filter((_, at) => found[at] === null);
+      if (gone.length > 0) await fromRedis(redis.srem(key, ...gone));
+      return found.filter((one) => one !== null && "question" in one);
     },
     async finish(prompt) {
       await write({ ...prompt, state: "ended" });
@@ -144,6 +189,11 @@ function keyOf(promptId: string): string {
   return `yard:{channels}:prompt:${promptId}`;
 }
 
-function listOf(approvalId: string): string {
-  return `yard:{channels}:prompts-of:${approvalId}`;
+function listOf(subject: string): string {
+  return `yard:{channels}:prompts-of:${subject}`;
+}
+
+/** Answers in a thread belong to the conversation around it. */
+function questionsKey({ channel, accountId, target }: Address): string {
+  return `yard:{channels}:questions-at:${canonicalDigest({ channel, accountId, target })}`;
 }

@@ -67,6 +67,27 @@ ${args}`,
   assert.equal(text.slice(argumentsAt), args);
 });
 
+test("what a call changes is shown behind its arguments; a long change is cut at a line, and the arguments keep their room", () => {
+  const presentation = shown('{"path":"a.txt"}');
+  const place = { maxLength: 2_000, consoleUrl: null };
+  const { text, argumentsAt } = promptText(
+    { approval, presentation, changes: "-one\n+two" },
+    place,
+  );
+  assert.equal(text.slice(argumentsAt), '{"path":"a.txt"}\n\nWhat changes:\n-one\n+two');
+  const changes = Array.from({ length: 300 }, () => "+a line of a long text").join("\n");
+  const long = promptText(
+    { approval, presentation: shown(JSON.stringify({ text: "x".repeat(5_000) })), changes },
+    place,
+  );
+  assert.ok(long.text.length <= 1_700, `${long.text.length}`);
+  assert.match(long.text, /The arguments are cut\. All 5011 bytes, sha256:1/);
+  assert.match(
+    long.text,
+    /x{200}\n\nWhat changes:\n(?:\+a line of a long text\n)+… the change is cut$/,
+  );
+});
+
 test("arguments that do not fit are cut with their digest, and the text states where all of them are", () => {
   const args = JSON.stringify({ text: "x".repeat(5_000) });
   for (const maxLength of [2_000, 4_096]) {

@@ -4,18 +4,34 @@ import type { Bus } from "@switchyard/bus/bus";
 import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import type { Address } from "@switchyard/contracts/channels/channel-address";
 import { approvalsForChats, CHAT_PAGE } from "@switchyard/contracts/policy/chat-links";
+import { questionsForChats, type ChatQuestion } from "@switchyard/contracts/policy/chat-questions";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Log } from "@switchyard/service/log";
 import type { z } from "zod";
 import type { Account, Accounts } from "../accounts/accounts.ts";
-import { type ChannelAdapter, ChannelError } from "../adapters/adapter.ts";
+import { ChannelError, type MessageButton } from "../adapters/adapter.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
 import type { SendStore } from "../outbound/send-store.ts";
 import { buttonData } from "./press-button.ts";
-import type { Prompt, PromptStore } from "./prompt-store.ts";
-import { endText, promptText, titleOf } from "./prompt-text.ts";
+import {
+  questionName,
+  type CallPrompt,
+  type Prompt,
+  type PromptStore,
+  type QuestionPrompt,
+} from "./prompt-store.ts";
+import {
+  endText,
+  howToAnswer,
+  promptText,
+  questionEndText,
+  questionText,
+  titleOf,
+} from "./prompt-text.ts";
+import { chatsOf, placesOf, takesDecisions, usersOfGroups, type Place } from "./places.ts";
+import { questionForm } from "./question-form.ts";
 
 export interface PromptsOptions {
   readonly bus: Bus;
@@ -45,14 +61,9 @@ const SEND_MS = 600_000;
 const MAX_PAGES = 100;
 const LINK_BYTES = 16;
 
-/** True for the adapters in whose conversations persons can decide. */
-export function takesDecisions(adapter: ChannelAdapter): boolean {
-  return adapter.edit !== undefined || adapter.hasDecisionLinks === true;
-}
-
 /**
- * Shows waiting calls in chats, and in the end what was decided. The policy service has the truth; the messages follow it, whether a call
- * was decided by a button, elsewhere or not at all. Each step is stored and may be repeated, so any replica can continue.
+ * Shows waiting calls and questions in chats, and in the end what became of them. The policy service has the truth; the messages follow it,
+ * whether a call was decided by a button, elsewhere or not at all. Each step is stored and may be repeated, so any replica can continue.
  */
 export class Prompts {
   readonly #options: PromptsOptions;
@@ -80,11 +91,11 @@ export class Prompts {
       );
   }
 
-  /** An approval has ended: its messages are changed in the next round. */
-  ended(approvalId: string): void {
+  /** An approval or a question has ended: its messages are changed in the next round. */
+  ended(subject: string): void {
     if (this.#accounts().length === 0) return;
     this.#options.store
-      .hurry(approvalId)
+      .hurry(subject)
       .then(() => this.look())
       .catch(() => {}); // the next round finds it anyway
   }
@@ -105,13 +116,30 @@ export class Prompts {
   }
 
   async #round(): Promise<void> {
-    const { bus, store } = this.#options;
+    const { store } = this.#options;
     const accounts = this.#accounts();
     if (accounts.length === 0 || this.#isStopped) return;
-    const groupsOf = [...new Set(accounts.flatMap(usersOfGroups))];
     const due = await store.claim(CHAT_PAGE, CLAIM_MS);
     const open = await store.readMany(due);
-    const watched = [...new Set(open.flatMap((one) => (one === null ? [] : [one.approvalId])))];
+    for (const [at, prompt] of open.entries())
+      if (prompt === null) await store.forget(due[at] ?? "");
+    const known = open.filter((one) => one !== null);
+    const questions = known.filter((one) => "question" in one);
+    const calls = known.filter((one): one is CallPrompt => !("question" in one));
+    // A runner or a broker that is away delays no approval.
+    const rounds = await Promise.allSettled([
+      this.#roundOfCalls(accounts, calls),
+      this.#roundOfQuestions(accounts, questions),
+    ]);
+    const failed = rounds.find((one) => one.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
+    if (due.length === CHAT_PAGE) this.look();
+  }
+
+  async #roundOfCalls(accounts: readonly Account[], open: readonly CallPrompt[]): Promise<void> {
+    const { bus } = this.#options;
+    const groupsOf = [...new Set(accounts.flatMap(usersOfGroups))];
+    const watched = [...new Set(open.map(({ approvalId }) => approvalId))];
     let states: readonly Approval[] = [];
     let cursor: string | null = null;
     for (let page = 0; page < MAX_PAGES && !this.#isStopped; page += 1) {
@@ -126,10 +154,35 @@ export class Prompts {
       cursor = found.next;
       if (cursor === null) break;
     }
-    for (const [at, prompt] of open.entries())
-      if (prompt === null) await store.forget(due[at] ?? "");
-      else await this.#follow(prompt, states.find(({ id }) => id === prompt.approvalId) ?? null);
-    if (due.length === CHAT_PAGE) this.look();
+    for (const prompt of open) {
+      const approval = states.find(({ id }) => id === prompt.approvalId) ?? null;
+      const isOpen = approval !== null && approval.state === "pending";
+      await this.#follow(prompt, {
+        end: approval === null ? null : endText(approval),
+        restMs: isOpen ? waitOf(approval.expiresAt, this.#options.now()) : null,
+      });
+    }
+  }
+
+  async #roundOfQuestions(
+    accounts: readonly Account[],
+    open: readonly QuestionPrompt[],
+  ): Promise<void> {
+    const { bus, now } = this.#options;
+    const watched = open.map(({ question }) => question);
+    const found = await call(bus, questionsForChats, { watched });
+    for (const { question, links } of found.pending)
+      for (const place of chatsOf(links, accounts)) await this.#askQuestion(question, place);
+    for (const prompt of open) {
+      const name = questionName(prompt.question);
+      const ended = found.ended.find(({ ref }) => questionName(ref) === name);
+      const isUnsent = prompt.messageId === null && prompt.linkCode === undefined;
+      const restMs = isUnsent ? SOON_MS : waitOf(prompt.expiresAt, now());
+      await this.#follow(prompt, {
+        end: ended === undefined ? null : questionEndText(ended),
+        restMs: ended === undefined ? restMs : null,
+      });
+    }
   }
 
   /** Sends a waiting call to every chat that has not got it. */
@@ -147,37 +200,66 @@ export class Prompts {
     { account, address, personId }: Place,
     promptId: string,
   ): Promise<void> {
-    const { store, outbox, holder, consoleUrl, now } = this.#options;
+    const { store, consoleUrl } = this.#options;
     const { approval } = waiting;
-    const hasLink = account.adapter.edit === undefined;
     const { maxTextLength } = account.adapter.capabilities;
-    // No caller has this name, so no caller's key is that of a prompt.
-    const sendId = sendIdOf("!prompt", promptId);
     const prompt = await store.create(
       {
-        promptId,
+        ...newMessage(promptId, { account, address, personId }),
         approvalId: approval.id,
         binding: approval.binding,
         risk: approval.risk,
-        address,
-        personId,
         codes: { approve: newCode(), deny: newCode() },
-        ...(hasLink && { linkCode: randomBytes(LINK_BYTES).toString("base64url") }),
         title: titleOf(approval),
         ...promptText(waiting, { maxLength: maxTextLength, consoleUrl }),
-        sendId,
-        messageId: null,
         expiresAt: approval.expiresAt,
-        state: "new",
       },
       WAIT_MS,
     );
-    const { codes } = prompt;
+    if (!("question" in prompt))
+      await this.#post(account, prompt, [
+        { label: "Approve", data: buttonData(promptId, prompt.codes.approve) },
+        { label: "Deny", data: buttonData(promptId, prompt.codes.deny) },
+      ]);
+  }
+
+  /** Sends a question to the private chat of a person, unless it is there. */
+  async #askQuestion(question: ChatQuestion, place: Place): Promise<void> {
+    const { store, consoleUrl } = this.#options;
+    const { ref, binding, until, run, server } = question;
+    const { account, address } = place;
+    const promptId = questionPromptId(question, address);
+    const known = await store.read(promptId);
+    if (known !== null && known.state !== "new") return;
+    const { choices, textAs, list } = questionForm(question);
+    const hasLink = account.adapter.edit === undefined;
+    const how = howToAnswer({ ref, choices, textAs, hasLink, consoleUrl });
+    const { maxTextLength } = account.adapter.capabilities;
+    const prompt = await store.create(
+      {
+        ...newMessage(promptId, place),
+        question: ref,
+        binding,
+        choices: choices.map(({ label, reply }) => ({ code: newCode(), label, reply })),
+        textAs,
+        title: run?.agent ?? server?.server ?? "",
+        ...questionText(question, { list, how }, maxTextLength),
+        expiresAt: until,
+      },
+      SOON_MS,
+    );
+    if ("question" in prompt)
+      await this.#post(
+        account,
+        prompt,
+        prompt.choices.map(({ label, code }) => ({ label, data: buttonData(promptId, code) })),
+      );
+  }
+
+  async #post(account: Account, prompt: Prompt, buttons: readonly MessageButton[]): Promise<void> {
+    const { store, outbox, holder, consoleUrl, now } = this.#options;
+    const { promptId, address, sendId, linkCode } = prompt;
     const { text, argumentsAt } = withLink(prompt, consoleUrl);
-    const buttons = [
-      { label: "Approve", data: buttonData(promptId, codes.approve) },
-      { label: "Deny", data: buttonData(promptId, codes.deny) },
-    ];
     await outbox.send(
       account,
       {
@@ -191,7 +273,7 @@ export class Prompts {
         pieces: [text],
         attachments: [],
         silent: false,
-        ...(!hasLink && { buttons }),
+        ...(linkCode === undefined && buttons.length > 0 && { buttons: [...buttons] }),
         degraded: [],
         about: { tool: null, runId: null, sessionKey: null, answerTo: null },
         ...BEGINNING,
@@ -205,16 +287,21 @@ export class Prompts {
     await store.write({ ...prompt, state: "asked" });
   }
 
-  /** Shows in a message what became of its call. `approval` is null for one that is gone. */
-  async #follow(prompt: Prompt, approval: Approval | null): Promise<void> {
+  /** Shows in a message what became of its call or question. `end` is null for one that waits or is gone, `restMs` for one that has ended. */
+  async #follow(
+    prompt: Prompt,
+    { end, restMs }: { readonly end: string | null; readonly restMs: number | null },
+  ): Promise<void> {
     const { store, sends, accounts } = this.#options;
-    const end = approval === null ? null : endText(approval);
-    if (approval !== null && end === null)
-      return store.rest(prompt.promptId, waitOf(approval, this.#options.now()));
-    if (approval === null || end === null || prompt.state === "ended") return store.finish(prompt);
-    const send = await sends.read(prompt.sendId);
+    const send = prompt.messageId === null ? await sends.read(prompt.sendId) : null;
+    const messageId = prompt.messageId ?? send?.record.messageIds.at(-1) ?? null;
+    if (restMs !== null) {
+      // The record of the send is gone after a day, and a call may wait for longer.
+      if (messageId !== prompt.messageId) await store.write({ ...prompt, messageId });
+      return store.rest(prompt.promptId, restMs);
+    }
+    if (end === null || prompt.state === "ended") return store.finish(prompt);
     if (send?.record.state === "open") return store.rest(prompt.promptId, SOON_MS);
-    const messageId = send?.record.messageIds.at(-1) ?? prompt.messageId;
     const { channel, accountId } = prompt.address;
     const account = accounts.get(channel, accountId);
     // A mail, a message that was not delivered, and one whose id is unknown stay as they are; their buttons and links are refused.
@@ -255,39 +342,19 @@ export class Prompts {
   }
 }
 
-interface Place {
-  readonly account: Account;
-  readonly address: Address;
-  /** Null for a group. */
-  readonly personId: string | null;
-}
-
-/** The private chats of links with `asks`, and the groups of `channels.json`. */
-function placesOf({ approval, links }: Waiting, accounts: readonly Account[]): Place[] {
-  const chats = links.flatMap(({ channel, accountId, personId }): Place[] => {
-    const account = accounts.find(
-      ({ settings }) => settings.channel === channel && settings.accountId === accountId,
-    );
-    if (account === undefined) return [];
-    const target = { kind: "user", id: personId } as const;
-    return [{ account, address: { channel, accountId, target }, personId }];
-  });
-  const groups = accounts.flatMap((account) => {
-    const { channel, accountId, entry } = account.settings;
-    // A link decides as one person, so it is not sent to several.
-    if (account.adapter.edit === undefined) return [];
-    return entry.approvals
-      .filter(({ of = [entry.caller] }) => of.includes("*") || of.includes(approval.principal.user))
-      .map(({ target, threadId }): Place => {
-        const thread = threadId === undefined ? {} : { threadId };
-        return { account, address: { channel, accountId, target, ...thread }, personId: null };
-      });
-  });
-  return [...chats, ...groups];
-}
-
-function usersOfGroups({ settings: { entry } }: Account): string[] {
-  return entry.approvals.flatMap(({ of = [entry.caller] }) => of);
+/** Returns the fields that every new message has. */
+function newMessage(promptId: string, { account, address, personId }: Place) {
+  const hasLink = account.adapter.edit === undefined;
+  return {
+    promptId,
+    address,
+    personId,
+    ...(hasLink && { linkCode: randomBytes(LINK_BYTES).toString("base64url") }),
+    // No caller has this name, so no caller's key is that of a prompt.
+    sendId: sendIdOf("!prompt", promptId),
+    messageId: null,
+    state: "new",
+  } as const;
 }
 
 /** Returns the text of a message; a mail has the address of its page behind the first line, before all that a model wrote. */
@@ -296,7 +363,7 @@ function withLink(
   consoleUrl: string | null,
 ): Pick<Prompt, "text" | "argumentsAt"> {
   if (linkCode === undefined || consoleUrl === null) return { text, argumentsAt };
-  const line = `\nDecide on this page, and give its address to no one: ${consoleUrl}/decide/${promptId}.${linkCode}`;
+  const line = `\nDecide or answer on this page, and give its address to no one: ${consoleUrl}/decide/${promptId}.${linkCode}`;
   const at = text.indexOf("\n");
   return {
     text: text.slice(0, at) + line + text.slice(at),
@@ -310,10 +377,15 @@ function promptIdOf({ id, requestedAt }: Approval, address: Address): string {
   return createHash("sha256").update(named).digest("hex").slice(0, 32);
 }
 
+function questionPromptId({ ref, binding }: ChatQuestion, address: Address): string {
+  const named = canonicalDigest({ ref, binding, address });
+  return createHash("sha256").update(named).digest("hex").slice(0, 32);
+}
+
 function newCode(): string {
   return randomBytes(8).toString("base64url");
 }
 
-function waitOf({ expiresAt }: Approval, now: number): number {
+function waitOf(expiresAt: string, now: number): number {
   return Math.max(SOON_MS, Math.min(WAIT_MS, Date.parse(expiresAt) - now + SOON_MS));
 }

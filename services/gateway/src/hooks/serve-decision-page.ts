@@ -13,12 +13,13 @@ import { readBytes } from "../routes/read-body.ts";
 
 /** The limit in a minute, for one address. */
 const BAD_LINKS = { what: "decision link", limit: 30 };
-const MAX_FORM = 1_024;
+/** A text of 10,000 characters, each written as up to nine bytes. */
+const MAX_FORM = 100_000;
 const PRESS_BYTES = 16;
 
 /**
- * `GET` and `POST /decide/{token}`: the page of a link in a mail. Programs that check mail open links, so `GET` shows the call alone; the
- * form of its page decides. The page has no script, no style and no external content.
+ * `GET` and `POST /decide/{token}`: the page of a link in a mail. Programs that check mail open links, so `GET` shows the call or question alone; the
+ * form of its page decides or answers. The page has no script, no style and no external content.
  */
 export function createDecisionPage(
   parts: AuthenticationParts & { readonly bus: Bus },
@@ -50,35 +51,58 @@ export function createDecisionPage(
 
 async function pressOf(c: Context<GatewayEnv>) {
   const form = new URLSearchParams(new TextDecoder().decode(await readBytes(c, MAX_FORM)));
+  const given = Object.fromEntries(
+    [...form].filter(([name]) => ["verdict", "choice", "text"].includes(name)),
+  );
+  const { choice, ...fields } = given;
   const press = openDecision.request.shape.press.safeParse({
-    verdict: form.get("verdict"),
+    ...fields,
+    ...(choice !== undefined && { choice: Number(choice) }),
     id: form.get("press"),
   });
-  if (press.success && press.data !== undefined) return press.data;
-  const detail = "the form needs verdict (approve or deny) and press; open the link again";
+  if (press.success && press.data !== undefined && Object.keys(given).length === 1)
+    return press.data;
+  const detail =
+    "the form needs press and one of verdict (approve or deny), choice and text; open the link again";
   throw new Problem({ status: 400, code: "bad_request", detail });
 }
 
 const BUTTONS = html`<button name="verdict" value="approve">Approve</button>
   <button name="verdict" value="deny">Deny</button>`;
 
-function decisionPage({ text, outcome, isOpen }: z.output<typeof openDecision.reply>) {
-  const press = randomBytes(PRESS_BYTES).toString("base64url");
-  const form = html`<form method="post">
-    <input type="hidden" name="press" value="${press}" />${BUTTONS}
-  </form>`;
+type Shown = z.output<typeof openDecision.reply>;
+
+function decisionPage({ text, outcome, isOpen, question }: Shown) {
+  const title = question === undefined ? "Decide about a call" : "Answer a question";
   const stated = outcome === null ? "" : html`<p><strong>${outcome}</strong></p>`;
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width" />
-        <title>Switchyard: decide about a call</title>
+        <title>Switchyard: ${title}</title>
       </head>
       <body>
-        <h1>Decide about a call</h1>
-        ${stated}${isOpen ? form : ""}
+        <h1>${title}</h1>
+        ${stated}${isOpen ? formsOf(question) : ""}
         <pre>${text}</pre>
       </body>
     </html> `;
+}
+
+function formsOf(question: Shown["question"]) {
+  const id = randomBytes(PRESS_BYTES).toString("base64url");
+  const press = html`<input type="hidden" name="press" value="${id}" />`;
+  if (question === undefined) return html`<form method="post">${press}${BUTTONS}</form>`;
+  const choices = question.choices.map(
+    (label, at) => html`<button name="choice" value="${at}">${label}</button> `,
+  );
+  const text = html`<form method="post">
+    ${press}<label
+      >Your answer<br /><textarea name="text" required maxlength="10000"></textarea>
+    </label>
+    <button>Answer</button>
+  </form>`;
+  return html`${choices.length > 0 ? html`<form method="post">${press}${choices}</form>` : ""}
+  ${question.takesText ? text : ""}`;
 }

@@ -44,6 +44,7 @@ for (const id of ["everything", "features", "modern", "plain", "silent"])
 
 beforeEach(() => {
   world.policy.answer = () => "allow";
+  delete world.policy.inspection;
 });
 
 function ask<R extends Rpc<`yard.rpc.{caller}.mcp.${string}.{server}`>>(
@@ -75,6 +76,28 @@ test("resources are listed with their templates and read", async () => {
   const { contents, decision } = await ask(readResource, { uri: DOCUMENT });
   assert.match(contents[0]?.text ?? "", /Everything/);
   assert.equal(decision.effect, "allow");
+});
+
+test("a resource and a prompt are masked or withheld as the decision says, and the address of a resource stays", async () => {
+  world.policy.inspection = {
+    results: { host: { effect: "mask", rule: "hide" } },
+    unmask: [],
+  };
+  const plain = await ask(getPrompt, { name: "args-prompt", args: { city: "https://a.example" } });
+  assert.match(JSON.stringify(plain.messages), /⟦host⟧/);
+  assert.ok(!JSON.stringify(plain.messages).includes("a.example"));
+  const { contents } = await ask(readResource, { uri: DOCUMENT });
+  assert.equal(contents[0]?.uri, DOCUMENT);
+  world.policy.inspection = {
+    results: { host: { effect: "deny", rule: "no-hosts" } },
+    unmask: [],
+  };
+  const withheld: unknown = await ask(getPrompt, {
+    name: "args-prompt",
+    args: { city: "https://a.example" },
+  }).catch((error: unknown) => error);
+  assert.ok(isError(withheld, getPrompt, "denied"));
+  assert.match(withheld.message, /The request was made, and its result is withheld: rule no-hosts/);
 });
 
 test("prompts are listed and got with their arguments, and arguments are completed", async () => {

@@ -1,6 +1,8 @@
 import { failuresOf } from "@switchyard/contracts/errors";
 import { featureErrors } from "@switchyard/contracts/mcp-broker/mcp-features";
 import type { AccessKind, Decision } from "@switchyard/contracts/policy/policy";
+import { isRecord } from "@switchyard/contracts/json-record";
+import { inspectResult } from "@switchyard/tool-provider/inspect-call";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
 import { replyOf } from "@switchyard/tool-provider/call-refusals";
@@ -11,7 +13,10 @@ import type { CallDeps } from "../calls/call-tool.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { noResult, requestFeature, type FeatureRequest } from "./request-feature.ts";
 
-export type FeatureDeps = Pick<CallDeps, "gate" | "executions" | "calls" | "pool" | "sender">;
+export type FeatureDeps = Pick<
+  CallDeps,
+  "gate" | "executions" | "calls" | "pool" | "sender" | "masks"
+>;
 
 /** The name of a feature in a request: a resource by its URI, a prompt by its name, the rest by its kind. */
 export interface Feature {
@@ -24,11 +29,11 @@ export interface Feature {
 const fail = failuresOf(featureErrors);
 
 /**
- * Performs a request that is not a tool call: decide → record → work → finish. A request that cannot be recorded is not executed
+ * Performs a request that is not a tool call: decide → record → work → inspect → finish. A request that cannot be recorded is not executed
  * (`policy_unavailable`), and an administrator's stop ends it (`stopped`).
  */
 export async function performFeature<T>(
-  { gate, executions, calls }: Pick<FeatureDeps, "gate" | "executions" | "calls">,
+  { gate, executions, calls, masks }: Pick<FeatureDeps, "gate" | "executions" | "calls" | "masks">,
   request: { readonly feature: Feature; readonly method: string; readonly requester: Requester },
   work: (call: CallInWork) => Promise<T>,
 ): Promise<{ readonly decision: Decision; readonly result: T }> {
@@ -36,6 +41,7 @@ export async function performFeature<T>(
   const { kind: access, server, name, args } = feature;
   const call = calls.begin({ requester, callId: undefined, server });
   let record = null;
+  let isWithheld = false;
   try {
     const decided = await allow(gate, feature, call.requester);
     const { decision, principal, audit: decisionRef, signed } = decided;
@@ -45,15 +51,38 @@ export async function performFeature<T>(
     const about = { access, method, caller, principal, ref, args, correlationId };
     record = await executions.beginRequest({ ...about, decision, decisionRef, signed });
     const result = await work(call);
-    record.ended("result");
-    return { decision, result };
+    const inspected = await inspectResult(masks, result, decided);
+    record.ended(inspected.withheld === null ? "result" : "withheld", inspected.findings);
+    if (inspected.withheld !== null) {
+      const reason = `The request was made, and its result is withheld: ${inspected.withheld}`;
+      isWithheld = true;
+      throw fail.denied(reason, { ...decision, effect: "deny", reason });
+    }
+    // Masks replace texts alone, so the content has the same form.
+    return { decision, result: withAddresses(result, inspected.content) as T };
   } catch (error) {
     const failure = call.failureOf(error);
-    record?.failed(failure);
+    if (!isWithheld) record?.failed(failure);
     throw replyOf(failure);
   } finally {
     call.end();
   }
+}
+
+/** The addresses of contents are those that were requested, whatever was found in them. */
+function withAddresses(result: unknown, masked: unknown): unknown {
+  if (masked === result || !isRecord(result) || !isRecord(masked)) return masked;
+  const [before, after] = [result["contents"], masked["contents"]];
+  if (!Array.isArray(before) || !Array.isArray(after)) return masked;
+  const contents = after.map((one: unknown, at) => {
+    const original: unknown = before[at];
+    return isRecord(one) && isRecord(original) ? withAddress(one, original["uri"]) : one;
+  });
+  return { ...masked, contents };
+}
+
+function withAddress(one: Readonly<Record<string, unknown>>, uri: unknown) {
+  return { ...one, uri };
 }
 
 /** One request for a feature, and the shape of its answer. */

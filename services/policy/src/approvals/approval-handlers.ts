@@ -47,6 +47,7 @@ import {
   type ApproverSettings,
 } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
+import type { UnmaskFor } from "./unmask-arguments.ts";
 import {
   endApproval,
   voidApproval,
@@ -78,6 +79,8 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   ) => ApproveTerms;
   /** Reads the run around a call; null when there is no run, or it cannot be read now. */
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
+  /** Returns the values behind masks that the caller is shown. */
+  readonly unmask: UnmaskFor;
   /** Throws the failure while decisions of people cannot be recorded. */
   readonly recordable: DecisionAudit["admit"];
   readonly signer: DecisionSigner | null;
@@ -197,7 +200,10 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
   service.handle(getApproval, async ({ id }, context) => {
     const { approval, presentation } = await find(deps, id, context);
     const around = await deps.contextOf(approval);
-    return { approval: atTime(approval, now()), presentation, context: around };
+    const current = atTime(approval, now());
+    const unmasked = await deps.unmask(current, presentation, context);
+    const shown = unmasked.length === 0 ? {} : { unmasked };
+    return { approval: current, presentation, ...shown, context: around };
   });
 
   service.handle(approvalStates, async ({ ids }, context) => {

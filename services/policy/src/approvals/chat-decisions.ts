@@ -14,6 +14,7 @@ import { publicLink, type StoredLink } from "../users/chat-link-store.ts";
 import type { ChatLinks } from "../users/chat-links.ts";
 import { orUnavailable as orUsersUnavailable } from "../users/user-handlers.ts";
 import { approve, deny, orUnavailable, type ApprovalHandlerDeps } from "./approval-handlers.ts";
+import { changesText } from "./changes-text.ts";
 import { atTime } from "./approval-store.ts";
 import { refusedBy, settingsFor, type ApproverSettings } from "./approver.ts";
 import { listPage } from "./list-approvals.ts";
@@ -72,6 +73,7 @@ export function handleChatDecisions(service: Service, deps: ChatDecisionDeps): v
         .map(({ approval, presentation }) => ({
           approval,
           presentation: shortened(presentation),
+          changes: changesFor(presentation),
           links: links.filter((link) => mayDecide(settings, link, approval)).map(publicLink),
         }));
       return { pending, next: page.next, watched: states };
@@ -92,7 +94,12 @@ function mayDecide(settings: ApproverSettings, link: StoredLink, approval: Appro
   );
 }
 
-/** A chat shows the beginning of long arguments, and no differences from an earlier call. */
+function changesFor(presentation: Presentation): string | undefined {
+  const text = changesText(presentation);
+  return text === null ? undefined : cutText(text, MAX_CHAT_ARGS);
+}
+
+/** A chat shows the beginning of long arguments, and the differences as text. */
 function shortened(presentation: Presentation): Presentation {
   const args = cutText(presentation.args, MAX_CHAT_ARGS);
   const isCut = presentation.isCut || args.length < presentation.args.length;

@@ -5,9 +5,13 @@ import { follow } from "@switchyard/bus/follow";
 import type { Service } from "@switchyard/bus/serve";
 import { expireApproval } from "@switchyard/contracts/policy/approval-events";
 import { readCallContext } from "@switchyard/contracts/agent-runner/call-context";
-import { ServiceError } from "@switchyard/contracts/errors";
+import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { bundleActivated } from "@switchyard/contracts/policy/policy-bundles";
 import { approvalCommands } from "@switchyard/topology/streams";
+import { ApprovalsUnavailable, type Approval } from "@switchyard/contracts/policy/approval-record";
+import type { AuditFact } from "@switchyard/contracts/policy/audit";
+import type { Finding } from "@switchyard/contracts/policy/findings";
+import type { MaskStore } from "@switchyard/tool-provider/mask-store";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
@@ -32,6 +36,7 @@ import { followCancelledRuns } from "./cancelled-runs.ts";
 import { handleChatDecisions } from "./chat-decisions.ts";
 import { createGrantStore } from "./grant-store.ts";
 import { createLastApproved } from "./last-approved.ts";
+import { createUnmask } from "./unmask-arguments.ts";
 import { createPromptLimit } from "./prompt-limit.ts";
 
 export interface ApprovalsOptions {
@@ -53,6 +58,10 @@ export interface ApprovalsOptions {
   /** Null when decisions are not recorded. */
   readonly signer: DecisionSigner | null;
   readonly chatLinks: ChatLinks;
+  readonly masks: Pick<MaskStore, "values">;
+  /** Returns the kinds of masked values that approvers of the call are shown. */
+  readonly kindsFor: (approval: Approval) => readonly Finding[];
+  readonly accessed: (fact: Extract<AuditFact, { kind: "access" }>) => void;
   readonly waitMs: number;
   /** The number of prompts that a run may cause in an hour. */
   readonly promptsPerRun: number;
@@ -91,6 +100,14 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     recordOutcome: options.recordOutcome,
     termsOf: options.termsOf,
     contextOf: contextReader(bus),
+    unmask: createUnmask({
+      masks: options.masks,
+      settings: options.settings,
+      kindsFor: options.kindsFor,
+      canRecord: () => isRecordable(options),
+      record: options.accessed,
+      log,
+    }),
     waitMs: options.waitMs,
     policyDigest,
     now,
@@ -129,6 +146,15 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
       await expiring.stop();
     },
   };
+}
+
+function isRecordable({ recordable }: Pick<ApprovalsOptions, "recordable">): boolean {
+  try {
+    recordable(failuresOf({ approvals_unavailable: ApprovalsUnavailable }).approvals_unavailable);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Reads the context of a call from the runner. An approval is shown without it while no runner answers. */

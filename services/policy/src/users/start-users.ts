@@ -19,6 +19,7 @@ import {
   type ChatLinkParts,
   type ChatLinks,
 } from "./chat-links.ts";
+import { serveChatQuestions } from "./chat-questions.ts";
 import { createUserKeyStore, type UserKeyStore } from "./user-key-store.ts";
 import { createUserSessionStore } from "./user-session-store.ts";
 
@@ -54,7 +55,7 @@ export async function startUsers(
     readonly keyRing: Pick<KeyRing, "signUser" | "verifyUser">;
     readonly accessed: ChatLinkParts["record"];
     readonly now: () => number;
-  } & Omit<UserStores, "chatLinks">,
+  } & UserStores,
 ): Promise<void> {
   const { bus, log, redis, config } = kit;
   const { service, keyRing, keys, links, now } = parts;
@@ -92,6 +93,7 @@ export async function startUsers(
     record: parts.accessed,
     now,
   });
+  serveChatQuestions(service, { bus, chatLinks: parts.chatLinks });
   serveUsers(service, {
     signIn,
     keys,

@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
 import { bundleActivated, bundleRefused } from "@switchyard/contracts/policy/policy-bundles";
+import { prepareInjections } from "@switchyard/service/inspect/injection-phrases";
 import type { Log } from "@switchyard/service/log";
 import { bundleName, type PolicyFileOptions } from "./policy-file.ts";
 import type { PolicyMetrics } from "../policy-metrics.ts";
@@ -27,7 +28,9 @@ export function announceBundles(parts: {
     publication.catch((err: unknown) => log.warn({ err, bundle }, "policy event not published"));
   };
   return {
-    onActivated({ bundle: { digest, ruleCount }, testCount, findings }) {
+    onActivated({ bundle: { digest, ruleCount, finds }, testCount, findings }) {
+      // Without it, the first call that is inspected for injections would delay all others.
+      if (finds.includes("injection")) void prepareInjections();
       metrics.activated({ digest, ruleCount }, now());
       const facts = { bundle, policyDigest: digest, rules: ruleCount, tests: testCount };
       log.info(facts, "policy in force");

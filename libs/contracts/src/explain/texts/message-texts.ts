@@ -181,6 +181,11 @@ export const messageTexts = {
   "channels.open-decision.reply.outcome":
     "What a press did, or what became of the call; null while it waits.",
   "channels.open-decision.reply.isOpen": "True while a press may decide.",
+  "channels.open-decision.reply.question": "The ways to answer; left out for a call.",
+  "channels.open-decision.reply.question.choices": "The labels of the answers to choose from.",
+  "channels.open-decision.reply.question.takesText": "True when a text may be the answer.",
+  "channels.open-decision.request.press.choice": "Position of the chosen answer to a question.",
+  "channels.open-decision.request.press.text": "The written answer to a question.",
   displayName: "Name for people; null when it is not known.",
   "channels.resolve-target.request.kind":
     "The kind of target to find: a person, a group or a channel.",

@@ -14,6 +14,7 @@ const DEFERRED_MESSAGE = 5;
 const MESSAGE_COMPONENT = 3;
 const BUTTON = 2;
 const ACTION_ROW = 1;
+const PER_ROW = 5;
 const SECONDARY = 2;
 const THREADS = new Set([10, 11, 12]);
 /** Milliseconds of an id: https://docs.discord.com/developers/reference#snowflakes. */
@@ -96,13 +97,16 @@ function pressOf({
 
 /** https://docs.discord.com/developers/components/reference#button */
 export function discordButtons(buttons: readonly MessageButton[]): object[] {
-  const row = buttons.map(({ label, data }) => ({
+  const all = buttons.map(({ label, data }) => ({
     type: BUTTON,
     style: SECONDARY,
     label,
     custom_id: data,
   }));
-  return [{ type: ACTION_ROW, components: row }];
+  return Array.from({ length: Math.ceil(all.length / PER_ROW) }, (_, row) => ({
+    type: ACTION_ROW,
+    components: all.slice(row * PER_ROW, (row + 1) * PER_ROW),
+  }));
 }
 
 /** A code block has no links, mentions or formatting; only the mark of its end has to be kept out. */

@@ -5,6 +5,7 @@ import {
   type AdapterDefinition,
   type ChannelAdapter,
   ChannelError,
+  type MessageButton,
   type OutgoingMessage,
 } from "../adapter.ts";
 import { fetchFile } from "../fetch-file.ts";
@@ -144,6 +145,12 @@ function create(config: TelegramConfig): ChannelAdapter {
   };
 }
 
+/** Two buttons fit side by side; more are below each other, so that their labels can be read. */
+function rowsOf(buttons: readonly MessageButton[]) {
+  const all = buttons.map(({ label, data }) => ({ text: label, callback_data: data }));
+  return all.length <= 2 ? [all] : all.map((button) => [button]);
+}
+
 type Part = (bot: Api, chat: string, signal: never) => Promise<{ message_id: number }>;
 
 /** Returns the requests for a message: one for its text, and one for each file; a short text is the caption of the first. */
@@ -165,7 +172,7 @@ function partsOf(
     ...(silent && { disable_notification: true }),
     ...(buttons && {
       reply_markup: {
-        inline_keyboard: [buttons.map(({ label, data }) => ({ text: label, callback_data: data }))],
+        inline_keyboard: rowsOf(buttons),
       },
     }),
   };

@@ -1,0 +1,21 @@
+/** Examples of questions in chats, and of what rules show of masked values; see `examples.ts`. */
+export const chatExamples: Readonly<Record<string, unknown>> = {
+  "ChatQuestion.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
+  "QuestionEnd.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
+  "questions.answer-in-chat.request.ref": { runId: "team-a~run-1", callId: "run-1:2:0" },
+  "QuestionRef.questionId": "q-0123456789",
+  "approvals.for-chats.reply.pending.changes": "-open\n+paid",
+  "channels.open-decision.reply.question": { choices: ["red", "blue"], takesText: false },
+  "channels.open-decision.reply.question.choices": ["red", "blue"],
+  "questions.for-chats.request.watched": [{ runId: "team-a~run-1", callId: "run-1:2:0" }],
+  "runs.questions-for-chats.request.watched": [{ runId: "team-a~run-1", callId: "run-1:2:0" }],
+  "runs.questions-for-chats.request.users": ["team-a"],
+  "mcp.questions-for-chats.request.users": ["team-a"],
+  "mcp.answer-for-user.request.id": "q-0123456789",
+  "questions.answer-in-chat.request.answer": "blue",
+  "PolicyRule.unmask": "iban",
+  "PolicyResultRule.finds": "card, iban",
+  unmasked: [{ mask: "⟦iban:1⟧", value: "DE89370400440532013000" }],
+  "unmasked.mask": "⟦iban:1⟧",
+  "unmasked.value": "DE89370400440532013000",
+};
