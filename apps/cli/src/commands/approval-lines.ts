@@ -11,6 +11,7 @@ import type { Terminal } from "../terminal.ts";
 interface ShownApproval {
   readonly approval: Approval;
   readonly presentation: Presentation;
+  readonly edited?: Presentation | undefined;
   readonly context?: CallContext | null | undefined;
 }
 
@@ -19,7 +20,7 @@ interface ShownApproval {
  * it.
  */
 export function approvalLines(
-  { approval, presentation, context }: ShownApproval,
+  { approval, presentation, edited, context }: ShownApproval,
   paint: Terminal["paintOut"],
 ): string[] {
   const { id, state, tier, risk, tool, why, rule, expiresAt, decision, pin, policyDigest } =
@@ -43,6 +44,12 @@ export function approvalLines(
     ).map((line) => `  ${line}`),
     "  arguments",
     ...quoted(indented(presentation.args)),
+    ...(edited === undefined
+      ? []
+      : [
+          `  changed by ${approval.edit?.by ?? "the approver"} to`,
+          ...quoted(indented(edited.args)),
+        ]),
     ...warnings(presentation).map((line) => `  ${paint("yellow", `! ${line}`)}`),
     ...changeLines(presentation, paint),
     ...contextLines(context ?? null),
