@@ -20,7 +20,7 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
   if (detail.data === null && detail.isLoading) return <Loading />;
   return (
     <ResourceView of={detail}>
-      {({ approval, presentation, context }) => (
+      {({ approval, presentation, edited, context }) => (
         <section class="card" aria-label="The call" data-testid="approval-detail">
           <div class="card-head">
             <CallSentence approval={approval} presentation={presentation} />
@@ -47,6 +47,12 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
           </dl>
           <h3>Arguments, {bytesText(presentation.argsBytes)}</h3>
           <Snippet label="Arguments" text={prettyJson(presentation.args)} />
+          {edited !== undefined && (
+            <>
+              <h3>Made with these arguments, changed by {approval.edit?.by}</h3>
+              <Snippet label="Changed arguments" text={prettyJson(edited.args)} />
+            </>
+          )}
           {presentation.isCut && (
             <p class="note bad">
               This is not all of them: who approves, approves what is not shown, too.
