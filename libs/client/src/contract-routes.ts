@@ -85,6 +85,9 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
   "mcp.call": [{ method: "POST", path: "/tools/mcp/{server}/{tool}/call" }],
   "mcp.questions": [{ method: "GET", path: "/mcp/questions" }],
   "mcp.answer": [{ method: "POST", path: "/mcp/questions/{id}/answer" }],
+  "mcp.secrets.list": [{ method: "GET", path: "/mcp/secrets" }],
+  "mcp.secrets.set": [{ method: "PUT", path: "/mcp/secrets/{name}" }],
+  "mcp.secrets.delete": [{ method: "DELETE", path: "/mcp/secrets/{name}" }],
   "mcp.servers": [{ method: "GET", path: "/mcp/servers" }],
   "mcp.add": [
     {

@@ -161,6 +161,8 @@ export type Approval = {
   expiresAt: Timestamp;
   /** The person's decision; null while it is pending. */
   decision: ApprovalDecision | null;
+  /** The change of the arguments by an approver; left out when they are its own. */
+  edit?: ApprovalEdit;
   /** The people that the rules want; empty when one who may approve calls is enough. */
   requirements: ApprovalRequirement[];
   /** The people who have approved the call. */
@@ -192,6 +194,17 @@ export type ApprovalDecision = {
   reason: string | null;
   /** When it happened. */
   at: Timestamp;
+};
+
+export type ApprovalEdit = {
+  /** The user that changed them. */
+  by: string;
+  /** When they were changed. */
+  at: Timestamp;
+  /** Digest of the changed arguments. */
+  argsDigest: Digest;
+  /** Digest of the call with the changed arguments. */
+  binding: Digest;
 };
 
 export type ApprovalId = string;
@@ -514,6 +527,8 @@ export type ContentPart =
   | FilePart;
 
 export type ContentParts = ContentPart[];
+
+export type Credential = string;
 
 export type DeadLetter = {
   /** The run that the command names or would have become. */
@@ -2222,6 +2237,8 @@ export type ScheduleRun = {
 
 export type SearchedFrom = Timestamp | null;
 
+export type SecretName = string;
+
 export type SendId = string;
 
 export type SentFile = {
@@ -2304,6 +2321,19 @@ export type ServerMessage = {
   logger: string | null;
   /** The message; secrets of the configuration are removed, and it is cut. */
   text: string;
+};
+
+export type ServerSecret = {
+  /** Name of the secret, as in `${secret:NAME}`. */
+  name: SecretName;
+  /** The user that stored the value. */
+  owner: string;
+  /** When the value was stored. */
+  updatedAt: Timestamp;
+  /** The only servers that may use it; null for all. */
+  servers: ServerId[] | null;
+  /** Servers whose declaration refers to it. */
+  usedBy: ServerId[];
 };
 
 export type ServerStatus = "connecting" | "connected" | "disconnected" | "error" | "disabled";
@@ -4225,6 +4255,8 @@ export interface Operations {
         /** The value behind it. */
         value: string;
       }[];
+      /** The arguments that an approver put in place of those of the call. */
+      edited?: Presentation;
       /** The run's steps before the call; null for a call of no run. */
       context?: CallContext | null;
     };
@@ -4245,6 +4277,8 @@ export interface Operations {
         ttlSeconds?: number;
         /** The number of calls that a standing approval may let pass. */
         maxUses?: number;
+        /** Makes this one call with these arguments in place of its own; the rules decide about them. */
+        arguments?: { [name: string]: unknown };
         /** JSON pointers of arguments that must have the approved call's values. */
         sameArguments?: string[];
       };
@@ -4554,6 +4588,43 @@ export interface Operations {
     reply: {
       /** The question after the answer. */
       question: Question;
+    };
+  };
+
+  /** Lists the stored secrets of MCP servers by name; never their values. Role: admin. */
+  "GET /mcp/secrets": {
+    request: {};
+    reply: {
+      /** The secrets, by name. */
+      secrets: ServerSecret[];
+    };
+  };
+
+  /** Stores or replaces a secret of MCP servers; those that use it connect anew. Role: admin. */
+  "PUT /mcp/secrets/{name}": {
+    request: {
+      path: { name: string };
+      body: {
+        /** The value; no reply, event or log contains it. */
+        value: Credential;
+        /** The only servers that may use it; null for all. Left out: as before, or all for a new one. */
+        servers?: ServerId[] | null;
+      };
+    };
+    reply: {
+      /** The secret without its value. */
+      secret: ServerSecret;
+    };
+  };
+
+  /** Deletes a secret that no MCP server uses. Role: admin. */
+  "DELETE /mcp/secrets/{name}": {
+    request: { path: { name: string } };
+    reply: {
+      /** Always true. */
+      deleted: true;
+      /** Name of the deleted secret. */
+      name: string;
     };
   };
 

@@ -22,6 +22,7 @@ import {
 import * as files from "./agent-runner/files.ts";
 import * as mcp from "./mcp-broker/mcp.ts";
 import * as mcpServers from "./mcp-broker/mcp-servers.ts";
+import * as mcpSecrets from "./mcp-broker/mcp-secrets.ts";
 import * as mcpAuth from "./mcp-broker/mcp-auth.ts";
 import * as mcpPins from "./mcp-broker/mcp-pins.ts";
 import * as mcpOwnership from "./mcp-broker/mcp-ownership.ts";
@@ -88,6 +89,7 @@ export const contractsByOwner = {
   "mcp-broker": [
     ...contractsOf(mcp),
     ...contractsOf(mcpServers),
+    ...contractsOf(mcpSecrets),
     ...contractsOf(mcpPins),
     ...contractsOf(mcpAuth),
     ...contractsOf(mcpCalls),

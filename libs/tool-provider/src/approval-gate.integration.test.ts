@@ -10,7 +10,7 @@ import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors"
 import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { testNats } from "@switchyard/testing/test-servers";
-import { createApprovalGate, type CallToApprove } from "./approval-gate.ts";
+import { createApprovalGate, type CallToApprove, type Consumed } from "./approval-gate.ts";
 import { NotSentError } from "./call-once.ts";
 
 const nats = await testNats();
@@ -72,9 +72,16 @@ function callToApprove(): CallToApprove {
   };
 }
 
+/** Uses the approval of a call that has its own arguments. */
+async function consume(call: CallToApprove): Promise<Consumed> {
+  const used = await gate.consume(call);
+  assert.ok(!("edited" in used));
+  return used;
+}
+
 /** The error of a call that must not be sent. */
 async function refusal(): Promise<ServiceError> {
-  const sent = gate.consume(callToApprove());
+  const sent = consume(callToApprove());
   const error = await sent.then(
     () => assert.fail("it was made"),
     (reason: unknown) => reason,
@@ -86,7 +93,7 @@ async function refusal(): Promise<ServiceError> {
 
 test("an approved call is admitted as it is sent, sent once, and its event has the digest of its result", async () => {
   const call = callToApprove();
-  const passed = await gate.consume(call);
+  const passed = await consume(call);
   assert.deepEqual([passed.approvalId, passed.grantId], [approvalId, null]);
   assert.deepEqual(settled, []);
   const result = { content: "made" };
@@ -104,20 +111,20 @@ test("an approved call is admitted as it is sent, sent once, and its event has t
   });
   const resultDigest = canonicalDigest(result);
   assert.deepEqual(settled, [{ approvalId, attempt, outcome: "executed", resultDigest }]);
-  await gate.consume(call);
+  await consume(call);
   assert.notEqual(admitted[1]?.attempt, attempt);
 });
 
 test("a result that is nested too deeply for a digest reaches the caller, and its event has none", async () => {
   const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
-  await (await gate.consume(callToApprove())).executed(deep);
+  await (await consume(callToApprove())).executed(deep);
   const [reported] = settled;
   assert.deepEqual([reported?.outcome, reported?.resultDigest], ["executed", undefined]);
 });
 
 test("a call by a session grant consumes no approval, so nothing is settled", async () => {
   admission.reply = () => ({ ...consumed, approvalId: null, grantId });
-  const passed = await gate.consume(callToApprove());
+  const passed = await consume(callToApprove());
   await passed.executed("made");
   await passed.notSent();
   assert.deepEqual([passed.approvalId, passed.grantId], [null, grantId]);
@@ -125,8 +132,8 @@ test("a call by a session grant consumes no approval, so nothing is settled", as
 });
 
 test("a call that was provably not sent gives its approval back; after anything else it stays consumed", async () => {
-  await (await gate.consume(callToApprove())).notSent();
-  await gate.consume(callToApprove());
+  await (await consume(callToApprove())).notSent();
+  await consume(callToApprove());
   const attempts = admitted.map(({ attempt }) => attempt);
   assert.deepEqual(settled, [{ approvalId, attempt: attempts[0], outcome: "not_sent" }]);
 });
@@ -178,6 +185,6 @@ test("a caller gets its result even when the end of the call cannot be reported"
   admission.settle = () => {
     throw policyFail.approvals_unavailable("no Redis", { cause: "redis" });
   };
-  await (await gate.consume(callToApprove())).executed("made");
+  await (await consume(callToApprove())).executed("made");
   assert.deepEqual(notSettled, [approvalId]);
 });

@@ -23,6 +23,8 @@ export interface CallToApprove {
   readonly args: Readonly<Record<string, unknown>>;
   readonly callId: string | undefined;
   readonly approvalId: string | undefined;
+  /** Set for the changed arguments of this approval. */
+  readonly editOf?: string | undefined;
 }
 
 /**
@@ -34,7 +36,13 @@ export interface ApprovalGate {
    * Rejects with NotSentError when the call may not be sent: `approval_required` until a person has decided, `denied` when the decision was
    * no, `storage_full` when the approval has no room, `policy_unavailable` when the policy service cannot answer.
    */
-  consume(call: CallToApprove): Promise<Consumed>;
+  consume(call: CallToApprove): Promise<Consumed | Edited>;
+}
+
+/** An approver has changed the arguments. Nothing is consumed: the call is decided about, and consumes the approval, with these. */
+export interface Edited {
+  readonly edited: { readonly by: string; readonly args: Record<string, unknown> };
+  readonly editOf: string;
 }
 
 /** The right to one attempt. Exactly one of the two ends it; without either the execution stays unknown. */
@@ -71,7 +79,7 @@ export function createApprovalGate(
 ): ApprovalGate {
   const policy = client(bus, { admitCall, settleCall });
 
-  const admit = async (call: CallToApprove, attempt: string): Promise<Passed> => {
+  const admit = async (call: CallToApprove, attempt: string): Promise<Passed | Edited> => {
     const reply = await orNotSent(() =>
       policy.admitCall(requestOf(call, attempt), limitsOf(call.requester)),
     );
@@ -79,6 +87,9 @@ export function createApprovalGate(
       const { approvalId, grantId, signed } = reply;
       return { approvalId, grantId, signed };
     }
+    const isRefused = reply.outcome === "refused" && call.editOf === undefined;
+    if (isRefused && reply.edited !== undefined && reply.approvalId !== null)
+      return { edited: reply.edited, editOf: reply.approvalId };
     throw new NotSentError(refusalOf(call, reply));
   };
   const settle = async (
@@ -96,6 +107,7 @@ export function createApprovalGate(
     async consume(call) {
       const attempt = randomUUID();
       const passed = await admit(call, attempt);
+      if ("edited" in passed) return passed;
       const { approvalId } = passed;
       const end = async (how: End): Promise<void> => {
         // With a session grant nothing was consumed.
@@ -123,7 +135,7 @@ function digested(result: unknown): { readonly resultDigest?: string } {
 }
 
 function requestOf(call: CallToApprove, attempt: string): z.input<typeof admitCall.request> {
-  const { requester, principal, decision, ref: tool, pin, args, callId, approvalId } = call;
+  const { requester, principal, decision, ref: tool, pin, args, callId, approvalId, editOf } = call;
   const { onBehalfOf, token } = requester;
   return {
     onBehalfOf,
@@ -133,6 +145,7 @@ function requestOf(call: CallToApprove, attempt: string): z.input<typeof admitCa
     args: { ...args },
     ...(callId === undefined ? {} : { callId }),
     ...(approvalId === undefined ? {} : { approvalId }),
+    ...(editOf === undefined ? {} : { editOf }),
     decision,
     binding: bindingDigest({ principal, caller: onBehalfOf, tool, pin, args, decision }),
     attempt,

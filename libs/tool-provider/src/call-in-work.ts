@@ -19,6 +19,9 @@ export interface ArrivedCall {
 /** Called with what the policy reserved for the call; `isMade` is false when it was certainly not sent. */
 type OnEnd = (call: CallInWork, reserved: readonly string[], isMade: boolean) => void;
 
+/** Releases what the policy reserved. Never rejects. */
+type Release = (reserved: readonly string[], isMade: boolean) => Promise<void>;
+
 /** The text that is sent to the server. */
 const CANCELLED = "the caller cancelled the call";
 const STOPPED = "an administrator stopped such calls";
@@ -39,13 +42,19 @@ export class CallInWork {
   readonly #controller = new AbortController();
   readonly #callerSignal: AbortSignal;
   readonly #onEnd: OnEnd;
+  readonly #release: Release;
   readonly #reserved: string[] = [];
   #work: { readonly principal: Principal; readonly ref: ToolRef } | null = null;
   #isCancelled = false;
   #isNotSent = false;
   #stop: Stop | null = null;
 
-  constructor({ requester, callId, server }: ArrivedCall, onEnd: OnEnd) {
+  constructor(
+    { requester, callId, server }: ArrivedCall,
+    onEnd: OnEnd,
+    release: Release = () => Promise.resolve(),
+  ) {
+    this.#release = release;
     this.callId = callId;
     this.server = server;
     this.requester = {
@@ -111,6 +120,11 @@ export class CallInWork {
   failureOf(error: unknown): unknown {
     if (error instanceof NotSentError) this.#isNotSent = true;
     return this.#stop === null || error instanceof NotSentError ? error : stoppedBy(this.#stop);
+  }
+
+  /** Releases what the policy reserved so far: it decides anew about a call with other arguments. */
+  async releaseReserved(): Promise<void> {
+    await this.#release(this.#reserved.splice(0), false);
   }
 
   /** To be called when the call is over, whatever its end. */

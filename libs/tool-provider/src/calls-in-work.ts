@@ -49,16 +49,21 @@ export function createCallsInWork(bus: Bus): CallsInWork {
   };
   const following = follow(bus, callsStopped, apply);
   const timer = setInterval(() => void look(), LOOK_MS);
+  const release = async (reserved: readonly string[], isMade: boolean): Promise<void> => {
+    // A reservation that cannot be released expires, so the error is not reported.
+    const releasing = reserved.map((reservation) =>
+      policy.releaseCall({ reservation, ...(isMade ? {} : { isMade }) }).catch(() => undefined),
+    );
+    await Promise.all(releasing);
+  };
   const end = (call: CallInWork, reserved: readonly string[], isMade: boolean): void => {
     calls.delete(call);
-    // A reservation that cannot be released expires, so the release is not awaited and its error is not reported.
-    for (const reservation of reserved)
-      policy.releaseCall({ reservation, ...(isMade ? {} : { isMade }) }).catch(() => undefined);
+    void release(reserved, isMade);
   };
 
   return {
     begin(arrived) {
-      const call = new CallInWork(arrived, end);
+      const call = new CallInWork(arrived, end, release);
       calls.add(call);
       return call;
     },

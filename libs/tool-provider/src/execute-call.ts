@@ -7,6 +7,7 @@ import type { CallOutcome } from "./call-store.ts";
 import { inspectOutcome, unmaskArguments } from "./inspect-call.ts";
 import type { MaskStore } from "./mask-store.ts";
 import type { Decided } from "./decision-cache.ts";
+import { consumeEdited, withEdit, type Redecided } from "./edited-call.ts";
 
 /** A call that the policy allows, or lets a person decide about. */
 export interface DecidedCall {
@@ -40,19 +41,34 @@ export async function executeCall(
     /** Rejects with NotSentError for a call that can only fail: no person is prompted for it, and no approval is used up. */
     readonly checkBeforeApproval: (args: Record<string, unknown>) => void | Promise<void>;
     readonly send: (args: Record<string, unknown>) => Promise<CallOutcome>;
+    /** Requests a decision about arguments that an approver changed. They are returned as the tool takes them. Rejects with NotSentError. */
+    readonly decideAgain: (args: Record<string, unknown>) => Promise<Redecided>;
   },
 ): Promise<CallOutcome> {
-  const { call, decided, ...about } = decidedCall;
+  const { call, ...asked } = decidedCall;
   const { requester } = call;
-  const { decision, principal, audit: decisionRef, signed } = decided;
+  let { decided, ...about } = asked;
   let passed = null;
   let record = null;
+  let edited = null;
   try {
-    const args = await unmaskArguments(masks, about.args, decided);
-    if (decision.effect !== "allow") {
+    let args = await unmaskArguments(masks, about.args, decided);
+    if (decided.decision.effect !== "allow") {
       await steps.checkBeforeApproval(args);
-      passed = await approvals.consume({ ...about, requester, principal, decision });
+      const { decision, principal } = decided;
+      const used = await approvals.consume({ ...about, requester, principal, decision });
+      if ("edited" in used) {
+        edited = used.edited;
+        await call.releaseReserved();
+        const again = await steps.decideAgain(edited.args);
+        about = { ...about, args: again.args };
+        ({ decided } = again);
+        args = await unmaskArguments(masks, about.args, decided);
+        await steps.checkBeforeApproval(args);
+        passed = await consumeEdited(approvals, { ...about, requester, ...decided }, used.editOf);
+      } else passed = used;
     }
+    const { decision, principal, audit: decisionRef, signed } = decided;
     const { onBehalfOf: caller, correlationId } = requester;
     const { approvalId: _, ...called } = about;
     const execution = {
@@ -66,8 +82,9 @@ export async function executeCall(
     };
     record = await executions.begin({ ...execution, passed });
     const sent = await steps.send(args);
-    const { outcome, findings, isWithheld } = await inspectOutcome(masks, sent, decided);
-    record.ended(isWithheld ? "withheld" : outcomeName(outcome), findings);
+    const { outcome: made, findings, isWithheld } = await inspectOutcome(masks, sent, decided);
+    const outcome = edited === null ? made : withEdit(made, { by: edited.by, args: about.args });
+    record.ended(isWithheld ? "withheld" : outcomeName(made), findings);
     await passed?.executed(outcome);
     return outcome;
   } catch (error) {

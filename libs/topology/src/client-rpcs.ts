@@ -16,6 +16,7 @@ import * as mcpAuth from "@switchyard/contracts/mcp-broker/mcp-auth";
 import * as mcpOwnership from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import { cancelCallAt } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import * as mcpPins from "@switchyard/contracts/mcp-broker/mcp-pins";
+import * as mcpSecrets from "@switchyard/contracts/mcp-broker/mcp-secrets";
 import * as mcpServers from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { completeModel } from "@switchyard/contracts/agent-runner/model-completion";
 import * as policyBudgets from "@switchyard/contracts/policy/policy-budgets";
@@ -103,6 +104,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
  */
 const registryRpcs: ReadonlySet<unknown> = new Set<unknown>([
   ...Object.values(mcpServers),
+  ...Object.values(mcpSecrets),
   ...Object.values(mcpPins),
   ...Object.values(mcpAuth),
   ...keyRpcs,

@@ -19,6 +19,7 @@ import { paceStarts } from "./connection/pace-starts.ts";
 import type { Clock } from "./connection/server-connection.ts";
 import type { PoolOptions } from "./connection/server-pool.ts";
 import { mayChooseUsers } from "./process/server-users.ts";
+import type { ServerSecrets } from "./secrets/server-secrets.ts";
 import { createVerdictStore } from "./connection/verdict-store.ts";
 
 /** The parts of its process that a broker's connections need. */
@@ -31,6 +32,7 @@ export interface PoolSurroundings {
   readonly stateDir: string;
   readonly sandbox: SandboxSetting;
   readonly tokenKeys: TokenCipher | null;
+  readonly secrets: ServerSecrets;
   readonly records: ChildRecords;
 }
 
@@ -69,12 +71,14 @@ function once(log: (reason: string) => void): (reason: string) => void {
 
 /** Connects the pool with the other parts: who may connect, what is listed, who is notified. */
 export function poolOptions(surroundings: PoolSurroundings, parts: PoolParts): PoolOptions {
-  const { bus, redis, log, env, version, stateDir, sandbox, tokenKeys, records } = surroundings;
+  const { bus, redis, log, env, version, stateDir, sandbox, tokenKeys, secrets, records } =
+    surroundings;
   const { guard, logins, owner, features, pinning } = parts;
   const discovery = createDiscoveryReporter({ bus, log, now: Date.now });
   const open = createSessionOpener({
     children: {
       env,
+      secrets: secrets.lookup,
       records,
       isolate: createServerIsolation({
         env,

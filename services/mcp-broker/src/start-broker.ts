@@ -37,6 +37,10 @@ import { readState } from "./registry/read-state.ts";
 import { handleRegistry } from "./handlers/registry-handlers.ts";
 import { createRegistryReporter } from "./registry/registry-reporter.ts";
 import type { SandboxSetting } from "./process/isolate-server.ts";
+import { handleSecrets } from "./handlers/secret-handlers.ts";
+import { createSecretSync, readSecrets } from "./secrets/follow-secrets.ts";
+import { createSecretStore } from "./secrets/secret-store.ts";
+import { createServerSecrets } from "./secrets/server-secrets.ts";
 import { ServerRegistry } from "./registry/server-registry.ts";
 
 /** The parts that the broker's process provides. */
@@ -117,7 +121,8 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
   const service = serveBroker(given);
   const endpoints = createServerEndpoints();
   const report = createConnectionReporter({ ...kit, onRestart: metrics.countRestart });
-  const parts = { pool, registry, registryStore, service, endpoints, report };
+  const { secrets, syncSecrets } = await openSecrets(given, { cipher: tokenKeys, pool });
+  const parts = { pool, registry, registryStore, syncSecrets, service, endpoints, report };
   const owner = createServerOwner(kit, settings.ownership, parts);
   const path = createCallPath({
     ...kit,
@@ -129,8 +134,8 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
     onChecked: metrics.countDecision,
   });
   const origins = createRequestOrigins();
-  const { gate } = path;
-  const features = startFeatures({ ...kit, env: servers.env, gate, pool, origins, questionMs });
+  const values = { env: servers.env, secrets: secrets.lookup };
+  const features = startFeatures({ ...kit, ...values, gate: path.gate, pool, origins, questionMs });
   const pinning = startPinning({
     ...kit,
     servers: () => listedRefs(owner),
@@ -138,7 +143,7 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
   });
   const guard = guardOf(settings);
   const logins = tokenKeys === null ? null : createLoginStore(redis, tokenKeys);
-  const surroundings = { ...given, ...servers, tokenKeys, records: children.records };
+  const surroundings = { ...given, ...servers, tokenKeys, secrets, records: children.records };
   pool.begin(entries, poolOptions(surroundings, { guard, logins, owner, features, pinning }));
   metrics.watch(pool, children, owner);
 
@@ -153,8 +158,8 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
     if (owner.registryChanged(change)) reporter.changed(change);
   });
   handleRegistry(service, { pool, registry, owner, admins });
-  const { env } = servers;
-  handleLogins(service, { pool, guard, owner, store: logins, env, admins, now: Date.now });
+  handleLogins(service, { pool, guard, owner, store: logins, ...values, admins, now: Date.now });
+  handleSecrets(service, { pool, secrets, syncSecrets, owner, admins, log });
   await owner.start();
   await within(pool.start(), { ms: FIRST_ATTEMPTS_MS });
 
@@ -180,6 +185,23 @@ export async function startBroker(given: BrokerKit, settings: BrokerSettings): P
       await givenAway;
     },
   };
+}
+
+/** Opens the stored secrets of servers; they are encrypted with the keys of logins. */
+async function openSecrets(
+  { redis, log }: BrokerKit,
+  { cipher, pool }: { readonly cipher: TokenCipher | null; readonly pool: ServerPool },
+) {
+  const secrets = createServerSecrets({
+    store: createSecretStore(redis),
+    cipher,
+    now: Date.now,
+    onUnreadable: (secret, reason) =>
+      log.error({ secret, reason }, "mcp secret cannot be decrypted"),
+  });
+  await readSecrets(secrets, (err) => log.error({ err }, "mcp secrets not read"));
+  const onTrouble = (err: unknown): void => log.error({ err }, "mcp secrets trouble");
+  return { secrets, syncSecrets: createSecretSync({ secrets, pool, onTrouble }) };
 }
 
 function guardOf({ privateHosts: permitted }: BrokerSettings): EgressGuard {

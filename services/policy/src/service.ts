@@ -11,6 +11,7 @@ import { serveAuditQueries } from "./audit/audit-queries.ts";
 import { startPolicyAudit } from "./start-policy-audit.ts";
 import { announceBundles } from "./versions/announce-bundles.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
+import { explainCall, type Circumstances } from "./calls/judge-call.ts";
 import { countsOfApprovals } from "./calls/record-outcome.ts";
 import { isStoppedBy, stopReason } from "./stops/stop-list.ts";
 import { Config } from "./config.ts";
@@ -103,6 +104,7 @@ export const policyService = defineService({
       stops,
       policyDigest: () => policyFile.current.digest,
       ...countsOfApprovals(budgets, () => policyFile.current),
+      decisionOn: decisionOf({ bundle: () => policyFile.current, stops, budgets, facts, now }),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
       ...(await unmasking(kit, () => policyFile.current)),
       accessed: audit.accessed,
@@ -133,6 +135,24 @@ async function unmasking(
   return {
     masks: createMaskStore({ redis, keys, onLost: () => undefined }),
     kindsFor: (approval) => shownKinds(bundle(), approval),
+  };
+}
+
+/** Decides about a call without counting it, as a person changes it. What the agent itself may not do is checked when it is made. */
+function decisionOf({
+  bundle,
+  facts,
+  now,
+  ...around
+}: Omit<Circumstances, "bundle"> & {
+  readonly bundle: () => CompiledBundle;
+  readonly facts: ServerFactsMemory;
+  readonly now: () => number;
+}): ApprovalsOptions["decisionOn"] {
+  return async (about) => {
+    const at = { nowMs: now() };
+    const call = { ...about, layers: null, server: facts.of(about.tool), facts: at };
+    return (await explainCall({ ...around, bundle: bundle() }, call)).decision;
   };
 }
 

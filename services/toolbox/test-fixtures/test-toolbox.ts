@@ -64,6 +64,8 @@ export interface PolicyPeer {
   hold: Promise<void> | null;
   /** Approvals that a person has given; a call that needs another one waits. */
   readonly approved: Set<string>;
+  /** The arguments that a person put in the place of those of the calls that wait; null for none. */
+  edited: { by: string; args: Record<string, unknown> } | null;
   /** Every question: name of the tool and arguments. */
   readonly asked: { tool: string; server: string | null; args: unknown; onBehalfOf: string }[];
 }
@@ -91,6 +93,7 @@ export async function toolboxWorld(): Promise<ToolboxWorld> {
     answer: () => "allow",
     hold: null,
     approved: new Set(),
+    edited: null,
     asked: [],
   };
   servePolicy(policyBus, policy);
@@ -180,7 +183,20 @@ function servePolicy(bus: Bus, peer: PolicyPeer): void {
     };
     return { decision, principal: principalOf(onBehalfOf, token) };
   });
-  service.handle(admitCall, ({ approvalId }) => {
+  service.handle(admitCall, ({ approvalId, editOf }) => {
+    const { edited } = peer;
+    if (edited !== null && editOf === undefined) {
+      const reason = "other arguments";
+      return {
+        outcome: "refused" as const,
+        approvalId: APPROVAL,
+        state: "denied" as const,
+        reason,
+        edited,
+      };
+    }
+    if (editOf !== undefined)
+      return { outcome: "passed" as const, approvalId: editOf, grantId: null, by: "cli" };
     if (approvalId !== undefined && peer.approved.delete(approvalId))
       return { outcome: "passed" as const, approvalId: null, grantId: null, by: "cli" };
     const waiting = { approvalId: APPROVAL, expiresAt: TOMORROW, tier: "always" as const };

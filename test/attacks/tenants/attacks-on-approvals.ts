@@ -90,10 +90,12 @@ export const attacksOnApprovals: Rows = {
             refused(call(teamB, contract, { id: victim.held.approvalId }), "unknown_approval"),
         },
         {
-          title: "of its own call, which others decide",
+          title: "of its own call, also with other arguments, which others decide",
           run: async (world: World) => {
             const id = await ownApproval(world, `own-${contract.name.replace(".", "-")}`);
             await refused(call(world.teamB, contract, { id }), "forbidden_approver");
+            const changed = { id, arguments: { path: "c.txt", content: "changed" } };
+            await refused(call(world.teamB, approveCall, changed), "forbidden_approver");
           },
         },
       ],

@@ -188,6 +188,7 @@ export const redisBounds: readonly RedisBound[] = [
   // Broker.
   {
     keys: [
+      "yard:{mcp}:secrets",
       "yard:{mcp}:servers",
       "yard:{mcp}:servers-version",
       "yard:{mcp}:brokers",

@@ -13,6 +13,7 @@ interface ShownApproval {
   readonly presentation: Presentation;
   /** The values behind masks, for an approver whom a rule allows to see them. */
   readonly unmasked?: readonly { readonly mask: string; readonly value: string }[] | undefined;
+  readonly edited?: Presentation | undefined;
   readonly context?: CallContext | null | undefined;
 }
 
@@ -21,7 +22,7 @@ interface ShownApproval {
  * it.
  */
 export function approvalLines(
-  { approval, presentation, context, unmasked = [] }: ShownApproval,
+  { approval, presentation, edited, context, unmasked = [] }: ShownApproval,
   paint: Terminal["paintOut"],
 ): string[] {
   const { id, state, tier, risk, tool, why, rule, expiresAt, decision, pin, policyDigest } =
@@ -46,6 +47,12 @@ export function approvalLines(
     "  arguments",
     ...quoted(indented(presentation.args)),
     ...unmasked.map(({ mask, value }) => `  ${mask} is ${printableLine(value)}`),
+    ...(edited === undefined
+      ? []
+      : [
+          `  changed by ${approval.edit?.by ?? "the approver"} to`,
+          ...quoted(indented(edited.args)),
+        ]),
     ...warnings(presentation).map((line) => `  ${paint("yellow", `! ${line}`)}`),
     ...changeLines(presentation, paint),
     ...contextLines(context ?? null),

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { type Approval } from "@switchyard/contracts/policy/approval-record";
@@ -8,6 +9,7 @@ import {
   getApproval,
   listApprovals,
 } from "@switchyard/contracts/policy/approvals";
+import { isRecord } from "@switchyard/contracts/json-record";
 import { grantWords } from "@switchyard/contracts/policy/approval-words";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
@@ -103,19 +105,26 @@ export async function approve(
     ttl?: number;
     uses?: number;
     same?: string[];
+    arguments?: string;
     reason?: string;
   } & Options,
 ): Promise<void> {
-  const { session, ttl, uses, same, reason } = options;
+  const { session, ttl, uses, same, reason, arguments: file } = options;
   const isNarrowed = ttl !== undefined || uses !== undefined || same !== undefined;
   if (session !== true && isNarrowed)
     throw new CliError("usage", "--ttl, --uses and --same go only with --session", {
       hint: "leave them out to approve this one call",
     });
+  if (session === true && file !== undefined)
+    throw new CliError("usage", "--arguments goes only with this one call", {
+      hint: "leave --session out",
+    });
   checkIsNamed(id);
+  const changed = file === undefined ? {} : { arguments: await argumentsIn(file) };
   const reply = await askedAbout(id, (policy, named) =>
     policy.approveCall({
       ...named,
+      ...changed,
       scope: session === true ? "session" : "once",
       ...(ttl === undefined ? {} : { ttlSeconds: ttl }),
       ...(uses === undefined ? {} : { maxUses: uses }),
@@ -130,6 +139,20 @@ export async function approve(
   if (reply.grant === null) return;
   const { id: grantId, expiresAt } = reply.grant;
   terminal.note(`calls of its kind pass ${grantWords(reply.grant, expiresAt)}: ${grantId}`);
+}
+
+/** Reads changed arguments. Rejects with a CliError for a file that is no JSON object. */
+async function argumentsIn(file: string): Promise<Record<string, unknown>> {
+  const text = await readFile(file, "utf8");
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value)) return { ...value };
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new CliError("usage", `${file} is not a JSON object with the arguments of a call`, {
+    hint: "see the present ones with: ./yard approvals show ID --json",
+  });
 }
 
 export async function deny(

@@ -51,6 +51,7 @@ const NOT_RUN: readonly (readonly [example: RegExp, why: string])[] = [
     "a cluster, or keys of another directory",
   ],
   [/^policy import/, "policies in another language"],
+  [/^mcp secret (?:set|delete)/, "a value from standard input"],
   [/^revoke/, "stops what other examples use"],
   [/^skills check/, "a directory of the importer"],
 ];

@@ -88,6 +88,14 @@ async function printed(...words: string[]): Promise<YardResult> {
   return ended;
 }
 
+/** Runs a command that reads a secret from standard input, and prints nothing of it. */
+async function stored(...words: string[]): Promise<void> {
+  const { code, stdout, stderr } = await yard([...words, "--json"], env, base, "canary-5150");
+  assert.equal(code, 0, stderr);
+  assert.ok(!`${stdout}${stderr}`.includes("canary-5150"));
+  tried.add(commandOf(words) ?? "");
+}
+
 async function ok(...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await printed(...words);
   assert.equal(code, 0, `yard ${words.join(" ")}: ${stderr}`);
@@ -259,6 +267,9 @@ test("MCP servers: their life, what they offer and what they ask", async () => {
   await data("mcp", "get", "walk");
   await data("mcp", "logout", "walk");
   await data("mcp", "remove", "walk");
+  await stored("mcp", "secret", "set", "walk-token");
+  await data("mcp", "secret", "list");
+  await data("mcp", "secret", "delete", "walk-token");
   await data("mcp", "list");
   await data("mcp", "logs", "files");
   await data("mcp", "reset", "files");

@@ -49,6 +49,7 @@ function addApprovals(program: Command, perform: Perform): void {
     .option("--session", "also later calls of the same tool in the same run or conversation")
     .option("--ttl <seconds>", "how long the session approval lasts", seconds)
     .option("--uses <count>", "how many calls it covers", wholeNumber(1, 10_000))
+    .option("--arguments <file>", "make the call with the arguments in this JSON file instead")
     .option("--same <pointer...>", "JSON pointers of arguments that must stay the same")
     .option("--reason <text>", "kept with the decision")
     .option("--json", JSON_TEXT)

@@ -4,6 +4,7 @@ import { JSON_TEXT, seconds, wholeNumber, type Perform } from "./command-options
 import { addMcpFeatureCommands } from "./mcp-feature-commands.ts";
 import { addMcpLoginCommands } from "./mcp-login-commands.ts";
 import { addMcpPinCommands } from "./mcp-pin-commands.ts";
+import { addMcpSecretCommands } from "./mcp-secret-commands.ts";
 import { addMcpServerCommands } from "./mcp-server-commands.ts";
 
 /** `yard mcp`. */
@@ -74,6 +75,7 @@ export function addMcpCommands(program: Command, perform: Perform): void {
   addMcpFeatureCommands(mcp, perform);
   addMcpLoginCommands(mcp, { perform, jsonText: JSON_TEXT });
   addMcpPinCommands(mcp, { perform, jsonText: JSON_TEXT });
+  addMcpSecretCommands(mcp, { perform, jsonText: JSON_TEXT });
   addMcpServerCommands(mcp, { perform, jsonText: JSON_TEXT, lines: wholeNumber(1, 10_000) });
 }
 

@@ -5,6 +5,7 @@ import { cancelCall } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import * as features from "@switchyard/contracts/mcp-broker/mcp-features";
 import * as pins from "@switchyard/contracts/mcp-broker/mcp-pins";
 import * as questions from "@switchyard/contracts/mcp-broker/mcp-questions";
+import * as secrets from "@switchyard/contracts/mcp-broker/mcp-secrets";
 import * as servers from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { Decision } from "@switchyard/contracts/policy/policy";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
@@ -48,6 +49,9 @@ const otherClient = { client: z.enum(MCP_CLIENTS), file: string() };
 
 export const MCP_OUTPUTS: JsonOutputs = {
   "mcp list": { document: servers.listServers.reply },
+  "mcp secret set": { document: secrets.setServerSecret.reply },
+  "mcp secret list": { document: secrets.listServerSecrets.reply },
+  "mcp secret delete": { document: secrets.deleteServerSecret.reply },
   "mcp get": { document: servers.getServer.reply },
   "mcp check": { document: strict({ ok: boolean(), servers: array(servers.ServerInfo) }) },
   "mcp logs": { document: servers.serverLogs.reply },

@@ -15,6 +15,12 @@ interface ShownCall {
   readonly presentation: Presentation;
 }
 
+/** Arguments in the place of those of the call, or what is wrong with them; neither when they stay. */
+interface Changed {
+  readonly arguments?: Record<string, unknown>;
+  readonly problem?: string;
+}
+
 interface Props extends ShownCall {
   /** The call was decided by a key: the person wants to see the next one. */
   readonly onDecidedByKey: () => void;
@@ -24,10 +30,13 @@ interface Props extends ShownCall {
 export function Decide({ approval, presentation, onDecidedByKey }: Props) {
   const [reason, setReason] = useState("");
   const [isBusy, setBusy] = useState(false);
+  const [edited, setEdited] = useState<string | null>(null);
+  const changed: Changed = edited === null ? {} : argumentsOf(edited);
   const isSeen = useSeen(`${approval.id} ${approval.binding} ${presentation.args}`);
   const isReady = isSeen && !isBusy;
   const needsReason = approval.reasonFor.includes("approvals");
-  const isApprovable = isReady && (!needsReason || reason.trim() !== "");
+  const isApprovable =
+    isReady && (!needsReason || reason.trim() !== "") && changed.problem === undefined;
   const isAllowed = may("POST /approvals/{id}/approve");
   const decide = async (how: () => Promise<boolean>): Promise<boolean> => {
     setBusy(true);
@@ -36,7 +45,14 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
     return isDone;
   };
   const shown = { approval, presentation };
-  const once = (): Promise<boolean> => decide(() => approve(shown, "once", reason));
+  const once = (): Promise<boolean> =>
+    decide(() =>
+      approve(shown, {
+        scope: "once",
+        reason,
+        ...(changed.arguments !== undefined && { arguments: changed.arguments }),
+      }),
+    );
   const denied = (): Promise<boolean> => decide(() => deny(shown));
   const byKey = async (decided: Promise<boolean>): Promise<void> => {
     if (await decided) onDecidedByKey();
@@ -60,6 +76,23 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
           onInput={(event) => setReason(event.currentTarget.value)}
         />
       </label>
+      {edited !== null && (
+        <label class="field">
+          <span>The arguments that the call is made with; the rules decide about them, too</span>
+          <textarea
+            class="code"
+            rows={10}
+            value={edited}
+            data-testid="edited-arguments"
+            onInput={(event) => setEdited(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      {changed.problem !== undefined && (
+        <p class="note wait" role="alert">
+          {changed.problem}
+        </p>
+      )}
       <div class="actions decide">
         <button
           type="button"
@@ -68,15 +101,16 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
           disabled={!isApprovable}
           onClick={() => void once()}
         >
-          Approve once {hasShortcuts.value && <kbd>a</kbd>}
+          {edited === null ? "Approve once" : "Approve with these arguments"}{" "}
+          {hasShortcuts.value && <kbd>a</kbd>}
         </button>
-        {approval.tier === "session" && (
+        {edited === null && approval.tier === "session" && (
           <button
             type="button"
             class="button"
             data-testid="approve-session"
             disabled={!isApprovable}
-            onClick={() => void decide(() => approve(shown, "session", reason))}
+            onClick={() => void decide(() => approve(shown, { scope: "session", reason }))}
           >
             {approval.grantTtlMs === null
               ? "Approve for more"
@@ -92,20 +126,60 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
         >
           Deny {hasShortcuts.value && <kbd>d</kbd>}
         </button>
+        {isEditable(shown) && (
+          <button
+            type="button"
+            class="button"
+            data-testid="edit-arguments"
+            onClick={() => setEdited(edited === null ? prettyJson(presentation.args) : null)}
+          >
+            {edited === null ? "Edit arguments…" : "Keep its arguments"}
+          </button>
+        )}
       </div>
     </>
   );
 }
 
+/** One person may change what is shown whole and as it is. */
+function isEditable({ approval, presentation }: ShownCall): boolean {
+  const { needed, tool } = approval;
+  const { isCut, hasRedactions, hasHiddenCharacters } = presentation;
+  const startsAgent = tool.server === null && tool.tool === "agent";
+  return needed === 1 && !startsAgent && !isCut && !hasRedactions && !hasHiddenCharacters;
+}
+
+/** Reads arguments that a person has written. */
+function argumentsOf(text: string): Changed {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return { arguments: { ...value } };
+  } catch {
+    return { problem: "This is not JSON yet." };
+  }
+  return { problem: "The arguments must be a JSON object." };
+}
+
 /** True when it was approved. */
 async function approve(
   shown: ShownCall,
-  scope: "once" | "session",
-  reason: string,
+  how: {
+    readonly scope: "once" | "session";
+    readonly reason: string;
+    readonly arguments?: Record<string, unknown>;
+  },
 ): Promise<boolean> {
   const { id, binding, risk } = shown.approval;
-  if (risk === "high" && !(await isConfirmed(shown))) return false;
-  const body = { binding, scope, ...(reason.trim() !== "" && { reason: reason.trim() }) };
+  const { scope, reason, arguments: changed } = how;
+  const args = changed === undefined ? shown.presentation.args : JSON.stringify(changed);
+  if (risk === "high" && !(await isConfirmed(shown, args))) return false;
+  const body = {
+    binding,
+    scope,
+    ...(reason.trim() !== "" && { reason: reason.trim() }),
+    ...(changed !== undefined && { arguments: changed }),
+  };
   return act("", async () => {
     const reply = await client.request("POST /approvals/{id}/approve", { path: { id }, body });
     toast({ text: approvedText(reply), tone: "good" });
@@ -133,9 +207,9 @@ async function deny({ approval: { id, binding, tool, reasonFor } }: ShownCall): 
 const SHOWN_CHARACTERS = 2_000;
 
 /** A call that can do much harm is named once more: the tool, and what it acts on. */
-async function isConfirmed({ approval, presentation }: ShownCall): Promise<boolean> {
+async function isConfirmed({ approval, presentation }: ShownCall, json: string): Promise<boolean> {
   const { tool } = approval;
-  const args = prettyJson(presentation.args);
+  const args = prettyJson(json);
   const isCut = args.length > SHOWN_CHARACTERS || presentation.isCut;
   const answer = await ask({
     title: `Approve ${tool.name}?`,

@@ -20,7 +20,7 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
   if (detail.data === null && detail.isLoading) return <Loading />;
   return (
     <ResourceView of={detail}>
-      {({ approval, presentation, context, unmasked = [] }) => (
+      {({ approval, presentation, edited, context, unmasked = [] }) => (
         <section class="card" aria-label="The call" data-testid="approval-detail">
           <div class="card-head">
             <CallSentence approval={approval} presentation={presentation} />
@@ -55,6 +55,12 @@ export function ApprovalDetail({ id, onDecidedByKey }: { id: string; onDecidedBy
                 </Fact>
               ))}
             </dl>
+          )}
+          {edited !== undefined && (
+            <>
+              <h3>Made with these arguments, changed by {approval.edit?.by}</h3>
+              <Snippet label="Changed arguments" text={prettyJson(edited.args)} />
+            </>
           )}
           {presentation.isCut && (
             <p class="note bad">

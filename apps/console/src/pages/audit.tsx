@@ -5,7 +5,7 @@ import { textsOf } from "../core/form.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
-import { callerName, client } from "../core/session.ts";
+import { callerName, client, may } from "../core/session.ts";
 import { Id, Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
 import { Dialog } from "../ui/dialog.tsx";
@@ -15,6 +15,7 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { isWord, said, type Word } from "../ui/statuses.ts";
 import { Time } from "../ui/time.tsx";
+import { ruleFor } from "./rule-text.ts";
 
 const KINDS = [
   "decision",
@@ -204,11 +205,33 @@ function OneRecord({ record, onClose }: { record: AuditedRecord; onClose: () => 
       {runId !== "" && <a href={`/runs/${encodeURIComponent(runId)}`}>To the run</a>}
       <Snippet label="The record" text={JSON.stringify(record, null, 2)} />
       <div class="actions end">
+        <MakeRuleOfDenial record={record} />
         <button type="button" class="button" onClick={onClose}>
           Close
         </button>
       </div>
     </Dialog>
+  );
+}
+
+/** Opens the draft of the policy with a rule that allows what the record says was denied. */
+function MakeRuleOfDenial({ record }: { record: AuditedRecord }) {
+  const [tool, user] = [textAt(record, "tool", "tool"), textAt(record, "principal", "user")];
+  const isDenial = record.kind === "decision" && textAt(record, "decision", "effect") === "deny";
+  if (!isDenial || tool === "" || !may("GET /policy/texts")) return null;
+  const call = {
+    tool: { server: textAt(record, "tool", "server") || null, tool },
+    principal: { user, agent: textAt(record, "principal", "agent") || null },
+  };
+  const rule = ruleFor(call, JSON.stringify(record["args"] ?? {}));
+  return (
+    <a
+      class="button"
+      href={`/policy?view=draft&rule=${encodeURIComponent(rule)}`}
+      data-testid="make-rule"
+    >
+      Make a rule…
+    </a>
   );
 }
 

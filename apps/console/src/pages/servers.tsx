@@ -4,12 +4,20 @@ import { count } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
 import { act, useResource } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
+import { toast } from "../core/toasts.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { Page } from "../ui/page.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { said } from "../ui/statuses.ts";
 import { Tabs } from "../ui/tabs.tsx";
+import { ServerSecrets } from "./server-secrets.tsx";
+import {
+  literalFields,
+  withReferences,
+  type Extracted,
+  type LiteralSecret,
+} from "./literal-secrets.ts";
 import { declarationsOf, pairsOf, type Declaration } from "./server-declarations.ts";
 
 export function Servers() {
@@ -55,6 +63,7 @@ export function Servers() {
           </ul>
         )}
       </ResourceView>
+      {may("GET /mcp/secrets") && <ServerSecrets />}
       {isAdding && (
         <AddServer
           onClose={() => {
@@ -133,14 +142,22 @@ const EXAMPLE = `{
 
 function AddServer({ onClose }: { onClose: () => void }) {
   const [view, setView] = useState("json");
+  const [literal, setLiteral] = useState<Literal | null>(null);
   const add = async (declarations: readonly Declaration[]): Promise<void> => {
-    for (const body of declarations) {
-      const isDone = await act(`${body.id} is added and connects`, () =>
-        client.request("POST /mcp/servers", { body }),
-      );
-      if (!isDone) return;
+    setLiteral(null);
+    for (const [at, body] of declarations.entries()) {
+      const added = await addOne(body);
+      if (added === "failed") return;
+      if (added !== "added") return setLiteral({ ...added, rest: declarations.slice(at + 1) });
     }
     onClose();
+  };
+  const store = async ({ body, values, rest }: Literal): Promise<void> => {
+    for (const { name, value } of values) {
+      const stored = { path: { name }, body: { value } };
+      if (!(await act("", () => client.request("PUT /mcp/secrets/{name}", stored)))) return;
+    }
+    await add([body, ...rest]);
   };
   return (
     <Dialog title="Add server" onClose={onClose} testId="add-server-dialog">
@@ -158,8 +175,50 @@ function AddServer({ onClose }: { onClose: () => void }) {
       ) : (
         <FromForm onAdd={add} onClose={onClose} />
       )}
+      {literal !== null && (
+        <div class="note wait" role="alert" data-testid="literal-secret">
+          <span>
+            <strong>{literal.body.id}</strong> has a credential in{" "}
+            {literal.fields.map(({ field }) => field).join(", ")}. Nothing was added. It can be
+            stored encrypted, with a reference in its place.
+          </span>
+          <button
+            type="button"
+            class="button small primary"
+            data-testid="store-and-add"
+            onClick={() => void store(literal)}
+          >
+            Store and add
+          </button>
+        </div>
+      )}
     </Dialog>
   );
+}
+
+/** A server that was not added because of its credentials, as it can be added when these are stored. */
+interface Literal extends Extracted {
+  readonly fields: readonly LiteralSecret[];
+  /** The servers that are added after it. */
+  readonly rest: readonly Declaration[];
+}
+
+/** Adds a server, or returns how it can be added without the credentials that are written out in it. */
+async function addOne(body: Declaration): Promise<"added" | "failed" | Omit<Literal, "rest">> {
+  let found: Omit<Literal, "rest"> | undefined;
+  const isDone = await act("", async () => {
+    try {
+      await client.request("POST /mcp/servers", { body });
+      toast({ text: `${body.id} is added and connects`, tone: "good" });
+    } catch (error) {
+      const fields = literalFields(error);
+      const extracted = fields === null ? null : withReferences(body, fields);
+      if (fields === null || extracted === null) throw error;
+      found = { ...extracted, fields };
+    }
+  });
+  if (found !== undefined) return found;
+  return isDone ? "added" : "failed";
 }
 
 interface AddProps {
@@ -208,7 +267,8 @@ function FromJson({ onAdd, onClose }: AddProps) {
 function SecretsHint() {
   return (
     <p class="quiet">
-      Write secrets as <code>${"{NAME}"}</code>: the value comes from the broker’s environment.
+      A secret is stored encrypted and written as <code>${"{secret:NAME}"}</code>;{" "}
+      <code>${"{NAME}"}</code> comes from the broker’s environment.
     </p>
   );
 }

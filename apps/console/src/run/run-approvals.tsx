@@ -44,14 +44,15 @@ function wordOf({ state }: Approval): string {
 
 /** One line: the decision with its author, time and reason. */
 export function Verdict({ approval }: { approval: Approval }) {
-  const { state, decision, execution } = approval;
+  const { state, decision, execution, edit } = approval;
   if (state === "pending") return <>No decision yet.</>;
   if (decision === null) return <>No decision: {state}.</>;
   const { by, at, reason, scope } = decision;
   return (
     <>
       {wordOf(approval)} by <strong>{by}</strong>
-      {scope === "session" && ", for more calls like it,"} <Time at={at} />
+      {scope === "session" && ", for more calls like it,"}
+      {edit !== undefined && ", with other arguments,"} <Time at={at} />
       {reason !== null && <>: {reason}</>}
       {execution === "unknown" && ". What became of the call is not known."}
     </>

@@ -850,6 +850,7 @@ class AsyncOperations:
         reason: str = NOT_GIVEN,
         ttl_seconds: int = NOT_GIVEN,
         max_uses: int = NOT_GIVEN,
+        arguments: dict[str, Any] = NOT_GIVEN,
         same_arguments: list[str] = NOT_GIVEN,
     ) -> m.ApproveCallReply:
         """Approves a waiting call, once or for more calls of its kind; some need several people.
@@ -865,6 +866,7 @@ class AsyncOperations:
                 "reason": reason,
                 "ttlSeconds": ttl_seconds,
                 "maxUses": max_uses,
+                "arguments": arguments,
                 "sameArguments": same_arguments,
             },
         )
@@ -1063,6 +1065,35 @@ class AsyncOperations:
             values={"id": id},
             body={"action": action, "content": content},
         )
+
+    async def list_server_secrets(self) -> m.ListServerSecretsReply:
+        """Lists the stored secrets of MCP servers by name; never their values. The rest is as in
+        `Client.list_server_secrets`.
+        """
+        return await self._call("GET", "/mcp/secrets")
+
+    async def set_server_secret(
+        self,
+        name: str,
+        *,
+        value: str,
+        servers: list[str] | None = NOT_GIVEN,
+    ) -> m.SetServerSecretReply:
+        """Stores or replaces a secret of MCP servers; those that use it connect anew. The rest is
+        as in `Client.set_server_secret`.
+        """
+        return await self._call(
+            "PUT",
+            "/mcp/secrets/{name}",
+            values={"name": name},
+            body={"value": value, "servers": servers},
+        )
+
+    async def delete_server_secret(self, name: str) -> m.DeleteServerSecretReply:
+        """Deletes a secret that no MCP server uses. The rest is as in
+        `Client.delete_server_secret`.
+        """
+        return await self._call("DELETE", "/mcp/secrets/{name}", values={"name": name})
 
     async def list_servers(self) -> m.ListServersReply:
         """Lists the configured MCP servers with their true status. The rest is as in

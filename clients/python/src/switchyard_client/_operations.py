@@ -1557,6 +1557,7 @@ class Operations:
         reason: str = NOT_GIVEN,
         ttl_seconds: int = NOT_GIVEN,
         max_uses: int = NOT_GIVEN,
+        arguments: dict[str, Any] = NOT_GIVEN,
         same_arguments: list[str] = NOT_GIVEN,
     ) -> m.ApproveCallReply:
         """Approves a waiting call, once or for more calls of its kind; some need several people.
@@ -1571,13 +1572,16 @@ class Operations:
             reason: Why, in words for people.
             ttl_seconds: Lifetime of the standing approval in seconds, at most the rule's.
             max_uses: The number of calls that a standing approval may let pass.
+            arguments: Makes this one call with these arguments in place of its own; the rules
+                decide about them.
             same_arguments: JSON pointers of arguments that must have the approved call's values.
 
         Raises:
             ProblemError: `reason_required`, `bad_pointer`, `invalid_request`, `malformed_json`,
                 `json_too_complex`, `forbidden_approver`, `forbidden`, `unknown_approval`,
                 `not_found`, `already_ended`, `binding_mismatch`, `already_voted`, `once_only`,
-                those of every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
+                `not_editable`, `edit_refused`, those of every request, such as `unauthenticated`,
+                `forbidden`, `rate_limited`.
 
         Example:
             client.approve_call("apr-0123456789abcdef0123456789abcdef")
@@ -1592,6 +1596,7 @@ class Operations:
                 "reason": reason,
                 "ttlSeconds": ttl_seconds,
                 "maxUses": max_uses,
+                "arguments": arguments,
                 "sameArguments": same_arguments,
             },
         )
@@ -2007,6 +2012,70 @@ class Operations:
             body={"action": action, "content": content},
         )
 
+    def list_server_secrets(self) -> m.ListServerSecretsReply:
+        """Lists the stored secrets of MCP servers by name; never their values.
+
+        Needs the role `admin`.
+
+        Raises:
+            ProblemError: `forbidden_admin`, `forbidden`, those of every request, such as
+                `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.list_server_secrets()
+        """
+        return self._call("GET", "/mcp/secrets")
+
+    def set_server_secret(
+        self,
+        name: str,
+        *,
+        value: str,
+        servers: list[str] | None = NOT_GIVEN,
+    ) -> m.SetServerSecretReply:
+        """Stores or replaces a secret of MCP servers; those that use it connect anew.
+
+        Needs the role `admin`.
+
+        Args:
+            name: Name of the secret, as in `${secret:NAME}`.
+            value: The value; no reply, event or log contains it.
+            servers: The only servers that may use it; null for all. Left out: as before, or all for
+                a new one.
+
+        Raises:
+            ProblemError: `forbidden_admin`, `forbidden`, `secret_key_missing`, `too_many`,
+                `overloaded`, `rate_limited`, those of every request, such as `unauthenticated`,
+                `forbidden`, `rate_limited`.
+
+        Example:
+            client.set_server_secret("reviewer", value="doc")
+        """
+        return self._call(
+            "PUT",
+            "/mcp/secrets/{name}",
+            values={"name": name},
+            body={"value": value, "servers": servers},
+        )
+
+    def delete_server_secret(self, name: str) -> m.DeleteServerSecretReply:
+        """Deletes a secret that no MCP server uses.
+
+        Needs the role `admin`.
+
+        Args:
+            name: Name of the secret, as in `${secret:NAME}`.
+
+        Raises:
+            ProblemError: `forbidden_admin`, `forbidden`, `unknown_secret`, `not_found`,
+                `secret_in_use`, those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
+
+        Example:
+            client.delete_server_secret("reviewer")
+        """
+        return self._call("DELETE", "/mcp/secrets/{name}", values={"name": name})
+
     def list_servers(self) -> m.ListServersReply:
         """Lists the configured MCP servers with their true status.
 
@@ -2031,8 +2100,8 @@ class Operations:
 
         Raises:
             ProblemError: `INVALID_INPUT`, `invalid_request`, `malformed_json`, `json_too_complex`,
-                `forbidden_admin`, `forbidden`, `server_exists`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+                `forbidden_admin`, `forbidden`, `literal_secret`, `server_exists`, those of every
+                request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.add_server(body={"id": "files", "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."]})
@@ -2074,8 +2143,9 @@ class Operations:
 
         Raises:
             ProblemError: `INVALID_INPUT`, `invalid_request`, `malformed_json`, `json_too_complex`,
-                `forbidden_admin`, `forbidden`, `NOT_FOUND`, `not_found`, `version_changed`, those
-                of every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
+                `forbidden_admin`, `forbidden`, `NOT_FOUND`, `not_found`, `literal_secret`,
+                `version_changed`, those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
 
         Example:
             client.update_server("files", body={"timeoutMs": 30000})
@@ -2106,8 +2176,9 @@ class Operations:
 
         Raises:
             ProblemError: `INVALID_INPUT`, `invalid_request`, `malformed_json`, `json_too_complex`,
-                `forbidden_admin`, `forbidden`, `NOT_FOUND`, `not_found`, `version_changed`, those
-                of every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
+                `forbidden_admin`, `forbidden`, `NOT_FOUND`, `not_found`, `literal_secret`,
+                `version_changed`, those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
 
         Example:
             client.put_server("files", body={"timeoutMs": 30000})

@@ -403,6 +403,8 @@ class Approval(TypedDict):
     """End of the time to decide; for an approved one, of the time to make the call."""
     decision: ApprovalDecision | None
     """The person's decision; null while it is pending."""
+    edit: NotRequired[ApprovalEdit]
+    """The change of the arguments by an approver; left out when they are its own."""
     requirements: list[Requirement]
     """The people that the rules want; empty when one who may approve calls is enough."""
     votes: list[ApprovalVotes]
@@ -436,6 +438,19 @@ class ApprovalDecision(TypedDict):
     """Why, in words for people."""
     at: Timestamp
     """When it happened."""
+
+
+class ApprovalEdit(TypedDict):
+    """The change of the arguments by an approver; left out when they are its own."""
+
+    by: str
+    """The user that changed them."""
+    at: Timestamp
+    """When they were changed."""
+    argsDigest: str
+    """Digest of the changed arguments."""
+    binding: str
+    """Digest of the call with the changed arguments."""
 
 
 class ApprovalEnded(TypedDict):
@@ -802,6 +817,13 @@ class DecisionInspectionResultsValue(TypedDict):
     """Id of the rule that decided; null when no rule matched."""
 
 
+class DeleteServerSecretReply(TypedDict):
+    deleted: Literal[True]
+    """Always true."""
+    name: str
+    """Name of the deleted secret."""
+
+
 class DeleteSessionReply(TypedDict):
     sessionId: str
     """Id of the session; a reset gives the session another one."""
@@ -1044,10 +1066,12 @@ class GetAgentReply(TypedDict):
 class GetApprovalReply(TypedDict):
     approval: Approval
     """The approval as it is now."""
-    presentation: GetApprovalReplyPresentation
+    presentation: Presentation
     """The arguments in the form that a person sees: secrets are masked."""
     unmasked: NotRequired[list[GetApprovalReplyUnmasked]]
     """The values behind masks in the arguments; left out for a caller who is shown none."""
+    edited: NotRequired[Presentation]
+    """The arguments that an approver put in place of those of the call."""
     context: NotRequired[GetApprovalReplyContext | None]
     """The run's steps before the call; null for a call of no run."""
 
@@ -1076,32 +1100,6 @@ class GetApprovalReplyContextCalls(TypedDict):
     """`open` while there is no result; `error` when it was denied or failed."""
     preview: str
     """The beginning of the text, at most 1 KiB."""
-
-
-class GetApprovalReplyPresentation(TypedDict):
-    """The arguments in the form that a person sees: secrets are masked."""
-
-    args: str
-    """Canonical JSON of the arguments; secrets are replaced by length and digest."""
-    argsBytes: int
-    """Size of all arguments, in bytes."""
-    isCut: bool
-    """True when `args` is not complete."""
-    hasHiddenCharacters: bool
-    """True when invisible characters were written as escapes."""
-    hasRedactions: bool
-    """True when secrets were masked."""
-    changes: list[GetApprovalReplyPresentationChanges] | None
-    """Differences from the last approved call of the tool; null when there was none."""
-
-
-class GetApprovalReplyPresentationChanges(TypedDict):
-    pointer: str
-    """JSON pointer of the value."""
-    before: str | None
-    """The value before; null when there was none."""
-    after: str | None
-    """The value after; null when there is none."""
 
 
 class GetApprovalReplyUnmasked(TypedDict):
@@ -2421,6 +2419,11 @@ class ListServerQuestionsReply(TypedDict):
     """The questions, newest first."""
 
 
+class ListServerSecretsReply(TypedDict):
+    secrets: list[Secret]
+    """The secrets, by name."""
+
+
 class ListServersReply(TypedDict):
     servers: list[ServerInfo]
     """The MCP servers."""
@@ -2832,6 +2835,30 @@ class PolicyVersion(TypedDict):
     """When it happened."""
     note: str | None
     """A remark for people, one line."""
+
+
+class Presentation(TypedDict):
+    args: str
+    """Canonical JSON of the arguments; secrets are replaced by length and digest."""
+    argsBytes: int
+    """Size of all arguments, in bytes."""
+    isCut: bool
+    """True when `args` is not complete."""
+    hasHiddenCharacters: bool
+    """True when invisible characters were written as escapes."""
+    hasRedactions: bool
+    """True when secrets were masked."""
+    changes: list[PresentationChanges] | None
+    """Differences from the last approved call of the tool; null when there was none."""
+
+
+class PresentationChanges(TypedDict):
+    pointer: str
+    """JSON pointer of the value."""
+    before: str | None
+    """The value before; null when there was none."""
+    after: str | None
+    """The value after; null when there is none."""
 
 
 class Principal(TypedDict):
@@ -4281,6 +4308,19 @@ class ScheduleRunsEntriesUsage(TypedDict):
     """Input tokens that the provider put into its cache."""
 
 
+class Secret(TypedDict):
+    name: str
+    """Name of the secret, as in `${secret:NAME}`."""
+    owner: str
+    """The user that stored the value."""
+    updatedAt: Timestamp
+    """When the value was stored."""
+    servers: list[str] | None
+    """The only servers that may use it; null for all."""
+    usedBy: list[str]
+    """Servers whose declaration refers to it."""
+
+
 class SendChannelMessageAttachments(TypedDict):
     source: str
     """`https://…`, or the path of a file in an allowed directory."""
@@ -4582,6 +4622,11 @@ class SessionReply(TypedDict):
 class SetServerLogLevelReply(TypedDict):
     level: Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
     """Severity, from the least to the worst."""
+
+
+class SetServerSecretReply(TypedDict):
+    secret: Secret
+    """The secret without its value."""
 
 
 class SkillInstructions(TypedDict):

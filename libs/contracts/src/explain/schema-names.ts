@@ -26,6 +26,7 @@ import * as mcpFeatures from "../mcp-broker/mcp-features.ts";
 import * as mcpOwnership from "../mcp-broker/mcp-ownership.ts";
 import * as mcpPins from "../mcp-broker/mcp-pins.ts";
 import * as mcpQuestions from "../mcp-broker/mcp-questions.ts";
+import * as mcpSecrets from "../mcp-broker/mcp-secrets.ts";
 import * as mcpServers from "../mcp-broker/mcp-servers.ts";
 import * as mcp from "../mcp-broker/mcp.ts";
 import * as modelCompletion from "../agent-runner/model-completion.ts";
@@ -95,6 +96,7 @@ const modules: readonly object[] = [
   mcpOwnership,
   mcpPins,
   mcpQuestions,
+  mcpSecrets,
   mcpServers,
   mcp,
   modelCompletion,

@@ -80,6 +80,13 @@ const OwnerUnavailable = {
   data: z.object({ server: z.string(), retryAfterMs: z.int().nonnegative() }),
   retryable: true,
 };
+/** A credential is written out. Nothing was changed: store it with `mcp.secrets.set`, and refer to it as `${secret:NAME}`. */
+const LiteralSecret = {
+  data: z.object({
+    /** Each with a name under which it may be stored. */
+    fields: z.array(z.object({ field: z.string(), secret: z.string() })),
+  }),
+};
 const InvalidConfig = { data: z.object({ problems: z.array(z.string()) }) };
 /**
  * The version of its declaration and of the last change over the bus, for the `ifVersion` of `mcp.update` and `mcp.remove`. Missing from an
@@ -113,7 +120,12 @@ export const addServer = rpc({
   role: "admin",
   request: z.strictObject({ server: ServerDeclaration }),
   reply: ServerReply,
-  errors: { ...changeErrors, invalid_config: InvalidConfig, server_exists: UnknownServer },
+  errors: {
+    ...changeErrors,
+    invalid_config: InvalidConfig,
+    literal_secret: LiteralSecret,
+    server_exists: UnknownServer,
+  },
 });
 
 export const updateServer = rpc({
@@ -132,6 +144,7 @@ export const updateServer = rpc({
     ...changeErrors,
     version_changed: versionChanged,
     invalid_config: InvalidConfig,
+    literal_secret: LiteralSecret,
     unknown_server: UnknownServer,
     owner_unavailable: OwnerUnavailable,
   },

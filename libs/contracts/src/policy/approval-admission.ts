@@ -20,7 +20,9 @@ const AskedCall = z.strictObject({
   callId: CallId.optional(),
   /** Set for a call without a `callId`: the approval that an earlier answer named. */
   approvalId: ApprovalId.optional(),
-  /** The policy's answer, which is `ask`. */
+  /** Set for a call with the changed arguments of this approval, which `edited` named. */
+  editOf: ApprovalId.optional(),
+  /** The policy's answer, which is `ask`; for changed arguments it may be `allow`. */
   decision: Decision,
   /** Computed by the provider from the call that it is about to send. */
   binding: Digest,
@@ -51,6 +53,11 @@ export const admitCall = rpc({
       approvalId: ApprovalId.nullable(),
       state: z.enum(["denied", "expired", "cancelled", "consumed", "rate_limited"]),
       reason: z.string(),
+      /**
+       * Set when an approver changed the arguments of `approvalId`. A provider that knows it requests a decision about these, and admits
+       * the call with them and `editOf`; an earlier one does not send the call.
+       */
+      edited: z.object({ by: CallerName, args: z.record(z.string(), z.unknown()) }).optional(),
       /** Set when a stop refused it: the call may pass once the stop is lifted. */
       stop: StopInForce.optional(),
     }),

@@ -74,6 +74,17 @@ export type ApprovalDecision = z.infer<typeof ApprovalDecision>;
 /** The execution of a consumed approval. `unknown`: the provider has not reported its end, so the call may have happened. */
 export const Execution = z.enum(["executed", "unknown"]);
 
+/** The arguments that an approver put in the place of those of the request. The call is made with them, and with no others. */
+export const ApprovalEdit = z.object({
+  by: CallerName,
+  at: Timestamp,
+  /** Digest of the changed arguments. */
+  argsDigest: Digest,
+  /** {@link bindingDigest} of the call with the changed arguments. */
+  binding: Digest,
+});
+export type ApprovalEdit = z.infer<typeof ApprovalEdit>;
+
 export const Approval = z.object({
   id: ApprovalId,
   state: ApprovalState,
@@ -98,6 +109,8 @@ export const Approval = z.object({
   /** The end of the time to decide; for an approved one, of the time to consume it. `now == expiresAt` is too late. */
   expiresAt: Timestamp,
   decision: ApprovalDecision.nullable(),
+  /** Left out when the arguments are those of the request. */
+  edit: ApprovalEdit.optional(),
   ...approvalVoting,
   consumedAt: Timestamp.nullable(),
   /** Null until it is consumed. */

@@ -78,6 +78,8 @@ export const getApproval = rpc({
     presentation: Presentation,
     /** The values behind masks in the arguments, for a caller who may decide about the call and where a rule of it has \`approve: { unmask }\`. */
     unmasked: z.array(z.object({ mask: z.string(), value: z.string() })).optional(),
+    /** The arguments that an approver put in their place; left out when there are none. */
+    edited: Presentation.optional(),
     /** Null for a call of no run, and while its run cannot be read; missing from older policy services. */
     context: CallContext.nullable().optional(),
   }),
@@ -110,6 +112,8 @@ export const approveCall = rpc({
     /** The lifetime of a session grant; never longer than the rule's `ttl`. */
     ttlSeconds: z.int().min(1).max(86_400).optional(),
     maxUses: z.int().min(1).max(10_000).optional(),
+    /** Makes this one call with these arguments in place of its own. The rules decide about the changed call. */
+    arguments: z.record(z.string(), z.unknown()).optional(),
     /** JSON pointers of a session grant whose values must stay unchanged. */
     sameArguments: z.array(z.string().max(256)).max(20).optional(),
   }),
@@ -120,6 +124,12 @@ export const approveCall = rpc({
     already_voted: { data: z.object({ id: z.string(), by: z.string() }) },
     /** The tier is `always`: each call needs its own. */
     once_only: { data: z.object({ id: z.string() }) },
+    /** The arguments of this call cannot be changed. Nothing was decided. */
+    not_editable: { data: z.object({ id: z.string(), reason: z.string() }) },
+    /** The rules deny the changed call, or require approval by other people. Nothing was decided. */
+    edit_refused: {
+      data: z.object({ id: z.string(), rule: z.string().nullable(), reason: z.string() }),
+    },
     /** A JSON pointer of `sameArguments` is malformed, or finds nothing. */
     bad_pointer: { data: z.object({ pointer: z.string() }) },
   },

@@ -109,7 +109,10 @@ export const ApprovalRecord = z.object({
   principal: Principal,
   tool: ToolRef,
   tier: ApprovalTier.optional(),
+  /** Once an approver has changed the arguments, this is the digest of the changed ones. */
   argsDigest: Digest.optional(),
+  /** The digest of the arguments that were requested, where an approver has changed them. */
+  askedDigest: Digest.optional(),
   rule: z.string().nullable(),
   policyDigest: Digest,
   callId: CallId.optional(),

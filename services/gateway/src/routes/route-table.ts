@@ -13,6 +13,7 @@ import * as mcpAuth from "@switchyard/contracts/mcp-broker/mcp-auth";
 import * as mcpFeatures from "@switchyard/contracts/mcp-broker/mcp-features";
 import * as mcpPins from "@switchyard/contracts/mcp-broker/mcp-pins";
 import * as mcpQuestions from "@switchyard/contracts/mcp-broker/mcp-questions";
+import * as mcpSecrets from "@switchyard/contracts/mcp-broker/mcp-secrets";
 import * as mcpServers from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { listModels } from "@switchyard/contracts/agent-runner/models";
 import * as budgets from "@switchyard/contracts/policy/policy-budgets";
@@ -191,6 +192,10 @@ export const routes: readonly Route[] = [
   get("/mcp/tools/{server}", listTools, { ...server, id: "listToolsOfServer" }),
   get("/mcp/questions", mcpQuestions.listQuestions, { id: "listServerQuestions" }),
   post("/mcp/questions/{id}/answer", mcpQuestions.answerQuestion, { id: "answerServerQuestion" }),
+
+  get("/mcp/secrets", mcpSecrets.listServerSecrets),
+  put("/mcp/secrets/{name}", mcpSecrets.setServerSecret),
+  del("/mcp/secrets/{name}", mcpSecrets.deleteServerSecret),
 
   get("/mcp/servers", mcpServers.listServers),
   post("/mcp/servers", mcpServers.addServer, NEW_SERVER),

@@ -6,8 +6,8 @@ import {
 } from "@switchyard/service/secret-cipher";
 import { createKeyedDigest, type KeyedDigest } from "./keyed-digest.ts";
 
-/** Encrypts the logins that Redis stores. `open` throws TokenKeyError when no key opens it. */
-export interface TokenCipher extends Pick<SecretCipher, "seal" | "open"> {
+/** Encrypts the logins and secrets that Redis stores. `open` throws TokenKeyError when no key opens it. */
+export interface TokenCipher extends Pick<SecretCipher, "seal" | "open" | "isNewest"> {
   /** With the key that encrypts, so that all brokers with the same setting agree. */
   readonly digest: KeyedDigest;
 }
@@ -37,6 +37,7 @@ export function createTokenCipher(keys: readonly Uint8Array[]): TokenCipher | nu
   return {
     digest: createKeyedDigest(first),
     seal: cipher.seal,
+    isNewest: cipher.isNewest,
     open(sealed, context) {
       try {
         return cipher.open(sealed, context);

@@ -148,6 +148,7 @@ function makeCall(deps: CallDeps, member: PoolMember, made: BrokeredCall): Promi
         if (session === null) throw new NotSentError(serverDown(member.connection));
         admitCall(catalogue, { ref, pin, args: sent, isChecked: isChecked(member) });
       },
+      decideAgain: (changed) => decideAgain(deps, member, { ...made, args: changed }),
       send: async (sent) =>
         sendTool(deps, await deps.pool.route(member, decided.principal), {
           ...made,
@@ -155,6 +156,19 @@ function makeCall(deps: CallDeps, member: PoolMember, made: BrokeredCall): Promi
         }),
     },
   );
+}
+
+/** Decides about the arguments that an approver changed, as the tool takes them. */
+async function decideAgain(
+  { gate }: CallDeps,
+  { connection }: PoolMember,
+  { call, ref, pin, args: given }: BrokeredCall & { readonly args: Record<string, unknown> },
+) {
+  const schema = connection.catalogue.find(ref.name)?.inspected.inputSchema;
+  const isCoerced = connection.entry.config?.validateArguments === "coerce";
+  const args = isCoerced && schema !== undefined ? coerceArguments(given, schema) : given;
+  const question = pin === undefined ? { ref, args } : { ref, args, pin };
+  return { args, decided: await gate.check(question, call.requester) };
 }
 
 function isChecked({ connection }: PoolMember): boolean {

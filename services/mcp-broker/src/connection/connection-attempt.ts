@@ -4,7 +4,7 @@ import type { UpstreamLogin } from "../auth/upstream-login.ts";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
-import type { ResolvedServer } from "../declaration/env-references.ts";
+import type { ResolvedServer, SecretLookup } from "../declaration/env-references.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { errorText } from "../limits/call-failure.ts";
 import type { Program } from "../process/child-program.ts";
@@ -25,6 +25,8 @@ import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-st
 export interface ChildSurroundings {
   /** The values of `${VAR}` references. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The values of `${secret:NAME}` references; without it there are none. */
+  readonly secrets?: SecretLookup;
   readonly records: ChildRecords;
   readonly isolate: IsolateServer;
 }

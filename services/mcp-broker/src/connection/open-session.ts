@@ -7,7 +7,11 @@ import {
 } from "../declaration/env-references.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
-import { ConnectionAttempt, type AttemptParts } from "./connection-attempt.ts";
+import {
+  ConnectionAttempt,
+  type AttemptParts,
+  type ChildSurroundings,
+} from "./connection-attempt.ts";
 import { startExcerpt } from "./exit-excerpt.ts";
 import {
   ConnectError,
@@ -21,7 +25,7 @@ const MAX_SHOWN = 2_000;
 /** Connects to servers, with the references in their configuration resolved from `env`. */
 export function createSessionOpener(options: AttemptParts): OpenSession {
   return async (config, events, signal) => {
-    const resolved = resolve(config, options.children.env);
+    const resolved = resolve(config, options.children);
     const show = (text: string): string =>
       startExcerpt(redactText(resolved.redact(text)), MAX_SHOWN);
     const attempt = new ConnectionAttempt({ config, resolved, show, events, options });
@@ -43,12 +47,9 @@ export function createSessionOpener(options: AttemptParts): OpenSession {
   };
 }
 
-function resolve(
-  config: ServerConfig,
-  env: Readonly<Record<string, string | undefined>>,
-): ResolvedServer {
+function resolve(config: ServerConfig, { env, secrets }: ChildSurroundings): ResolvedServer {
   try {
-    return resolveServer(config, env);
+    return resolveServer(config, env, secrets);
   } catch (error) {
     if (!(error instanceof UnsetVariableError)) throw error;
     throw new ConnectError(error.message, { permanent: true, cause: error });

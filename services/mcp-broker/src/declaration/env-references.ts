@@ -6,7 +6,7 @@ import type {
 } from "@switchyard/project/mcp-servers/server-config";
 
 /**
- * `${VAR}` and `${VAR:-default}` references. The values exist only while a connection is made: the configuration keeps the
+ * `${VAR}`, `${VAR:-default}` and `${secret:NAME}` references. The values exist only while a connection is made: the configuration keeps the
  * reference, and every text that is shown later goes through `redact`, which replaces the value by the reference.
  */
 export interface ResolvedServer {
@@ -24,13 +24,21 @@ export interface StreamTail {
   readonly isCut: boolean;
 }
 
-/** A reference that the broker's environment has no value for. */
+/** A reference without a value: the environment has no such variable, or the broker no such secret. */
 export class UnsetVariableError extends Error {
   override readonly name = "UnsetVariableError";
 }
 
+/** Returns the value of a secret for a server, or why there is none and what to do. */
+export type SecretLookup = (
+  name: string,
+  server: string,
+) => { readonly value: string } | { readonly problem: string; readonly fix: string };
+
 /** `VAR`, `VAR:-default`, and `env:VAR` as other clients write it. */
 const REFERENCE = /^(?:env:)?([A-Za-z_]\w*)(?::-(.*))?$/s;
+/** `secret:NAME`: a value that the broker stores encrypted. */
+const SECRET = /^secret:([A-Za-z0-9][\w-]{0,63})$/;
 /** `input:token`, `VAR:?text` and the like: a value that only another program would find. */
 const FOREIGN = /^[A-Za-z_]\w*:/;
 
@@ -44,10 +52,18 @@ const MIN_REDACTED_LENGTH = 4;
 export function resolveServer(
   config: ServerConfig,
   env: Readonly<Record<string, string | undefined>>,
+  secrets: SecretLookup = noSecrets,
 ): ResolvedServer {
   const values = new Map<string, string>();
   const resolve = (field: string, text: string, depth = 0): string =>
     replaceReferences(text, (inner) => {
+      const secret = SECRET.exec(inner)?.[1];
+      if (secret !== undefined) {
+        const found = secrets(secret, config.id);
+        if (!("value" in found)) throw noSecret(config.id, field, found);
+        values.set(found.value, `\${secret:${secret}}`);
+        return found.value;
+      }
       const [, name, fallback] = REFERENCE.exec(inner) ?? [];
       if (name === undefined && !FOREIGN.test(inner)) return null;
       if (name === undefined || depth > MAX_DEPTH) throw foreign(config.id, inner, field);
@@ -67,6 +83,26 @@ export function resolveServer(
     redactTail: ({ text, isCut }) => redact(isCut ? withoutRest(text, [...values.keys()]) : text),
   };
 }
+
+/** Names of the secrets that a configuration refers to. */
+export function secretsIn(config: ServerConfig): ReadonlySet<string> {
+  const names = new Set<string>();
+  const collect: Resolve = (_field, text) => {
+    for (const [, inner = ""] of text.matchAll(/\$\{([^{}]*)\}/g)) {
+      const name = SECRET.exec(inner)?.[1];
+      if (name !== undefined) names.add(name);
+    }
+    return text;
+  };
+  if (config.transport === "stdio") stdioLaunch(config, collect);
+  else httpLaunch(config, collect);
+  return names;
+}
+
+const noSecrets: SecretLookup = (name) => ({
+  problem: `secret ${name} does not exist`,
+  fix: `yard mcp secret set ${name}`,
+});
 
 /** Removes text at the beginning that may be the rest of a value; half a character there too. */
 function withoutRest(text: string, values: readonly string[]): string {
@@ -153,6 +189,14 @@ function foreign(server: string, inner: string, field: string): UnsetVariableErr
   return new UnsetVariableError(
     `server ${server}: \${${kind}:…} (used in "${field}") is not known here; set a variable for the broker and write \${VAR} or \${VAR:-default}`,
   );
+}
+
+function noSecret(
+  server: string,
+  field: string,
+  { problem, fix }: { readonly problem: string; readonly fix: string },
+): UnsetVariableError {
+  return new UnsetVariableError(`server ${server}: ${problem} (used in "${field}"); ${fix}`);
 }
 
 function unset(server: string, name: string, field: string): UnsetVariableError {

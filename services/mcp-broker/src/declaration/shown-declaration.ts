@@ -7,7 +7,7 @@ export const REDACTED = "[redacted]";
 const SECRET_NAME =
   /auth|cookie|pass|secret|token|key|credential|seed|session|signature|dsn|private/i;
 
-const REFERENCE = /\$\{(?:env:)?[A-Za-z_]\w*\}/g;
+const REFERENCE = /\$\{(?:(?:env:)?[A-Za-z_]\w*|secret:[A-Za-z0-9][\w-]*)\}/g;
 const SCHEME_ALONE = /^(?:bearer|basic|token|apikey)?$/i;
 
 /**

@@ -11,7 +11,12 @@ import type { Redis } from "@switchyard/service/redis";
 import type { PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import { resolveServer, UnsetVariableError } from "../declaration/env-references.ts";
+import {
+  resolveServer,
+  secretsIn,
+  UnsetVariableError,
+  type SecretLookup,
+} from "../declaration/env-references.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import {
   ASKED_PER_MINUTE,
@@ -36,6 +41,8 @@ export interface FeatureOptions {
   readonly redis: Redis;
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** The values of `${secret:NAME}` references. */
+  readonly secrets: SecretLookup;
   readonly origins: RequestOrigins;
   /** The time for which a question waits for its answer at most, in milliseconds. */
   readonly questionMs: number;
@@ -69,7 +76,7 @@ export function startFeatures(options: FeatureOptions) {
     onEnded: report.ended,
     onTrouble: (err) => log.warn({ err }, "mcp questions trouble"),
   });
-  const memories = createMemories(options.env, now);
+  const memories = createMemories(options, now);
   const deps: FeatureHookDeps = {
     bus,
     gate,
@@ -149,7 +156,7 @@ function createQuestionReporter(bus: Bus, onTrouble: (server: string, error: unk
 }
 
 /** The state of each server; a changed declaration begins anew. */
-function createMemories(env: FeatureOptions["env"], now: () => number) {
+function createMemories(values: Pick<FeatureOptions, "env" | "secrets">, now: () => number) {
   const memories = new Map<string, { config: ServerConfig; memory: ServerMemory }>();
   return {
     of(config: ServerConfig): ServerMemory {
@@ -157,7 +164,7 @@ function createMemories(env: FeatureOptions["env"], now: () => number) {
       const known = memories.get(config.id);
       if (known?.config === declared) return known.memory;
       const memory = {
-        messages: createServerMessages({ redact: redactorOf(config, env), now }),
+        messages: createServerMessages({ redact: redactorOf(config, values), now }),
         sampling: createRateLimit(config.sampling.perMinute, now),
         asking: createRateLimit(config.sampling.perMinute + ASKED_PER_MINUTE, now),
       };
@@ -169,9 +176,22 @@ function createMemories(env: FeatureOptions["env"], now: () => number) {
   };
 }
 
-function redactorOf(config: ServerConfig, env: FeatureOptions["env"]): (text: string) => string {
+function redactorOf(
+  config: ServerConfig,
+  values: Pick<FeatureOptions, "env" | "secrets">,
+): (text: string) => string {
+  // A secret may be replaced while the declaration stays the same.
+  return secretsIn(config).size === 0
+    ? redactorNow(config, values)
+    : (text) => redactorNow(config, values)(text);
+}
+
+function redactorNow(
+  config: ServerConfig,
+  { env, secrets }: Pick<FeatureOptions, "env" | "secrets">,
+): (text: string) => string {
   try {
-    const resolved = resolveServer(config, env);
+    const resolved = resolveServer(config, env, secrets);
     return (text) => resolved.redact(text);
   } catch (error) {
     if (!(error instanceof UnsetVariableError)) throw error;

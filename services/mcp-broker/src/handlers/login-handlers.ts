@@ -19,6 +19,7 @@ import {
   resolveServer,
   UnsetVariableError,
   type ResolvedServer,
+  type SecretLookup,
 } from "../declaration/env-references.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { ServerOwner } from "../ownership/server-owner.ts";
@@ -37,6 +38,7 @@ export interface LoginDeps {
   /** NATS users that may log in and out. */
   readonly admins: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
+  readonly secrets: SecretLookup;
   readonly now: () => number;
   readonly owner: Pick<ServerOwner, "requests">;
 }
@@ -123,14 +125,14 @@ function unreachable({ message }: StoreError) {
   );
 }
 
-function launchOf({ pool, env }: LoginDeps, server: string): LoginTarget["launch"] {
+function launchOf({ pool, env, secrets }: LoginDeps, server: string): LoginTarget["launch"] {
   const { config, problem } = pool.known(server).entry;
   if (config === null)
     throw fail.login_failed(`MCP server ${server} cannot be used: ${problem}`, {
       server,
       reason: problem ?? "invalid configuration",
     });
-  const { launch } = resolved(config, env);
+  const { launch } = resolved(config, { env, secrets });
   if (launch.transport === "stdio" || launch.oauth === null) {
     const why =
       launch.transport === "stdio" ? "is a process" : "has a credential in its configuration";
@@ -141,9 +143,12 @@ function launchOf({ pool, env }: LoginDeps, server: string): LoginTarget["launch
   return { ...launch, oauth: launch.oauth };
 }
 
-function resolved(config: ServerConfig, env: LoginDeps["env"]): ResolvedServer {
+function resolved(
+  config: ServerConfig,
+  { env, secrets }: Pick<LoginDeps, "env" | "secrets">,
+): ResolvedServer {
   try {
-    return resolveServer(config, env);
+    return resolveServer(config, env, secrets);
   } catch (error) {
     if (!(error instanceof UnsetVariableError)) throw error;
     const { message: reason } = error;

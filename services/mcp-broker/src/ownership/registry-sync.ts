@@ -9,9 +9,11 @@ import type { ServerRegistry } from "../registry/server-registry.ts";
 export function createRegistrySync(options: {
   registry: ServerRegistry;
   registryStore: RegistryStore;
+  /** Reads the secrets, which the same version counts. Rejects with StoreError. */
+  syncSecrets: () => Promise<void>;
   onTrouble: (error: unknown) => void;
 }): () => Promise<void> {
-  const { registry, registryStore, onTrouble } = options;
+  const { registry, registryStore, syncSecrets, onTrouble } = options;
   let known: string | null = null;
   let last: Promise<void> = Promise.resolve();
 
@@ -21,6 +23,7 @@ export function createRegistrySync(options: {
       const version = await registryStore.version();
       if (version === known) return;
       await registry.follow(() => registryStore.load());
+      await syncSecrets();
       known = version;
     } catch (error) {
       // Without Redis there is nothing new to read; the leases report the outage.

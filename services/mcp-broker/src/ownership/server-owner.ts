@@ -45,6 +45,8 @@ interface OwnedParts {
   readonly pool: ServerPool;
   readonly registry: ServerRegistry;
   readonly registryStore: RegistryStore;
+  /** Reads the secrets of servers, and connects those anew whose secrets changed. Rejects with StoreError. */
+  readonly syncSecrets: () => Promise<void>;
   readonly service: Service;
   /** The endpoints of every broker with a connection. */
   readonly endpoints: ServerEndpoints;
@@ -101,6 +103,8 @@ export function createServerOwner(
     },
     /** A server's tools ask in the way of earlier revisions: the other brokers connect with one, too, before a call of theirs fails. */
     steppedBack: (server: string): void => hint(bus, server, "revision"),
+    /** Makes the other brokers read the registry and the secrets. */
+    announceRegistry: (server: string): void => hint(bus, server, "registry"),
     /** All servers, for the lists. */
     views: (): readonly ServerView[] =>
       serverViews({

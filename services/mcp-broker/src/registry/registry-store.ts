@@ -23,7 +23,7 @@ const RegistryRecord = z.discriminatedUnion("state", [
 export type RegistryRecord = z.infer<typeof RegistryRecord>;
 
 const KEY = "yard:{mcp}:servers";
-const VERSION_KEY = "yard:{mcp}:servers-version";
+export const VERSION_KEY = "yard:{mcp}:servers-version";
 
 /** KEYS records, version · ARGV id, record or nothing, `updatedAt` of the record that is there, or `none`, or `any` · gives 1 when it is written */
 const WRITE = `${ESSENTIAL}

@@ -331,7 +331,7 @@ test("values of references are in nothing that is stored, shown or logged [A31]"
     id: "secretive",
     command: process.execPath,
     args: [fixture("hostile-server.ts"), "leaks"],
-    env: { SECRET: "${CANARY}", API_KEY: "literal-5150", PLAIN: "shown" },
+    env: { SECRET: "${CANARY}", API_KEY: "lit5150", PLAIN: "shown" },
   };
   await withBroker({ servers: [], env: { CANARY: canary } }, async (broker) => {
     await api.addServer({ server });
@@ -354,7 +354,7 @@ test("values of references are in nothing that is stored, shown or logged [A31]"
     const reported = [stored, lines, shown, await api.listServers({}), broker.logText()];
     assert.match(JSON.stringify(stored), /\$\{CANARY\}/);
     assert.ok(!JSON.stringify(reported).includes(canary));
-    assert.ok(!JSON.stringify(reported.slice(1)).includes("literal-5150"));
+    assert.ok(!JSON.stringify(reported.slice(1)).includes("lit5150"));
   });
 });
 

@@ -7,6 +7,7 @@ import {
 } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
+import { literalSecrets } from "../declaration/literal-secrets.ts";
 import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
 import type { RegistryRecord } from "./registry-store.ts";
 
@@ -46,6 +47,18 @@ export function checked(id: string, declaration: ServerDeclaration): ServerEntry
   const all = [...problems, ...placeholders];
   if (all.length > 0) throw invalid(all);
   return entry;
+}
+
+/** Throws `literal_secret` for a declaration with a credential that is written out. */
+export function refuseLiteralSecrets(declaration: ServerDeclaration): void {
+  const fields = literalSecrets(declaration);
+  const [first] = fields;
+  if (first === undefined) return;
+  const where = fields.map(({ field }) => `"${field}"`).join(", ");
+  throw fail.literal_secret(
+    `${where} is written out as a credential, so nothing was changed. Store it (yard mcp secret set ${first.secret}) and write \${secret:${first.secret}} in its place.`,
+    { fields },
+  );
 }
 
 export function invalid(problems: string[]) {

@@ -18,7 +18,15 @@ import type { RegistryRecord, RegistryStore } from "./registry-store.ts";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
-import { byId, checked, invalid, isSameEntry, mergedEntries, warned } from "./server-entries.ts";
+import {
+  byId,
+  checked,
+  invalid,
+  isSameEntry,
+  mergedEntries,
+  refuseLiteralSecrets,
+  warned,
+} from "./server-entries.ts";
 
 interface ChangeBy {
   /** A NATS user, or null for an edit of the file. */
@@ -102,6 +110,7 @@ export class ServerRegistry {
     return this.#serially(() => {
       const id = typeof declaration["id"] === "string" ? declaration["id"] : "";
       const entry = checked(id, declaration);
+      refuseLiteralSecrets(entry.declaration);
       const { members } = this.#options.pool;
       if (members.some(({ connection }) => connection.entry.id === id))
         throw fail.server_exists(
@@ -126,6 +135,7 @@ export class ServerRegistry {
       if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
       const adopted = adoptClientKeys(changes);
       if (adopted.problems.length > 0) throw invalid([...adopted.problems]);
+      refuseLiteralSecrets({ ...adopted.declaration, id });
       const merged = mergeDeclaration({ ...declaration, id }, adopted.declaration);
       const server = await this.#keep(warned(checked(id, merged), adopted.warnings), change);
       return { server, version: this.version(id) };

@@ -19,6 +19,7 @@ import {
   type Transition,
 } from "./approval-store.ts";
 import { constraintOf } from "./argument-constraint.ts";
+import { editRefusal } from "./edit-call.ts";
 import { callRisk } from "./call-risk.ts";
 import type { GrantStore } from "./grant-store.ts";
 import type { LastApproved } from "./last-approved.ts";
@@ -71,7 +72,13 @@ export function askedCall(
  * over; otherwise requests approval, once for each call.
  */
 export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admission> {
+  if (call.request.editOf !== undefined) return admitEdited(deps, call, call.request.editOf);
   const known = await standingApproval(deps, call);
+  if (known?.editedArgs && known.approval.edit && known.approval.state === "approved") {
+    const { id, edit } = known.approval;
+    const reason = `${edit.by} changed its arguments, and this provider cannot make it with others; update it`;
+    return { ...refusal(id, "denied", reason), edited: { by: edit.by, args: known.editedArgs } };
+  }
   if (known !== null && known.approval.state !== "pending")
     return pursue(deps, call, known.approval);
   const grant = await useGrant(deps, call);
@@ -82,6 +89,34 @@ export async function admitCall(deps: AdmitDeps, call: AskedCall): Promise<Admis
   if (known !== null) return pursue(deps, call, known.approval);
   if (!(await deps.promptLimit.take(call.principal))) return tooManyPrompts(deps.promptLimit);
   return ask(deps, call);
+}
+
+/** Lets a call with changed arguments pass, once. The rules have decided about these arguments since. */
+async function admitEdited(deps: AdmitDeps, call: AskedCall, id: string): Promise<Admission> {
+  const { principal, caller, tool, pin, terms, request } = call;
+  const stored = await deps.store.read(id);
+  const edit = stored?.approval.edit;
+  if (stored === null || edit === undefined) return refusal(id, "expired");
+  const { approval } = stored;
+  const isSame =
+    approval.callId === (request.callId ?? null) &&
+    bindingDigest({
+      principal,
+      caller,
+      tool,
+      pin: pin ?? undefined,
+      args: request.args,
+      decision: approval,
+    }) === edit.binding;
+  if (!isSame || approval.policyDigest !== call.policyDigest)
+    return refusal(null, "denied", "it is not the call that was approved with changed arguments");
+  const refused = editRefusal(approval, {
+    decision: request.decision,
+    terms,
+    hasReason: typeof approval.decision?.reason === "string",
+  });
+  if (refused !== null) return refusal(id, "denied", refused.reason);
+  return pursue(deps, call, approval);
 }
 
 /**
@@ -206,7 +241,7 @@ export function refusal(
   approvalId: string | null,
   state: "denied" | "expired" | "cancelled" | "consumed",
   reason?: string,
-): Admission {
+): Extract<Admission, { outcome: "refused" }> {
   const text = reason ?? (state === "expired" || state === "consumed" ? REASONS[state] : state);
   return { outcome: "refused", approvalId, state, reason: text };
 }

@@ -57,7 +57,8 @@ export function auditApprovals(reporter: ApprovalReporter, writer: AuditWriter):
 }
 
 function factOf(approval: Approval, change: ApprovalFact["change"]): ApprovalFact {
-  const { id, principal, tool, tier, argsDigest, rule, policyDigest, callId } = approval;
+  const { id, principal, tool, tier, argsDigest: asked, rule, policyDigest, callId } = approval;
+  const { edit } = approval;
   return {
     kind: "approval",
     change,
@@ -65,7 +66,8 @@ function factOf(approval: Approval, change: ApprovalFact["change"]): ApprovalFac
     principal,
     tool,
     tier,
-    argsDigest,
+    argsDigest: edit?.argsDigest ?? asked,
+    ...(edit === undefined ? {} : { askedDigest: asked }),
     rule,
     policyDigest,
     ...(callId === null ? {} : { callId }),

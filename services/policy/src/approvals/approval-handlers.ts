@@ -17,6 +17,7 @@ import {
 import { missingApprovals } from "@switchyard/contracts/policy/approval-words";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";
@@ -36,7 +37,7 @@ import {
   type AdmitDeps,
   type AskedCall,
 } from "./admit-call.ts";
-import { atTime, type StoredApproval } from "./approval-store.ts";
+import { atTime, type StoredApproval, type StoredEdit } from "./approval-store.ts";
 import {
   concerns,
   decidesAll,
@@ -48,6 +49,8 @@ import {
 } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
 import type { UnmaskFor } from "./unmask-arguments.ts";
+import { editOf, editRefusal, notEditable } from "./edit-call.ts";
+import { presentArguments } from "./present-arguments.ts";
 import {
   endApproval,
   voidApproval,
@@ -77,6 +80,10 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
     call: Pick<AskedCall, "principal" | "tool"> &
       CallArguments & { readonly approveRules: readonly string[] },
   ) => ApproveTerms;
+  /** Returns how the rules in force decide about a call; it counts nothing. */
+  readonly decisionOn: (
+    call: Pick<AskedCall, "principal" | "tool"> & CallArguments,
+  ) => Promise<Decision>;
   /** Reads the run around a call; null when there is no run, or it cannot be read now. */
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
   /** Returns the values behind masks that the caller is shown. */
@@ -113,10 +120,16 @@ async function recordAdmission(
   admission: Admission,
 ): Promise<void> {
   const { outcome, approvalId } = admission;
+  if (isEdited(admission)) return;
   const isDenied = outcome === "refused" && admission.state === "denied";
   if (outcome !== "passed" && !isDenied) return;
   const id = approvalId ?? call.binding;
   await orUnavailable(() => recordOutcome(call, isDenied ? "denied" : "approved", id));
+}
+
+/** True when the call is to be made with other arguments, which is decided about next. */
+function isEdited(admission: Admission): boolean {
+  return admission.outcome === "refused" && admission.edited !== undefined;
 }
 
 /** Handles the requests of tool providers. */
@@ -136,7 +149,9 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
     const { tier, policyDigest, effect } = request.decision;
     const inForce = deps.policyDigest();
     const isAsked = effect === "ask" && tier !== undefined && tier !== "auto";
-    if (!isAsked || policyDigest !== inForce)
+    // About changed arguments the rules may have nothing to ask; the approval is used for them all the same.
+    const isAboutEdit = request.editOf !== undefined && effect !== "deny";
+    if ((!isAsked && !isAboutEdit) || policyDigest !== inForce)
       throw fail.policy_changed(
         `The decision is not a question of the policy in force (${inForce}); ask for a decision again.`,
         { policyDigest: inForce },
@@ -144,14 +159,16 @@ function handleProviders(service: Service, deps: ApprovalHandlerDeps): void {
     const { tool, args } = request;
     const { approveRules = [] } = request.decision;
     const terms = deps.termsOf({ principal, tool, args, approveRules });
-    const call = askedCall(request, { principal, provider: context.caller, tier, terms });
+    const asked = isAsked ? tier : "always";
+    const call = askedCall(request, { principal, provider: context.caller, tier: asked, terms });
     if (call.binding !== request.binding)
       throw fail.binding_mismatch(
         "The provider's digest of the call is not the policy's: they do not mean the same call.",
         { expected: call.binding },
       );
     const admission = await orUnavailable(() => admitCall(deps, call));
-    if (admission.outcome === "waiting") await deps.uncount({ ...call, args: request.args });
+    if (admission.outcome === "waiting" || isEdited(admission))
+      await deps.uncount({ ...call, args: request.args });
     await recordAdmission(deps, call, admission);
     if (admission.outcome !== "passed" || deps.signer === null) return admission;
     const { approvalId, grantId } = admission;
@@ -198,12 +215,14 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
   );
 
   service.handle(getApproval, async ({ id }, context) => {
-    const { approval, presentation } = await find(deps, id, context);
+    const { approval, presentation, editedArgs } = await find(deps, id, context);
     const around = await deps.contextOf(approval);
     const current = atTime(approval, now());
     const unmasked = await deps.unmask(current, presentation, context);
     const shown = unmasked.length === 0 ? {} : { unmasked };
-    return { approval: current, presentation, ...shown, context: around };
+    const edited =
+      editedArgs === null ? {} : { edited: presentArguments(editedArgs, null).presentation };
+    return { approval: current, presentation, ...shown, ...edited, context: around };
   });
 
   service.handle(approvalStates, async ({ ids }, context) => {
@@ -243,7 +262,7 @@ export async function approve(
   request: z.output<typeof approveCall.request>,
   who: Who,
 ) {
-  const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [] } = request;
+  const { id, scope, reason, ttlSeconds, maxUses, sameArguments = [], arguments: args } = request;
   const stored = await findToDecide(deps, request, who);
   const { approval, comparable } = stored;
   requireReason(approval, "approvals", reason ?? null);
@@ -265,6 +284,10 @@ export async function approve(
           maxUses: maxUses ?? null,
           sameArguments,
         };
+  const edit =
+    args === undefined
+      ? null
+      : await checkedEdit(deps, approval, { args, scope, who, reason: reason ?? null });
   const settings = settingsFor(deps.settings, who);
   deps.recordable(fail.approvals_unavailable);
   const result = await orUnavailable(() =>
@@ -272,12 +295,50 @@ export async function approve(
       ...decidedBy(who),
       reason: reason ?? null,
       terms,
+      edit,
       isApprover: isApprover(settings, who.caller, approval),
       people: settings.people(),
     }),
   );
   if (result !== null && "idleBeside" in result) throw alreadyVoted(result, who.caller);
   return replyOf(result, id, who);
+}
+
+/** Throws unless the rules let the call pass with these arguments by one person's approval. Null when they are those of the request. */
+async function checkedEdit(
+  deps: ApprovalHandlerDeps,
+  approval: Approval,
+  {
+    args,
+    scope,
+    who,
+    reason,
+  }: {
+    args: Record<string, unknown>;
+    scope: "once" | "session";
+    who: Who;
+    reason: string | null;
+  },
+): Promise<StoredEdit | null> {
+  const { id, principal, tool, state } = approval;
+  if (state !== "pending")
+    return editOf(approval, args, { by: who.caller, at: approval.requestedAt });
+  const why = notEditable(approval, args, scope);
+  if (why !== null)
+    throw fail.not_editable(`The arguments of ${id} cannot be changed: ${why}.`, {
+      id,
+      reason: why,
+    });
+  const decision = await orUnavailable(() => deps.decisionOn({ principal, tool, args }));
+  const { approveRules = [] } = decision;
+  const terms = deps.termsOf({ principal, tool, args, approveRules });
+  const refused = editRefusal(approval, { decision, terms, hasReason: reason !== null });
+  if (refused !== null)
+    throw fail.edit_refused(
+      `${id} cannot be approved with these arguments; nothing was decided: ${refused.reason}.`,
+      { id, ...refused },
+    );
+  return editOf(approval, args, { by: who.caller, at: new Date(deps.now()).toISOString() });
 }
 
 /** Denies as the caller, see {@link approve}. */

@@ -49,7 +49,7 @@ return answer("done")
 
 /**
  * Adds one person's vote to those that the caller has read: one of another replica in between changes nothing, and the caller counts
- * again. ARGV: now, votes as read or "", votes, state, decision or "", end of the time to consume it or "".
+ * again. ARGV: now, votes as read or "", votes, state, decision or "", end of the time to consume it or "", changed arguments or "".
  */
 export const VOTE = `${BEGIN}
 if state ~= "pending" then return answer("none") end
@@ -57,6 +57,7 @@ if (redis.call("HGET", key, "votes") or "") ~= ARGV[2] then return answer("chang
 redis.call("HSET", key, "votes", ARGV[3])
 if ARGV[4] == "approved" then
   redis.call("HSET", key, "state", "approved", "decision", ARGV[5], "expiresAtMs", ARGV[6])
+  if ARGV[7] ~= "" then redis.call("HSET", key, "edit", ARGV[7]) end
   redis.call("PEXPIREAT", key, tonumber(ARGV[6]) + ${KEPT_AFTER_END_MS})
 end
 return answer("done")

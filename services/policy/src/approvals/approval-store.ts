@@ -1,5 +1,6 @@
 import {
   Approval,
+  ApprovalEdit,
   Presentation,
   type ApprovalDecision,
   type ApprovalState,
@@ -56,6 +57,8 @@ export interface ApprovalStore {
       readonly approval: {
         readonly decision: ApprovalDecision;
         readonly consumeByMs: number;
+        /** The arguments that this person put in the place of the requested ones. */
+        readonly edit?: StoredEdit | null;
       } | null;
       readonly now: number;
     },
@@ -94,6 +97,8 @@ export interface StoredApproval {
   readonly presentation: Presentation;
   /** The arguments without secrets, for comparison with others; null when they are too long to store. */
   readonly comparable: string | null;
+  /** The changed arguments; null when the call has its own. */
+  readonly editedArgs: Readonly<Record<string, unknown>> | null;
   /** True when it belonged to other rules, or its call was stopped: it is cancelled without a decision against the call. */
   readonly isVoid: boolean;
   /** Changes with each vote. */
@@ -101,6 +106,10 @@ export interface StoredApproval {
   /** The number of times at which other people were added. */
   readonly escalations: number;
 }
+
+/** The changed arguments with the facts about the change. They are stored for the one call that is made with them. */
+const StoredEdit = z.object({ edit: ApprovalEdit, args: z.record(z.string(), z.unknown()) });
+export type StoredEdit = z.infer<typeof StoredEdit>;
 
 export type NewApproval = Pick<StoredApproval, "approval" | "presentation" | "comparable">;
 
@@ -160,8 +169,13 @@ export function createApprovalStore(
       const text = JSON.stringify({ votes, approved });
       const end =
         approval === null
-          ? ["pending", "", ""]
-          : ["approved", JSON.stringify(approval.decision), approval.consumeByMs];
+          ? ["pending", "", "", ""]
+          : [
+              "approved",
+              JSON.stringify(approval.decision),
+              approval.consumeByMs,
+              approval.edit ? JSON.stringify(approval.edit) : "",
+            ];
       return transition(id, VOTE, [now, revision, text, ...end]);
     },
     escalate: (id, { published, now }) => transition(id, ESCALATE, [now, String(published)]),
@@ -216,6 +230,7 @@ function orNull(fields: Record<string, string>): StoredApproval | null {
 
 function parsed(fields: Record<string, string>): StoredApproval {
   const { core = "", presentation = "", comparable = "", decision, consumedAtMs } = fields;
+  const edited = fields["edit"] === undefined ? null : StoredEdit.parse(JSON.parse(fields["edit"]));
   const { votes: revision = "", escalated = "0" } = fields;
   const { votes, approved } =
     revision === "" ? { votes: [], approved: [] } : Votes.parse(JSON.parse(revision));
@@ -226,6 +241,7 @@ function parsed(fields: Record<string, string>): StoredApproval {
     state: fields["state"],
     expiresAt: isoTime(fields["expiresAtMs"]),
     decision: decision === undefined ? null : JSON.parse(decision),
+    ...(edited === null ? {} : { edit: edited.edit }),
     consumedAt: consumedAtMs === undefined ? null : isoTime(consumedAtMs),
     execution: fields["execution"] ?? null,
     resultDigest: fields["resultDigest"] ?? null,
@@ -241,6 +257,7 @@ function parsed(fields: Record<string, string>): StoredApproval {
     approval,
     presentation: Presentation.parse(JSON.parse(presentation)),
     comparable: comparable === "" ? null : comparable,
+    editedArgs: edited?.args ?? null,
     isVoid: fields["void"] !== undefined,
     revision,
     escalations,

@@ -9,7 +9,12 @@ import { follow } from "./admit-call.ts";
 import { grantIdOf } from "./approval-id.ts";
 import type { ApprovalIndex } from "./approval-index.ts";
 import type { ApprovalReporter } from "./approval-reporter.ts";
-import { atTime, type ApprovalStore, type StoredApproval } from "./approval-store.ts";
+import {
+  atTime,
+  type ApprovalStore,
+  type StoredApproval,
+  type StoredEdit,
+} from "./approval-store.ts";
 import { constraintOf } from "./argument-constraint.ts";
 import { castVote, commonTerms, isSameVote } from "./cast-vote.ts";
 import type { GrantStore } from "./grant-store.ts";
@@ -34,6 +39,8 @@ export interface Verdict {
 
 export interface Approving extends Verdict {
   readonly terms: GrantTerms | null;
+  /** The arguments that the person put in the place of the requested ones. */
+  readonly edit?: StoredEdit | null;
   /** See `ApprovalVote`. */
   readonly isApprover: boolean;
   readonly people: People;
@@ -73,13 +80,14 @@ export async function voteFor(
   let stored: StoredApproval | null = first;
   while (stored !== null) {
     const now = deps.now();
-    const { by, reason, isApprover, terms, people } = approving;
+    const { by, reason, isApprover, terms, people, edit = null } = approving;
     const proof = proofOf(approving);
     const { authenticated } = proof;
     const at = new Date(now).toISOString();
     const vote = { by, authenticated, isApprover, scope, terms, reason, at };
     const { approval } = stored;
-    if (atTime(approval, now).state !== "pending") return endedBefore(deps, stored, vote);
+    if (atTime(approval, now).state !== "pending")
+      return endedBefore(deps, stored, { ...vote, edit });
     const cast = castVote(approval, vote, people);
     if (cast.outcome === "repeated") return { isMine: true, approval, grant: null };
     if (cast.outcome === "idle") return { idleBeside: cast.by, approval };
@@ -89,7 +97,7 @@ export async function voteFor(
     const transition = await deps.store.vote(approval.id, {
       ...cast,
       revision: stored.revision,
-      approval: cast.isComplete ? { decision, consumeByMs } : null,
+      approval: cast.isComplete ? { decision, consumeByMs, edit } : null,
       now,
     });
     if (transition === null) return null;
@@ -124,14 +132,16 @@ async function afterVote(
 async function endedBefore(
   deps: DecideDeps,
   { approval: { id } }: StoredApproval,
-  vote: Pick<ApprovalVote, "by" | "scope" | "reason">,
+  vote: Pick<ApprovalVote, "by" | "scope" | "reason"> & { readonly edit: StoredEdit | null },
 ): Promise<Verdicts | null> {
   const transition = await deps.store.expire(id, deps.now());
   if (transition === null) return null;
   await follow(deps, transition);
   const { approval } = transition;
   const isMine =
-    approval.state === "approved" && approval.votes.some((one) => isSameVote(one, vote));
+    approval.state === "approved" &&
+    approval.edit?.argsDigest === vote.edit?.edit.argsDigest &&
+    approval.votes.some((one) => isSameVote(one, vote));
   return { isMine, approval, grant: null };
 }
 

@@ -51,6 +51,7 @@ export interface ApprovalsOptions {
   readonly uncount: ApprovalHandlerDeps["uncount"];
   readonly recordOutcome: ApprovalHandlerDeps["recordOutcome"];
   readonly termsOf: ApprovalHandlerDeps["termsOf"];
+  readonly decisionOn: ApprovalHandlerDeps["decisionOn"];
   readonly settings: ApproverSettings;
   /** Wraps the reporter in one that records. */
   readonly audited: (reporter: ApprovalReporter) => ApprovalReporter;
@@ -99,6 +100,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     uncount: options.uncount,
     recordOutcome: options.recordOutcome,
     termsOf: options.termsOf,
+    decisionOn: options.decisionOn,
     contextOf: contextReader(bus),
     unmask: createUnmask({
       masks: options.masks,

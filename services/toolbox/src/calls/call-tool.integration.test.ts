@@ -127,6 +127,21 @@ test("a call that needs a person waits for one, and then happens once [E11] [ER1
   );
 });
 
+test("a call whose arguments an approver changed is made with these, as the tool takes them", async () => {
+  policy.answer = () => "ask";
+  policy.edited = { by: "ann", args: { path: "edited.txt", content: "changed" } };
+  const { text } = await write("unedited.txt");
+  assert.match(text, /^\[ann changed the arguments .*edited\.txt/);
+  assert.equal(existsSync(file("user-cli", "unedited.txt")), false);
+  assert.equal(existsSync(file("user-cli", "edited.txt")), true);
+  assert.deepEqual(policy.asked.at(-1)?.args, policy.edited.args, "the rules decide about them");
+  policy.edited = { by: "ann", args: { path: 5 } };
+  await assert.rejects(write("unedited.txt"), (error) =>
+    isError(error, callBuiltin, "invalid_arguments"),
+  );
+  policy.edited = null;
+});
+
 const command = (args: Record<string, unknown>) => ({ tool: "execute_command", args });
 /** Calls that no approval would make succeed. */
 const USELESS = [

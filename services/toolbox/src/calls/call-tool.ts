@@ -112,6 +112,12 @@ async function makeCall(
       {
         checkBeforeApproval: (sent) =>
           refuseUseless(deps.workspaces, { tool, args: sent, principal }),
+        decideAgain: async (changed) => {
+          const parsed = tool.input.safeParse(changed);
+          if (!parsed.success) throw new NotSentError(misfit(tool.name, parsed.error));
+          const again = await deps.gate.check({ ref, args: parsed.data }, call.requester);
+          return { args: parsed.data, decided: again };
+        },
         send: (sent) =>
           runTool(deps, { tool, args: sent, principal, call, deadline: call.requester.deadline }),
       },
@@ -172,14 +178,18 @@ async function readCall(
   }
   if (args.success) return { tool, ref, args: args.data };
   await notDenied(gate, { ref, args: given }, requester);
-  const problems = args.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
+  throw misfit(tool.name, args.error);
+}
+
+function misfit(name: BuiltinName, error: z.ZodError) {
+  const problems = error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => ({
     pointer: visible(path.map((part) => `/${String(part)}`).join(""), MAX_PROBLEM_TEXT),
     // Names of unknown properties are the caller's own text, and may be of any length.
     expected: visible(message, MAX_PROBLEM_TEXT),
   }));
   const shown = problems.map(({ pointer, expected }) => `${pointer || "/"}: ${expected}`);
-  throw fail.invalid_arguments(
-    `The arguments do not fit ${tool.name}: ${shown.join("; ")}. Nothing was done.`,
+  return fail.invalid_arguments(
+    `The arguments do not fit ${name}: ${shown.join("; ")}. Nothing was done.`,
     { problems },
   );
 }

@@ -64,6 +64,27 @@ export const mcpTexts = {
   lines: "The last lines of stderr, oldest first.",
   hasProcess: "False for a server that is reached over HTTP.",
 
+  // Secrets.
+  "literal_secret.fields": "The credentials that are written out.",
+  "fields.field": "Where it is, such as `env.TOKEN`.",
+  "fields.secret": "A name under which it may be stored.",
+  SecretName: "Name of the secret, as in `${secret:NAME}`.",
+  "unknown_secret.name": "The name without a secret.",
+  "secret_in_use.name": "Name of the secret.",
+  "secret_in_use.servers": "The servers that refer to it.",
+  "mcp.secrets.delete.reply.name": "Name of the deleted secret.",
+  secrets: "The secrets, by name.",
+  "mcp.secrets.set.request.value": "The value; no reply, event or log contains it.",
+  "mcp.secrets.set.request.servers":
+    "The only servers that may use it; null for all. Left out: as before, or all for a new one.",
+  "mcp.secrets.set.reply.secret": "The secret without its value.",
+  "ServerSecret.name": "Name of the secret, as in `${secret:NAME}`.",
+  "ServerSecret.owner": "The user that stored the value.",
+  "ServerSecret.updatedAt": "When the value was stored.",
+  "ServerSecret.servers": "The only servers that may use it; null for all.",
+  usedBy: "Servers whose declaration refers to it.",
+  "mcp.secrets.delete.reply.deleted": "Always true.",
+
   // Pins.
   "mcp.pins.approve.request.tools":
     "Tools with the digests that were reviewed; left out: all pending and changed ones.",

@@ -1,0 +1,102 @@
+import {
+  bindingDigest,
+  type Approval,
+  type ApprovalEdit,
+} from "@switchyard/contracts/policy/approval-record";
+import type { ApprovalRequirement } from "@switchyard/contracts/policy/approval-votes";
+import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
+import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
+import type { StoredEdit } from "./approval-store.ts";
+import { hasMask } from "./mask-secrets.ts";
+
+/** The rules' answer about a changed call: the reason why this approval does not cover it, or null. */
+export interface EditRefusal {
+  readonly rule: string | null;
+  readonly reason: string;
+}
+
+/** Changed arguments are stored until the approval is deleted. */
+const MAX_BYTES = 65_536;
+/** The runner starts a child of a run by this tool itself, with the input that its journal has. */
+const STARTS_CHILD = "agent";
+
+/** The reason why the arguments of the call cannot be changed to these; null when they can. */
+export function notEditable(
+  { needed, tool }: Pick<Approval, "needed" | "tool">,
+  args: Readonly<Record<string, unknown>>,
+  scope: "once" | "session",
+): string | null {
+  if (scope === "session") return "changed arguments are for this one call: use the scope once";
+  if (needed > 1)
+    return "several people have to approve it, and they would not have approved the same call: deny it with the reason";
+  if (tool.server === null && tool.tool === STARTS_CHILD)
+    return "it starts another agent, whose input cannot be changed here: deny it with the reason";
+  const text = canonicalJson(args);
+  if (hasMask(text))
+    return "the arguments have a masked secret, which would be sent as it is shown: write the value, or deny the call";
+  if (Buffer.byteLength(text) > MAX_BYTES)
+    return `the changed arguments have more than ${MAX_BYTES} bytes`;
+  return null;
+}
+
+/** Binds the approval to the changed arguments; null when they are those of the request. */
+export function editOf(
+  approval: Approval,
+  args: Readonly<Record<string, unknown>>,
+  { by, at }: Pick<ApprovalEdit, "by" | "at">,
+): StoredEdit | null {
+  const argsDigest = canonicalDigest(args);
+  if (argsDigest === approval.argsDigest) return null;
+  return { edit: { by, at, argsDigest, binding: editedBinding(approval, args) }, args };
+}
+
+/** The binding of an approval for other arguments than those of its call. */
+export function editedBinding(approval: Approval, args: Readonly<Record<string, unknown>>): string {
+  const { principal, caller, tool, pin, policyDigest, rule, tier } = approval;
+  const decision = { policyDigest, rule, tier };
+  return bindingDigest({ principal, caller, tool, pin: pin ?? undefined, args, decision });
+}
+
+/** The reason why the rules do not let this approval count for the changed call; null when it counts. A pure function. */
+export function editRefusal(
+  approval: Pick<Approval, "requirements">,
+  {
+    decision,
+    terms,
+    hasReason,
+  }: {
+    readonly decision: Decision;
+    readonly terms: ApproveTerms;
+    /** True when the approver gave a reason. */
+    readonly hasReason: boolean;
+  },
+): EditRefusal | null {
+  const { effect, rule, reason } = decision;
+  if (effect === "deny") return { rule, reason: `the rules deny the changed call: ${reason}` };
+  if (effect === "allow") return null;
+  const missing = terms.requirements.find((one) => !isMet(one, approval.requirements));
+  if (missing !== undefined)
+    return {
+      rule: missing.rules[0] ?? rule,
+      reason: "the rules want other people, or more of them, to approve the changed call",
+    };
+  if (terms.reasonFor.includes("approvals") && !hasReason)
+    return { rule, reason: "the rules require a reason for approval of the changed call" };
+  return null;
+}
+
+/** True when one of the approval's requirements names the same people and asks for no less. */
+function isMet(wanted: ApprovalRequirement, met: readonly ApprovalRequirement[]): boolean {
+  const people = peopleOf(wanted);
+  return met.some(
+    (one) =>
+      peopleOf(one) === people &&
+      one.count >= wanted.count &&
+      (one.notRequester || !wanted.notRequester),
+  );
+}
+
+function peopleOf({ from, users, to, toUsers }: ApprovalRequirement): string {
+  return canonicalJson([from, users, to, toUsers]);
+}
