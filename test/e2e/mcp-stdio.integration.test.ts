@@ -268,6 +268,7 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
 const effectsFile = natsEnv.SWITCHYARD_SIDE_EFFECTS_FILE;
 const chatEnv = {
   ...natsEnv,
+  SWITCHYARD_SESSION_KEY: "team-chat",
   SWITCHYARD_CHANNEL: "loopback",
   SWITCHYARD_ACCOUNT_ID: "default",
   SWITCHYARD_TO: "group:team",

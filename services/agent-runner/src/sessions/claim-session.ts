@@ -74,11 +74,12 @@ function factsOf({ agent, origin = {} }: StartedEntry) {
   return { agent, channel, group, depth };
 }
 
-/** Returns the first claim that the record does not confirm. */
+/** Returns the first claim that the record does not confirm. `slack` is true of the channel `slack:eng`, which names the account, too. */
 export function falseClaim(claims: Claims, facts: ReturnType<typeof factsOf>) {
   for (const claim of ["agent", "channel", "group", "depth"] as const) {
     const [claimed, recorded] = [claims[claim], facts[claim]];
-    if (claimed !== undefined && claimed !== recorded)
+    if (claimed === undefined || claimed === recorded) continue;
+    if (claim !== "channel" || recorded?.toString().startsWith(`${claimed}:`) !== true)
       return {
         claim,
         claimed: String(claimed),

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { FairSlots } from "@switchyard/bus/fair-slots";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { ToolName } from "@switchyard/contracts/ids";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { builtinToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
   builtinNamed,
@@ -102,7 +103,7 @@ async function makeCall(
 ): Promise<CallOutcome> {
   const { call, tool, ref, args, decided } = made;
   const { callId, approvalId } = request;
-  const { principal } = decided;
+  const principal = workerOf(decided.principal, call.requester);
   const refusal = deps.slots.take(principal.user, 0);
   if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.slotLimit));
   try {
@@ -119,6 +120,14 @@ async function makeCall(
   } finally {
     deps.slots.leave(principal.user, 0);
   }
+}
+
+/**
+ * Returns the principal for whom a tool works. A caller that presents the token of a confirmed claim acts for the session of a run, under its rules; the run
+ * does not make the call. So a tool works as it does for a program of the caller, which names the session.
+ */
+function workerOf(principal: Principal, { onBehalfOf }: Requester): Principal {
+  return principal.user === onBehalfOf ? { ...principal, runId: null } : principal;
 }
 
 /** Refuses a call that can only fail, so that no person approves it in vain. Rejects with NotSentError, `invalid_arguments`. */
