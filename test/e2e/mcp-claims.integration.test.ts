@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { after, test } from "node:test";
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
+import { call } from "@switchyard/bus/call";
+import { sessionHistory } from "@switchyard/contracts/agent-runner/sessions";
 import { until } from "@switchyard/local-servers/until";
+import { connectAsCli } from "../lib/yard-dev.ts";
 import { callOf, errorOf, startStdioWorld } from "../lib/stdio-world.ts";
 
 const { dev, token, seed, bridge, connectV2 } = await startStdioWorld();
@@ -64,18 +67,28 @@ test("the session of a sub-agent is claimed with its depth, and what a claimed s
   await callOf(nats, "sessions_send", { sessionKey: parent, message: "hi" });
   const env = { ...natsEnv, SWITCHYARD_SESSION_KEY: parent };
   const { client } = await connectV2({ env });
-  const { json } = await callOf(client, "sessions_spawn", { task: "look" });
+  const { json } = await callOf(client, "sessions_spawn", { task: "look", label: "look" });
   const child = String(json["childSessionKey"]);
   const below = { ...env, SWITCHYARD_SESSION_KEY: child };
   const { client: sub } = await connectV2({ env: { ...below, SWITCHYARD_DEPTH: "1" } });
-  await until(() =>
-    namesOf(sub).then(
-      (names) => names.includes("session_status"),
-      () => false,
-    ),
+  const names = await until(
+    () => namesOf(sub).catch(String),
+    (seen) => Array.isArray(seen),
   );
+  for (const name of ["session_status", "sessions_spawn", "sessions_send"])
+    assert.ok(!names.includes(name), `${name} is not for sub-agents`);
   const { client: liar } = await connectV2({ env: { ...below, SWITCHYARD_DEPTH: "0" } });
   await assert.rejects(liar.listTools(), /claim depth 0 is false: .* has the depth 1/);
+  // The announced result is answered with the limits of the sub-agent, which are not those of the session.
+  const bus = await connectAsCli(dev);
+  after(() => bus.close());
+  const isAnnounced = async () =>
+    (await call(bus, sessionHistory, { session: parent })).messages.some(({ text }) =>
+      text.includes("has ended: look"),
+    );
+  await until(isAnnounced);
+  const { client: still } = await connectV2({ env: { ...env, SWITCHYARD_DEPTH: "0" } });
+  assert.ok((await namesOf(still)).includes("session_status"));
 });
 
 test("POST /tools/invoke checks the claims of its headers in the same way [F39]", async () => {
