@@ -422,7 +422,9 @@ for (const { tried, program } of await findCodingClis())
     );
 
 function started(): OutsideServer {
-  const { command, args, env } = paramsOf({ env: natsEnv, args: ["--tools", "all"] });
+  // A session without a record: memory belongs to an agent.
+  const outside = { ...natsEnv, SWITCHYARD_SESSION_KEY: "outside" };
+  const { command, args, env } = paramsOf({ env: outside, args: ["--tools", "all"] });
   return { command, args, env };
 }
 

@@ -26,6 +26,7 @@ import { ToolError } from "../tool-error.ts";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { runTool } from "./run-tool.ts";
+import { isClaimant } from "./token-claims.ts";
 import { withoutAliases } from "./without-aliases.ts";
 
 type CallRequest = z.output<typeof contract.request>;
@@ -122,12 +123,9 @@ async function makeCall(
   }
 }
 
-/**
- * Returns the principal for whom a tool works. A caller that presents the token of a confirmed claim acts for the session of a run, under its rules; the run
- * does not make the call. So a tool works as it does for a program of the caller, which names the session.
- */
-function workerOf(principal: Principal, { onBehalfOf }: Requester): Principal {
-  return principal.user === onBehalfOf ? { ...principal, runId: null } : principal;
+/** Returns the principal for whom a tool works: a claimant is a program of the user, and not the run of the session. */
+function workerOf(principal: Principal, requester: Requester): Principal {
+  return isClaimant(requester) ? { ...principal, runId: null } : principal;
 }
 
 /** Refuses a call that can only fail, so that no person approves it in vain. Rejects with NotSentError, `invalid_arguments`. */

@@ -1,6 +1,6 @@
 import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
-import { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
+import { claimsIn } from "./token-claims.ts";
 
 /**
  * Returns the rights of the calling run, or of the claimed session. A user who claims one could send the message without the claim: a run that answers it
@@ -10,7 +10,7 @@ import { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
 export function senderOf({ runId, approval, context = {} }: Principal, token: string): RunSender {
   const { channel, group, chat, owner, replayed, dictatedBy, depth } = context;
   return {
-    tools: layersIn(token),
+    tools: claimsIn(token).tools ?? [[]],
     ...(approval !== undefined && { approval }),
     origin: {
       ...(channel !== undefined && { channel }),
@@ -22,16 +22,4 @@ export function senderOf({ runId, approval, context = {} }: Principal, token: st
       ...(depth !== undefined && { depth }),
     },
   };
-}
-
-function layersIn(token: string): RunTokenClaims["tools"] {
-  const [, payload = ""] = token.split(".");
-  try {
-    const text = Buffer.from(payload, "base64url").toString();
-    const { tools }: { tools?: unknown } = Object(JSON.parse(text));
-    const claims = RunTokenClaims.shape.tools.safeParse(tools);
-    return claims.success ? claims.data : [[]];
-  } catch {
-    return [[]];
-  }
 }
