@@ -75,7 +75,7 @@ test("the session of a sub-agent is claimed with its depth, and what a claimed s
     () => namesOf(sub).catch(String),
     (seen) => Array.isArray(seen),
   );
-  for (const name of ["session_status", "sessions_spawn", "sessions_send"])
+  for (const name of ["session_status", "agents_list", "sessions_send"])
     assert.ok(!names.includes(name), `${name} is not for sub-agents`);
   const { client: liar } = await connectV2({ env: { ...below, SWITCHYARD_DEPTH: "0" } });
   await assert.rejects(liar.listTools(), /claim depth 0 is false: .* has the depth 1/);

@@ -422,10 +422,8 @@ for (const { tried, program } of await findCodingClis())
     );
 
 function started(): OutsideServer {
-  // A session without a record: memory belongs to an agent.
   const outside = { ...natsEnv, SWITCHYARD_SESSION_KEY: "outside" };
-  const { command, args, env } = paramsOf({ env: outside, args: ["--tools", "all"] });
-  return { command, args, env };
+  return paramsOf({ env: outside, args: ["--tools", "all"] });
 }
 
 /** Makes the key of a caller who runs tools and decides nothing. */

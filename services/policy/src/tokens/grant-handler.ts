@@ -133,7 +133,7 @@ function claimsOf(
   { inherited, hasShare, epoch, holder, nowMs }: Minting,
 ): RunTokenClaims {
   const { tools, approval } = inherited;
-  // That the sender of a message owns the installation makes no owner of the user who claims its session.
+  // A user who claims the session of an owner of the installation is no owner by that.
   const { owner, ...others } = inherited.context ?? {};
   const claimed = owner === true ? others : inherited.context;
   // The right is not inherited: a run that shares a parent's memory does not share that of its sub-agents.
