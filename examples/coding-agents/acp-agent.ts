@@ -1,11 +1,12 @@
 // An agent of the Agent Client Protocol without a model. It executes the lines of its prompt: `call <tool> <arguments>`,
-// `say <text>` and `cost <dollars>`, which it reports as its cost so far. It stores its progress, so that it resumes at the same
-// line. Use it to try a runtime with the type `acp`.
+// `say <text>`, `pause <milliseconds>`, `answer <text>`, which it says last in place of the results, and `cost <dollars>`, which it reports
+// as its cost so far. It stores its progress, so that it resumes at the same line. Use it to try a runtime with the type `acp`.
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
+import { setTimeout } from "node:timers/promises";
 import {
   agent,
   methods,
@@ -21,6 +22,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 interface Script {
   lines: string[];
   results: string[];
+  answer?: string;
 }
 
 const CALL_MS = 86_400_000;
@@ -53,7 +55,10 @@ agent({ name: "script-agent" })
     const script =
       before !== null && before.lines.length > 0
         ? before
-        : { lines: text.split("\n").filter((line) => /^(call|say|cost) /.test(line)), results: [] };
+        : {
+            lines: text.split("\n").filter((line) => /^(call|say|cost|pause|answer) /.test(line)),
+            results: [],
+          };
     await keepScript(sessionId, script);
     while (script.lines.length > 0) {
       await doLine(script, { sessionId, client, signal: abort.signal });
@@ -61,7 +66,7 @@ agent({ name: "script-agent" })
       script.lines.shift();
       await keepScript(sessionId, script);
     }
-    await say(client, sessionId, script.results.join("; "));
+    await say(client, sessionId, script.answer ?? script.results.join("; "));
     return { stopReason: "end_turn" as const };
   })
   .connect(
@@ -79,6 +84,9 @@ async function doLine(
   const [line = ""] = script.lines;
   if (line.startsWith("say ")) return say(client, sessionId, `${line.slice(4)}\n`);
   if (line.startsWith("cost ")) return reportCost(client, sessionId, Number(line.slice(5)));
+  if (line.startsWith("answer ")) script.answer = line.slice(7);
+  if (line.startsWith("pause ")) await setTimeout(Number(line.slice(6)));
+  if (!line.startsWith("call ")) return;
   const [, name = "", args = "{}"] = /^call (\S+) ?(.*)$/.exec(line) ?? [];
   try {
     const { content, isError } = await callTool(sessionId, { name, args, signal });

@@ -268,6 +268,7 @@ test("what sessions_spawn refuses, it says [F9] [X37]", async () => {
 const effectsFile = natsEnv.SWITCHYARD_SIDE_EFFECTS_FILE;
 const chatEnv = {
   ...natsEnv,
+  SWITCHYARD_SESSION_KEY: "team-chat",
   SWITCHYARD_CHANNEL: "loopback",
   SWITCHYARD_ACCOUNT_ID: "default",
   SWITCHYARD_TO: "group:team",
@@ -421,8 +422,8 @@ for (const { tried, program } of await findCodingClis())
     );
 
 function started(): OutsideServer {
-  const { command, args, env } = paramsOf({ env: natsEnv, args: ["--tools", "all"] });
-  return { command, args, env };
+  const outside = { ...natsEnv, SWITCHYARD_SESSION_KEY: "outside" };
+  return paramsOf({ env: outside, args: ["--tools", "all"] });
 }
 
 /** Makes the key of a caller who runs tools and decides nothing. */

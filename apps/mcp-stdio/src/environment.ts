@@ -14,7 +14,7 @@ export interface ServerEnvironment {
   readonly threadId: string | null;
   /** The message that is answered. */
   readonly messageId: string | null;
-  /** Claims that the record of the session has to confirm; null: none is made. */
+  /** Claims that the record of the session has to confirm; null: no session is named. */
   readonly claims: SessionClaims | null;
   readonly senderIsOwner: boolean;
   /** True: the starter states that the agent runs in a sandbox. */
@@ -80,11 +80,11 @@ export function readEnvironment(env: NodeJS.ProcessEnv): ServerEnvironment {
   };
 }
 
-/** Reads the claims; null while only the session and the channel are set, which tools use as the location of the caller. */
+/** Reads the claims; null without a session. A channel alone is only the location of the caller for tools: no record is about it. */
 function claimsIn(read: (name: string) => string | null): SessionClaims | null {
   const [agent, group, depth] = [read("AGENT_ID"), read("GROUP_ID"), read("DEPTH")];
-  if (agent === null && group === null && depth === null) return null;
   const [session, channel] = [read("SESSION_KEY"), read("CHANNEL")];
+  if (session === null && agent === null && group === null && depth === null) return null;
   if (session === null)
     throw new EnvironmentError(
       "SWITCHYARD_AGENT_ID, SWITCHYARD_GROUP_ID and SWITCHYARD_DEPTH are claims about a session: set SWITCHYARD_SESSION_KEY, too",

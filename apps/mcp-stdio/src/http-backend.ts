@@ -26,9 +26,11 @@ export function httpBackend(
 ): Backend {
   const at = { baseUrl: baseUrl.replace(/\/+$/, ""), token: bearer };
   const client = createClient(at);
-  const tokenFor = sessionToken(claims, async ({ session, ...body }, signal) =>
-    client.request("POST /sessions/{session}/claim", { path: { session }, body }, { signal }),
-  );
+  const tokenFor = sessionToken(claims, {
+    claim: async ({ session, ...body }, signal) =>
+      client.request("POST /sessions/{session}/claim", { path: { session }, body }, { signal }),
+    codeOf: (error) => (error instanceof ProblemError ? error.problem.code : null),
+  });
   const underClaims = async (signal: AbortSignal) => {
     const { token } = await tokenFor(signal);
     return token === undefined
@@ -72,7 +74,8 @@ export function httpBackend(
         if (scope === "platform") return tools;
         const [mcp, { agents }] = await Promise.all([
           claiming.request("GET /tools", {}, { signal }),
-          claims === null ? client.request("GET /agents", {}, { signal }) : NO_AGENTS,
+          // The caller's own client: no session confirmed a claim.
+          claiming === client ? client.request("GET /agents", {}, { signal }) : NO_AGENTS,
         ]);
         const ofServers = mcp.tools.map((tool) => clientTool(tool as ToolInfo, tool.name)); // the contract's own reply
         return [...tools, ...ofServers, ...agents.map(agentTool)];

@@ -31,9 +31,10 @@ export function natsBackend(
   bus: Bus,
   { runToken, claims }: { readonly runToken: string | null; readonly claims: SessionClaims | null },
 ): Backend {
-  const claimed = sessionToken(claims, (about, signal) =>
-    call(bus, claimSession, about, { signal }),
-  );
+  const claimed = sessionToken(claims, {
+    claim: (about, signal) => call(bus, claimSession, about, { signal }),
+    codeOf: (error) => (error instanceof ServiceError ? error.code : null),
+  });
   const tokenFor = async (signal: AbortSignal) =>
     runToken === null ? claimed(signal) : { token: runToken };
   return {

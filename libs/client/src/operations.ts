@@ -5025,6 +5025,21 @@ export interface Operations {
     };
   };
 
+  /** Shows one MCP server: status and declaration, literal secrets as [redacted]. Role: admin. */
+  "GET /mcp/{id}": {
+    request: { path: { id: string } };
+    reply: {
+      /** The MCP server: its connection and features. */
+      server: ServerInfo;
+      /** The declaration of the server; literal secrets are `[redacted]`. */
+      declaration: { [name: string]: unknown };
+      /** When it was changed last; null for a server of the file. */
+      updatedAt: SearchedFrom;
+      /** Version, for `ifVersion` or If-Match of a change. */
+      version?: string;
+    };
+  };
+
   /** Changes fields of an MCP server; reconnects it where its connection needs it. Role: admin. */
   "PUT /mcp/{id}": {
     request: { path: { id: string }; body?: { [name: string]: unknown }; ifMatch?: string };

@@ -17,20 +17,20 @@ export interface ToolContext {
   readonly workspace: Workspace;
   /** The requester: for a run, the user who requested it. Shared resources are divided by requester. */
   readonly caller: string;
-  /** The session id of the calling run, if it has one. */
+  /** The session id of the calling run, if it has one, or of the session that a claim of the caller named. */
   readonly session: string | null;
   /** The run that calls; null for a person or program. */
   readonly runId: string | null;
-  /** The chat that the calling run answers; null for any other call. */
+  /** The chat that the calling run, or the claimed session's, answers; null for any other call. */
   readonly chat: RunChat | null;
-  /** The rights of the calling run, for runs that it begins in other sessions; null for any other call. */
+  /** The rights of the calling run, or of the claimed session, for runs that it begins in other sessions; null for any other call. */
   readonly sender: RunSender | null;
   /** The token with which the gateway called for the caller; undefined for a call of a run or a NATS user. */
   readonly userToken: string | undefined;
   readonly correlationId: string;
   /** The same id is the same call, which is made once. */
   readonly callId: string | undefined;
-  /** Null for a call without a run. */
+  /** Null for a call without an agent. */
   readonly memory: MemoryScope | null;
   /** Returns why the policy denies the caller a call of another tool; null when it allows it, or when it requires approval. */
   readonly denialOf: (tool: BuiltinName, args: Record<string, unknown>) => Promise<string | null>;

@@ -11,6 +11,22 @@ const ClaimName = z.enum(["agent", "channel", "group", "depth"]);
 /** The HTTP header with which a caller sends the token of `sessions.claim` to the operations that list and call tools. */
 export const SESSION_TOKEN_HEADER = "switchyard-session-token";
 
+/** The codes of `sessions.claim` with which no record says anything about the claims, and that of a credential that may not request it. */
+const UNCONFIRMED: ReadonlySet<string> = new Set(["unknown_session", "no_run", "forbidden"]);
+
+/**
+ * True when calls of these claims are made without a token after this error: nothing confirms or refutes the claims, and they name no agent, group
+ * or depth. Then they are not believed: the rules of the user alone decide.
+ */
+export function isUnconfirmed(
+  claims: { readonly agent?: unknown; readonly group?: unknown; readonly depth?: unknown },
+  code: string,
+): boolean {
+  const { agent, group, depth } = claims;
+  const isNamed = [agent, group, depth].some((claim) => claim !== undefined);
+  return !isNamed && UNCONFIRMED.has(code);
+}
+
 /**
  * A program that works for a session, such as a bridge that starts a coding CLI, claims whose call it makes. A token comes only of claims that the
  * record of the session confirms: its calls pass the rules and tool layers of that agent, channel, group and depth. They count as dictated

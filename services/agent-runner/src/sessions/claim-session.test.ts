@@ -17,6 +17,10 @@ test("a claim is true only when the record of the session has the same value [F3
     recorded: "telegram",
   });
   assert.deepEqual(falseClaim({ group: "team" }, facts)?.recorded, null);
+  const room = { ...facts, channel: "slack:eng" };
+  assert.equal(falseClaim({ channel: "slack" }, room), null, "the record names the account, too");
+  assert.equal(falseClaim({ channel: "slack:ops" }, room)?.recorded, "slack:eng");
+  assert.equal(falseClaim({ channel: "sla" }, room)?.recorded, "slack:eng");
   assert.deepEqual(falseClaim({ depth: 1 }, facts), {
     claim: "depth",
     claimed: "1",

@@ -23,7 +23,7 @@ export function handleClaims(service: Service, parts: SessionParts): void {
     const found = await findSession(parts.store, { ref, caller });
     if (found === null || found.session.owner !== caller)
       throw fail.unknown_session(unknown(ref), { session: ref });
-    const state = await lastRunOf(parts, found.session);
+    const state = await recordOf(parts, found.session);
     if (state === null) {
       const message = `session ${ref} has no run whose record could confirm a claim; send a message to the session first`;
       throw fail.no_run(message, { session: ref });
@@ -58,15 +58,22 @@ function isPassing(error: ServiceError): boolean {
   return error.code !== "not_held" && isOutage(error);
 }
 
-async function lastRunOf(
+/**
+ * Returns the run that is the record of the session: the one in progress, or the last one. A run with the limits of another session, such as one that answers
+ * an announced result, is the record only where the session has no other run.
+ */
+async function recordOf(
   { runs }: SessionParts,
-  { active, lastRun }: SessionState,
+  { active, lastRun, ownRun }: SessionState,
 ): Promise<RunState | null> {
-  const runId = active?.begun === true ? active.runId : lastRun?.runId;
-  const entries = runId === undefined ? [] : await runs.load(runId);
-  // The parent's token, which limits this one, goes only to the holder of the run below it.
-  const isOwn = entries[0]?.kind === "started" && entries[0].parent === undefined;
-  return isOwn ? replay(entries) : null;
+  const now = active?.begun === true ? active.runId : lastRun?.runId;
+  for (const runId of new Set([now, ownRun, lastRun?.runId])) {
+    const entries = runId === undefined ? [] : await runs.load(runId);
+    if (entries.length === 0) continue;
+    const state = replay(entries);
+    if (state.started.sender === undefined || ownRun === undefined) return state;
+  }
+  return null;
 }
 
 function factsOf({ agent, origin = {} }: StartedEntry) {
@@ -74,11 +81,12 @@ function factsOf({ agent, origin = {} }: StartedEntry) {
   return { agent, channel, group, depth };
 }
 
-/** Returns the first claim that the record does not confirm. */
+/** Returns the first claim that the record does not confirm. `slack` is true of the channel `slack:eng`, which names the account, too. */
 export function falseClaim(claims: Claims, facts: ReturnType<typeof factsOf>) {
   for (const claim of ["agent", "channel", "group", "depth"] as const) {
     const [claimed, recorded] = [claims[claim], facts[claim]];
-    if (claimed !== undefined && claimed !== recorded)
+    if (claimed === undefined || claimed === recorded) continue;
+    if (claim !== "channel" || recorded?.toString().startsWith(`${claimed}:`) !== true)
       return {
         claim,
         claimed: String(claimed),

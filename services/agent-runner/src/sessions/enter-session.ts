@@ -117,7 +117,7 @@ export async function leaveSession(
  */
 export async function settleInSession(parts: SessionParts, state: RunState): Promise<void> {
   const { started, end, usage, messages, turns, updatedAt } = state;
-  const { session, runId, model, thinking, contextWindow } = started;
+  const { session, runId, model, thinking, contextWindow, sender } = started;
   const slot = session === undefined ? null : slotOfId(session.sessionId);
   if (session === undefined || slot === null || end === null) return;
   const { sessionId } = session;
@@ -133,6 +133,7 @@ export async function settleInSession(parts: SessionParts, state: RunState): Pro
     model,
     ...(thinking !== undefined && { thinking }),
     ...(contextWindow !== undefined && { contextWindow }),
+    isFromElsewhere: sender !== undefined,
   };
   const outcome = await parts.store.change(slot, ({ record }) => {
     const lines = isEnding(record, ending) ? linesOf(state, recordedPartOf(record, runId)) : [];

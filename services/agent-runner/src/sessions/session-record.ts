@@ -27,6 +27,8 @@ const SessionState = Session.pick({
 }).extend({
   /** The only run that may be under way. `begun`: it exists, and only its end releases the turn. */
   active: Placed.extend({ begun: z.boolean() }).nullable(),
+  /** The last run that has ended and that no run of another session had sent. */
+  ownRun: RunId.optional(),
   queue: z.array(Placed),
   /** Messages that were given to a run, the latest ones: a repeat is not a new message. */
   steered: z.array(Placed.extend({ into: RunId, isTold: z.boolean() })),

@@ -80,6 +80,8 @@ export interface Ending {
   readonly thinking?: ThinkingLevel;
   /** In tokens; missing when unknown. */
   readonly contextWindow?: number;
+  /** Set when a run of another session sent its message. */
+  readonly isFromElsewhere?: boolean;
 }
 
 /** The part of a run's earlier lives, ended without success, that the history already has. */
@@ -114,6 +116,7 @@ export function settle(
     ...session,
     updatedAt: at,
     totalTokens: session.totalTokens + tokens - (known?.tokens ?? 0),
+    ...(ending.isFromElsewhere !== true && { ownRun: runId }),
     lastRun: {
       runId,
       status,

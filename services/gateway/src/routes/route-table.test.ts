@@ -26,9 +26,10 @@ C13 patch /mcp/servers/{id} mcp.update
 C14 delete /mcp/{id} mcp.remove
 C15 post /mcp/{id}/connect mcp.connect
 C16 post /mcp/{id}/disconnect mcp.disconnect
-C17 get /mcp/{id}/tools mcp.tools`;
+C17 get /mcp/{id}/tools mcp.tools
+CR6 get /mcp/{id} mcp.get`;
 
-test("each required route is there, for its operation [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28] [C11] [C12] [C13] [C14] [C15] [C16] [C17] [X10]", () => {
+test("each required route is there, for its operation [A48] [A49] [A50] [A51] [A52] [A53] [A54] [B28] [C11] [C12] [C13] [C14] [C15] [C16] [C17] [CR6] [X10]", () => {
   const there = new Set(
     routes.map(({ method, path, contract }) => `${method} ${path} ${contract.name}`),
   );

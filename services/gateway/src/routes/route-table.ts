@@ -233,6 +233,7 @@ export const routes: readonly Route[] = [
   // The same under the paths of openwork's clients.
   get("/mcp", mcpServers.listServers, { isAlias: true }),
   post("/mcp", mcpServers.addServer, { ...NEW_SERVER, isAlias: true }),
+  get("/mcp/{id}", mcpServers.getServer, { ...server, version: "version", isAlias: true }),
   put("/mcp/{id}", mcpServers.updateServer, { ...CHANGED_SERVER, isAlias: true }),
   del("/mcp/{id}", mcpServers.removeServer, { ...disconnect, isAlias: true }),
   post("/mcp/{id}/connect", mcpServers.connectServer, { ...connect, isAlias: true }),

@@ -8,7 +8,7 @@ import {
   callBuiltin,
   listBuiltins,
 } from "@switchyard/contracts/toolbox/toolbox";
-import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
+import { claimSession, isUnconfirmed } from "@switchyard/contracts/agent-runner/session-claims";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
 import { z } from "zod";
@@ -94,7 +94,7 @@ interface Found {
   readonly parameters: ReadonlySet<string>;
 }
 
-/** The token of true claims; empty where none is made. */
+/** The token of true claims; empty where none is made, and where no record is about them. */
 interface Claimed {
   readonly token?: string;
 }
@@ -119,7 +119,9 @@ async function tokenOf(
     const { token } = await requester.ask(claimSession, checked.data);
     return { token };
   } catch (error) {
-    if (!(error instanceof ServiceError) || !FALSE.has(error.code)) throw error;
+    if (!(error instanceof ServiceError)) throw error;
+    if (isUnconfirmed(checked.data, error.code)) return {};
+    if (!FALSE.has(error.code)) throw error;
     return { refusal: error.message };
   }
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { claimsOf, withClaims } from "./session-claims.ts";
+import { checkedClaims, claimsOf, withClaims } from "./session-claims.ts";
 
 test("the session and the chat that a caller claims replace its arguments, for tools that have them [F39]", () => {
   const headers: Record<string, string> = {
@@ -28,4 +28,22 @@ test("the session and the chat that a caller claims replace its arguments, for t
     claimsOf(() => undefined, undefined),
     {},
   );
+});
+
+test("a session makes claims that are checked, with the channel, agent, group and depth of the headers [F39]", () => {
+  const headers: Record<string, string> = {
+    "x-openclaw-message-channel": "telegram",
+    "x-switchyard-agent-id": "coder",
+    "x-switchyard-depth": "1",
+  };
+  const read = (name: string) => headers[name];
+  const channel = (name: string) => (name.endsWith("channel") ? "telegram" : undefined);
+  assert.deepEqual(checkedClaims(read, "desk"), {
+    session: "desk",
+    agent: "coder",
+    channel: "telegram",
+    depth: 1,
+  });
+  assert.deepEqual(checkedClaims(channel, "desk"), { session: "desk", channel: "telegram" });
+  assert.equal(checkedClaims(channel, undefined), null, "no record is about a channel alone");
 });

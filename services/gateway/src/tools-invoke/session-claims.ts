@@ -39,8 +39,8 @@ export function withClaims(
 const CHECKED = { "agent-id": "agent", "group-id": "group", depth: "depth" } as const;
 
 /**
- * Returns the claims for `sessions.claim`; null when none is made. The session and the channel alone claim no rights, and narrow as above; a
- * channel beside one of these claims is checked, too.
+ * Returns the claims for `sessions.claim`; null when none is made. A channel without a session claims no rights, since no record is about it; it
+ * narrows as above.
  */
 export function checkedClaims(
   header: (name: string) => string | undefined,
@@ -53,7 +53,7 @@ export function checkedClaims(
     if (value === undefined) return [];
     return [[field, field === "depth" ? Number(value) : value] as const];
   });
-  if (claims.length === 0) return null;
+  if (claims.length === 0 && sessionKey === undefined) return null;
   const channel = read("message-channel");
   return {
     ...Object.fromEntries(claims),

@@ -133,11 +133,14 @@ function claimsOf(
   { inherited, hasShare, epoch, holder, nowMs }: Minting,
 ): RunTokenClaims {
   const { tools, approval } = inherited;
+  // A user who claims the session of an owner of the installation is no owner by that.
+  const { owner, ...others } = inherited.context ?? {};
+  const claimed = owner === true ? others : inherited.context;
   // The right is not inherited: a run that shares a parent's memory does not share that of its sub-agents.
   const context =
     hasShare || forUser !== undefined
       ? {
-          ...inherited.context,
+          ...(forUser === undefined ? inherited.context : claimed),
           ...(hasShare && { sharesMemory: true as const }),
           // A user makes the calls in the place of the agent's model (decision 034).
           ...(forUser !== undefined && { replayed: true as const, dictatedBy: forUser }),

@@ -260,6 +260,9 @@ test("a user who claims the session of its own run gets a token under the rules 
   await assert.rejects(claim({ forUser: "team-a" }), { code: "not_held" });
   await assert.rejects(claim({ requester: "team-a", forUser: "team-a" }), { code: "not_held" });
 
+  const ofOwner = await claim({ origin: { ...origin, owner: true } });
+  const ownerClaim = await check(ofOwner.token, { onBehalfOf: "channels" });
+  assert.equal(ownerClaim.principal.context?.owner, undefined, "a claim makes no owner");
   const { token } = await claim({});
   const { principal, decision, epoch } = await check(token, { onBehalfOf: "channels" });
   assert.deepEqual(principal, {

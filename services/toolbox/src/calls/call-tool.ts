@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { FairSlots } from "@switchyard/bus/fair-slots";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { ToolName } from "@switchyard/contracts/ids";
+import type { Principal } from "@switchyard/contracts/policy/policy";
 import { builtinToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import {
   builtinNamed,
@@ -25,6 +26,7 @@ import { ToolError } from "../tool-error.ts";
 import type { Tool } from "../tool.ts";
 import type { Workspaces } from "../workspace/workspaces.ts";
 import { runTool } from "./run-tool.ts";
+import { isClaimant } from "./token-claims.ts";
 import { withoutAliases } from "./without-aliases.ts";
 
 type CallRequest = z.output<typeof contract.request>;
@@ -102,7 +104,7 @@ async function makeCall(
 ): Promise<CallOutcome> {
   const { call, tool, ref, args, decided } = made;
   const { callId, approvalId } = request;
-  const { principal } = decided;
+  const principal = workerOf(decided.principal, call.requester);
   const refusal = deps.slots.take(principal.user, 0);
   if (refusal !== null) throw new NotSentError(overloaded(refusal, deps.slotLimit));
   try {
@@ -125,6 +127,11 @@ async function makeCall(
   } finally {
     deps.slots.leave(principal.user, 0);
   }
+}
+
+/** Returns the principal for whom a tool works: a claimant is a program of the user, and not the run of the session. */
+function workerOf(principal: Principal, requester: Requester): Principal {
+  return isClaimant(requester) ? { ...principal, runId: null } : principal;
 }
 
 /** Refuses a call that can only fail, so that no person approves it in vain. Rejects with NotSentError, `invalid_arguments`. */

@@ -10,13 +10,14 @@ import {
 import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
 import { toJSONSchema } from "zod";
 import type { Tool } from "../tool.ts";
+import { isClaimant } from "./token-claims.ts";
 
 /** The built-in tools that the principal may call with at least some arguments. */
 export async function listTools(
   deps: { readonly tools: ReadonlyMap<BuiltinName, Tool>; readonly gate: PolicyGate },
   requester: Requester,
 ): Promise<PreparedReply<typeof listBuiltins>> {
-  const isRun = requester.token !== undefined;
+  const isRun = requester.token !== undefined && !isClaimant(requester);
   const tools = [...deps.tools.values()].filter(({ unavailable }) => unavailable === undefined);
   const refs = tools.map(({ name }) => builtinToolRef(name));
   const allowed = await deps.gate.filter(refs, requester);

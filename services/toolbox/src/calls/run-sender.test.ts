@@ -26,6 +26,16 @@ test("a message of a run hands on its tools, its approval and its origin, one le
   });
 });
 
+test("a message under a claim has the limits of the session, and the run that answers it is not marked as dictated [F39]", () => {
+  const context = { channel: "slack", depth: 1, replayed: true as const, dictatedBy: "cli" };
+  const token = tokenWith({ tools: [["message_*"]] });
+  const marked = { channel: "slack", replayed: true, dictatedBy: "cli", depth: 1 };
+  assert.deepEqual(senderOf({ ...principal, context }, token).origin, marked);
+  const claimed = senderOf({ ...principal, runId: null, context }, token);
+  assert.deepEqual(claimed.origin, { channel: "slack", depth: 1 });
+  assert.deepEqual(claimed.tools, [["message_*"]]);
+});
+
 test("a token without readable claims hands on no tool", () => {
   for (const token of ["", "x", "a.b.c", tokenWith({}), tokenWith({ tools: [["x"], 3] })])
     assert.deepEqual(senderOf(principal, token).tools, [[]], token);

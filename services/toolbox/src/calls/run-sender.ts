@@ -1,36 +1,25 @@
 import type { Principal } from "@switchyard/contracts/policy/policy";
 import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
-import { RunTokenClaims } from "@switchyard/contracts/policy/run-token";
+import { claimsIn } from "./token-claims.ts";
 
 /**
- * Returns the rights of the calling run. The policy has verified the token for this call; here only its tool layers are read. A token without
+ * Returns the rights of the calling run, or of the claimed session. A user who claims one could send the message without the claim: a run that answers it
+ * is an ordinary one, with the limits of that session. The policy has verified the token for this call; here only its tool layers are read. A token without
  * readable claims has no tools.
  */
-export function senderOf({ approval, context = {} }: Principal, token: string): RunSender {
+export function senderOf({ runId, approval, context = {} }: Principal, token: string): RunSender {
   const { channel, group, chat, owner, replayed, dictatedBy, depth } = context;
   return {
-    tools: layersIn(token),
+    tools: claimsIn(token).tools ?? [[]],
     ...(approval !== undefined && { approval }),
     origin: {
       ...(channel !== undefined && { channel }),
       ...(group !== undefined && { group }),
       ...(chat !== undefined && { chat }),
       ...(owner !== undefined && { owner }),
-      ...(replayed !== undefined && { replayed }),
-      ...(dictatedBy !== undefined && { dictatedBy }),
+      ...(runId !== null && replayed !== undefined && { replayed }),
+      ...(runId !== null && dictatedBy !== undefined && { dictatedBy }),
       ...(depth !== undefined && { depth }),
     },
   };
-}
-
-function layersIn(token: string): RunTokenClaims["tools"] {
-  const [, payload = ""] = token.split(".");
-  try {
-    const text = Buffer.from(payload, "base64url").toString();
-    const { tools }: { tools?: unknown } = Object(JSON.parse(text));
-    const claims = RunTokenClaims.shape.tools.safeParse(tools);
-    return claims.success ? claims.data : [[]];
-  } catch {
-    return [[]];
-  }
 }

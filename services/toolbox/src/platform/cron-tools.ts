@@ -156,8 +156,7 @@ function changeTools(asCaller: AsCaller): readonly Tool[] {
 
 /** Returns the chat that the caller works in: that of its run, or the one that the key of its session names. */
 function chatOf({ runId, chat }: ToolContext, session: string | undefined): Chat | null {
-  if (runId === null) return session === undefined ? null : announceOfKey(session);
-  if (chat === null) return null;
+  if (chat === null) return runId !== null || session === undefined ? null : announceOfKey(session);
   const { channel, accountId, target } = chat.address;
   return { channel, accountId, to: `${target.kind}:${target.id}` };
 }

@@ -38,14 +38,13 @@ export interface DeliveryContext {
   readonly originMessageId?: string | undefined;
 }
 
-/** Returns the chat that the caller works in: that of the run's token, or the one that the client of a coding agent names. */
+/** Returns the chat that the caller works in: that of its token, or the one that the client of a coding agent names. */
 export function deliveryOf(
   { runId, chat }: Pick<ToolContext, "runId" | "chat">,
   named: DeliveryContext,
 ): DeliveryContext {
-  if (runId === null) return named;
   const { channel, accountId } = named;
-  if (chat === null) return { channel, accountId };
+  if (chat === null) return runId === null ? named : { channel, accountId };
   const { address, messageId } = chat;
   const { target, threadId } = address;
   return {

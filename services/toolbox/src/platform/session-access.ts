@@ -43,7 +43,7 @@ const SAID = {
 } as const satisfies Record<Action, unknown>;
 const NOT_FROM_SANDBOX = "Session not visible from this sandboxed agent session.";
 
-/** Returns the viewer of a call: the session of its run, or the session named by the client. */
+/** Returns the viewer of a call: the session of its run, that of a confirmed claim, or the session named by the client. */
 export async function viewerOf(
   { asCaller, isConfined }: AccessParts,
   context: ToolContext,
@@ -52,8 +52,10 @@ export async function viewerOf(
   const { callerSession = null, callerSandboxed = false } = said;
   const { runId, session } = context;
   if (runId === null) {
+    const claimed = session === null ? null : await findSession(asCaller, context, session);
     const found =
-      callerSession === null ? null : await findSession(asCaller, context, callerSession);
+      claimed ??
+      (callerSession === null ? null : await findSession(asCaller, context, callerSession));
     const agent = found?.agent ?? agentOfKey(callerSession ?? "");
     return { session: found?.key ?? callerSession, agent, isSandboxed: callerSandboxed };
   }

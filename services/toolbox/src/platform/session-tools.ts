@@ -118,13 +118,13 @@ function statusTool(parts: AccessParts) {
       ...callerShape,
     }),
     async run({ sessionKey, model, ...said }, context) {
-      const own = context.runId === null ? (said.callerSession ?? NO_SESSION) : context.session;
+      const viewer = await viewerOf(parts, context, said);
+      const own = context.runId === null ? (viewer.session ?? NO_SESSION) : context.session;
       const session = sessionKey ?? own ?? "";
       if (session === "") throw new ToolError("sessionKey required");
       const wanted = model === "" || model === "default" ? null : model;
       if (wanted !== undefined && wanted !== null && !ModelName.safeParse(wanted).success)
         throw new ToolError(`Unrecognized model "${wanted}".`);
-      const viewer = await viewerOf(parts, context, said);
       const target = (await findSession(asCaller, context, session)) ?? {
         key: session,
         agent: null,

@@ -98,9 +98,9 @@ async function openUp(directory: string): Promise<void> {
 
 /** Single names of a file system, whatever a session is called. Runs and users are such names by their schemas. */
 function nameOf({ runId, user, context }: Principal, scope: WorkspaceScope): string {
-  if (runId === null) return `user-${user}`;
   const session = context?.session;
-  if (scope === "run" || session === undefined) return `run-${runId}`;
+  if (scope === "run" || session === undefined)
+    return runId === null ? `user-${user}` : `run-${runId}`;
   // Sessions of two users are two, even when both call theirs the same.
   const digest = createHash("sha256").update(`${user}\n${session}`).digest("hex");
   return `session-${digest.slice(0, 32)}`;
