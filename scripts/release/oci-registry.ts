@@ -14,7 +14,7 @@ export interface OciRepository {
   getBlob(digest: string): Promise<Buffer>;
 }
 
-export interface Descriptor {
+interface Descriptor {
   readonly mediaType: string;
   readonly digest: string;
   readonly size: number;
