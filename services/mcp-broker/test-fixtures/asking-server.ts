@@ -1,6 +1,7 @@
 // An MCP server over Streamable HTTP that speaks protocol 2026-07-28 and whose tools ask back before they answer.
 
 import { createServer } from "node:http";
+import { Readable } from "node:stream";
 import {
   acceptedContent,
   createMcpHandler,
@@ -9,7 +10,6 @@ import {
   type InputRequests,
 } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { answerRequest } from "./answer-request.ts";
 
 const ask = (message: string) =>
   inputRequired.elicit({ message, requestedSchema: z.object({ name: z.string().min(2) }) });
@@ -76,9 +76,21 @@ const handler = createMcpHandler(() => {
 });
 
 createServer((request, response) => {
-  answerRequest(handler, request, response).catch((error: unknown) =>
-    response.writeHead(500).end(String(error)),
-  );
+  const answer = async (): Promise<void> => {
+    const reply = await handler.fetch(
+      new Request(`http://${request.headers.host}${request.url}`, {
+        method: request.method ?? "GET",
+        headers: Object.entries(request.headers).flatMap(([name, value]): [string, string][] => [
+          [name, String(value)],
+        ]),
+        ...(request.method === "POST" ? { body: Readable.toWeb(request), duplex: "half" } : {}),
+      }),
+    );
+    response.writeHead(reply.status, Object.fromEntries(reply.headers));
+    if (reply.body === null) response.end();
+    else Readable.fromWeb(reply.body).pipe(response);
+  };
+  answer().catch((error: unknown) => response.writeHead(500).end(String(error)));
 }).listen(Number(process.env["PORT"] ?? 0), "127.0.0.1", () => {
   process.stdout.write("listening\n");
 });

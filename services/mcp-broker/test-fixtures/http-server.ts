@@ -2,9 +2,9 @@
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { z } from "zod";
-import { answerRequest } from "./answer-request.ts";
 
 const token = process.env["EXPECTED_TOKEN"];
 const handler = createMcpHandler(() => {
@@ -28,7 +28,19 @@ const server = createServer((request, response) => {
       response.writeHead(401).end("not you");
       return;
     }
-    await answerRequest(handler, request, response);
+    const hasBody = request.method === "POST";
+    const reply = await handler.fetch(
+      new Request(`http://${request.headers.host}${request.url}`, {
+        method: request.method ?? "GET",
+        headers: Object.entries(request.headers).flatMap(([name, value]): [string, string][] => [
+          [name, String(value)],
+        ]),
+        ...(hasBody ? { body: Readable.toWeb(request), duplex: "half" } : {}),
+      }),
+    );
+    response.writeHead(reply.status, Object.fromEntries(reply.headers));
+    if (reply.body === null) response.end();
+    else Readable.fromWeb(reply.body).pipe(response);
   };
   answer().catch((error: unknown) => response.writeHead(500).end(String(error)));
 });
