@@ -32,6 +32,7 @@ test("the bill of materials has every package of the image with its digest, and 
     ([path, { link }]) => path.includes("node_modules/") && link !== true,
   );
   const refs = new Map(bill.components.map((component) => [component["bom-ref"], component]));
+  assert.ok(refs.has("pkg:pypi/switchyard-client@0.1.0") && refs.has("pkg:pypi/httpx"));
   assert.equal(refs.size, bill.components.length);
   const named = (path: string, version = ""): string =>
     `${path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length)}@${version}`;
@@ -81,6 +82,10 @@ test("what Docker refuses, a digest that it does not print and a name with a tag
     stderr: "package.json has version 0.1.0, not 9.0.0: change it there first\n",
   };
   await assert.rejects(end(["registry/x", "9.0.0"], DIGESTS), other);
+  await assert.rejects(end([...image, "--base", "node:24"], DIGESTS), {
+    code: 1,
+    stderr: "node:24: name the image of Node.js by its digest, NAME@sha256:…\n",
+  });
   const noKey = end([...image, "--key", join(folder, "none.key")], DIGESTS);
   await assert.rejects(noKey, {
     code: 1,

@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
-import { execFile, spawn } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { createHash, createPublicKey, generateKeyPairSync, verify } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { until } from "@switchyard/local-servers/until";
 import { kubernetesTool } from "../deploy/test/kubernetes-tools.ts";
 import { containersOf, dig, ofKind } from "../deploy/test/read-manifests.ts";
 import { readManifests } from "../deploy/test/render-manifests.ts";
 import { billOfMaterials } from "./release/bill-of-materials.ts";
 import { DIGESTS, dockerStandIn, release } from "./release/docker-stand-in.ts";
+import { publicKeyPem, whyUnsigned } from "./release/image-signature.ts";
+import { startLoopbackRegistry } from "./release/loopback-registry.ts";
+import { openRepository } from "./release/oci-registry.ts";
 
 // A release with a real registry for its chart, pushed and fetched by Helm, and with Docker replaced: its base image comes from the public registry.
 
-const BUILD_MS = 300_000;
-/** An OCI registry in memory. */
-const REGISTRY = "github.com/google/go-containerregistry/cmd/registry@v0.20.6";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = await mkdtemp(join(tmpdir(), "release-test-"));
 const dir = join(folder, "out");
@@ -27,10 +25,16 @@ const keyFile = join(folder, "release.key");
 const { privateKey } = generateKeyPairSync("ed25519");
 await writeFile(keyFile, privateKey.export({ format: "pem", type: "pkcs8" }));
 const helm = (await kubernetesTool("helm")) ?? "";
-const registry = await startRegistry();
-const skip = "skip" in registry ? registry.skip : false;
+const registry =
+  helm === ""
+    ? { skip: "the OCI registry could not be used: there is no helm" }
+    : await startLoopbackRegistry(folder);
+const skip = "skip" in registry ? registry.skip : pythonIsMissing();
 const repository = `127.0.0.1:${"port" in registry ? registry.port : 0}/you/switchyard`;
-after(() => rm(folder, { recursive: true }));
+after(async () => {
+  if ("stop" in registry) registry.stop();
+  await rm(folder, { recursive: true });
+});
 
 test(
   "both images stand on a base that is named by digest, and the chart's pods run exactly what was pushed",
@@ -91,7 +95,7 @@ test("checksums, provenance and signatures cover each file of the release", { sk
       .split("\n")
       .map((line): [string, string] => [line.slice(66), line.slice(0, 64)]),
   );
-  const unsummed = new Set(["SHA256SUMS", "SHA256SUMS.minisig", "minisign.pub"]);
+  const unsummed = new Set(["SHA256SUMS", "SHA256SUMS.minisig", "minisign.pub", "cosign.pub"]);
   const files = (await readdir(dir)).filter((file) => !unsummed.has(file));
   assert.deepEqual(files.toSorted(), [...sums.keys()].toSorted());
   for (const [file, sum] of sums) {
@@ -122,11 +126,64 @@ test("checksums, provenance and signatures cover each file of the release", { sk
   };
   assert.equal(`sha256:${subjects.get(chart.chart)}`, chart.digest);
 
+  // Images and chart are signed in the registry, too.
+  const publicKey = createPublicKey(await read("cosign.pub"));
+  assert.equal(await read("cosign.pub"), publicKeyPem(privateKey));
+  const other = createPublicKey(generateKeyPairSync("ed25519").privateKey);
+  for (const [name, digest] of [
+    ...DIGESTS.map((each): [string, string] => [repository, each]),
+    [`${repository}/charts/switchyard`, chart.digest] as const,
+  ]) {
+    assert.equal(await whyUnsigned(openRepository(name), digest, publicKey), null);
+    const why = await whyUnsigned(openRepository(name), digest, other);
+    assert.match(why ?? "", /no signature of this key/);
+  }
+
   const data = await readFile(join(dir, "SHA256SUMS"));
   const [pub, sig] = [await read("minisign.pub"), await read("SHA256SUMS.minisig")];
   assert.equal(verifiedComment(data, pub, sig), "switchyard 0.1.0");
   assert.equal(verifiedComment(Buffer.concat([data, data]), pub, sig), null);
 });
+
+test(
+  "the client of Python is in the release as pip installs it, and in the bill of materials",
+  { skip },
+  async () => {
+    const sums = await readFile(join(dir, "SHA256SUMS"), "utf8");
+    for (const file of [WHEEL, "switchyard_client-0.1.0.tar.gz"])
+      assert.ok(sums.includes(`  ${file}\n`), sums);
+    const bill = await billOfMaterials(root);
+    const ref = "pkg:pypi/switchyard-client@0.1.0";
+    const { dependsOn = [] } = bill.dependencies.find((each) => each.ref === ref) ?? {};
+    assert.ok(dependsOn.includes("pkg:pypi/httpx"), dependsOn.join());
+
+    const place = join(folder, "site");
+    const quiet = ["--quiet", "--disable-pip-version-check", "--target", place];
+    const own = ["--no-index", "--no-deps", "--find-links", dir, "switchyard-client==0.1.0"];
+    await python(["-m", "pip", "install", ...quiet, ...own]);
+    assert.ok((await readdir(join(place, "switchyard_client"))).includes("py.typed"));
+    // Its only dependency is replaced, so that no package of PyPI is needed.
+    await writeFile(join(place, "httpx.py"), "def __getattr__(name): return type(name, (), {})\n");
+    const script = "import switchyard_client as s; print(s.Client.start_run.__name__)";
+    const { stdout } = await python(["-c", script], { PYTHONPATH: place });
+    assert.equal(stdout.trim(), "start_run");
+  },
+);
+
+const WHEEL = "switchyard_client-0.1.0-py3-none-any.whl";
+
+function python(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
+  return promisify(execFile)("python3", args, { env: { ...process.env, ...more } });
+}
+
+/** The reason why the release cannot build the client of Python; or false. */
+function pythonIsMissing(): string | false {
+  const tools = join(root, "scripts/release/python-tools.txt");
+  const args = ["-m", "pip", "download", "--quiet", "--no-deps", "--dest", folder, "-r", tools];
+  const { status, stderr, error } = spawnSync("python3", args, { encoding: "utf8" });
+  if (status === 0) return false;
+  return `Python's packages could not be installed: ${(error?.message ?? stderr).slice(0, 300)}`;
+}
 
 interface Subject {
   readonly name: string;
@@ -163,33 +220,4 @@ function verifiedComment(data: Buffer, publicKey: string, signature: string): st
     verify(null, hash, key, own.subarray(10)) &&
     verify(null, both, key, Buffer.from(last, "base64"));
   return isRight ? trusted : null;
-}
-
-async function startRegistry(): Promise<{ readonly port: number } | { readonly skip: string }> {
-  if (helm === "") return { skip: "the OCI registry could not be used: there is no helm" };
-  try {
-    const env = { ...process.env, GOBIN: folder };
-    await promisify(execFile)("go", ["install", REGISTRY], { env, timeout: BUILD_MS });
-  } catch (error) {
-    return { skip: `the OCI registry could not be built: ${String(error).slice(0, 300)}` };
-  }
-  const port = await freePort();
-  const child = spawn(join(folder, "registry"), ["-port", String(port)], { stdio: "ignore" });
-  after(() => child.kill("SIGKILL"));
-  await until(() =>
-    fetch(`http://127.0.0.1:${port}/v2/`).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  );
-  return { port };
-}
-
-/** The registry has no way to report a port of the system's choice. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // never a string for TCP
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -7,17 +7,17 @@ import { writeChecksums } from "./release/checksums.ts";
 import { npmPackages } from "./release/npm-packages.ts";
 
 /**
- * Builds a release into a folder: images and chart, which it pushes, the packages of npm, the bill of materials, provenance, checksums and, with a key,
- * signatures. With `--local` it pushes nothing, and builds no images; with `--sbom` only the bill of materials, on standard output; with `--packages` only
+ * Builds a release into a folder: images and chart, which it pushes, the packages of npm and PyPI, the bill of materials, provenance, checksums and, with a
+ * key, signatures. With `--local` it pushes nothing, and builds no images; with `--sbom` only the bill of materials, on standard output; with `--packages` only
  * the packages for `npm publish`, with their checksums. See `docs/release.md`.
  *
- *   node scripts/release.ts REPOSITORY VERSION [--key FILE] [--platforms linux/amd64,linux/arm64] [--dir FOLDER]
+ *   node scripts/release.ts REPOSITORY VERSION [--key FILE] [--platforms linux/amd64,linux/arm64] [--base IMAGE@DIGEST] [--dir FOLDER]
  *   node scripts/release.ts --local VERSION [--key FILE] [--dir FOLDER]
  *   node scripts/release.ts --sbom
  *   node scripts/release.ts --packages [--dir FOLDER]
  */
 const USAGE =
-  "usage: node scripts/release.ts REPOSITORY VERSION [--key FILE] [--platforms linux/amd64,linux/arm64] [--dir FOLDER] | --local VERSION [--key FILE] [--dir FOLDER] | --sbom | --packages [--dir FOLDER]";
+  "usage: node scripts/release.ts REPOSITORY VERSION [--key FILE] [--platforms linux/amd64,linux/arm64] [--base IMAGE@DIGEST] [--dir FOLDER] | --local VERSION [--key FILE] [--dir FOLDER] | --sbom | --packages [--dir FOLDER]";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -27,10 +27,11 @@ const { values, positionals } = parseArgs({
     local: { type: "boolean", default: false },
     key: { type: "string" },
     platforms: { type: "string", default: "linux/amd64,linux/arm64" },
+    base: { type: "string" },
     dir: { type: "string", default: "release" },
   },
 });
-const { dir, platforms, key: keyFile } = values;
+const { dir, platforms, base, key: keyFile } = values;
 
 try {
   if (values.sbom) console.log(JSON.stringify(await billOfMaterials(root), null, 2));
@@ -55,7 +56,15 @@ async function release(): Promise<void> {
     );
   if (!/^\d+\.\d+\.\d+(?:-[\w.-]{1,100})?$/.test(version))
     return refuse(`${version}: it is a version, such as 1.2.0\n${USAGE}`);
-  const lines = await buildRelease({ root, repository, version, platforms, keyFile, folder: dir });
+  const lines = await buildRelease({
+    root,
+    repository,
+    version,
+    platforms,
+    base,
+    keyFile,
+    folder: dir,
+  });
   for (const line of lines) console.log(line);
 }
 

@@ -1,13 +1,12 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { adminRedisUserName } from "@switchyard/topology/redis-access";
-import { createLog } from "@switchyard/service/log";
-import { connectRedis, type Redis } from "@switchyard/service/redis";
+import type { Redis } from "@switchyard/service/redis";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";
 import { processorTimes } from "../lib/processor-time.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
+import { connectAsAdmin } from "./admin-redis.ts";
 import { followRuns } from "./run-follower.ts";
 
 const IN_FLIGHT = 64;
@@ -102,12 +101,4 @@ async function sizeOf(directory: string): Promise<number> {
     if (entry?.isFile() === true) bytes += entry.size;
   }
   return bytes;
-}
-
-async function connectAsAdmin({ stateDir, redisUrl }: DevInstance): Promise<Redis> {
-  const log = createLog({ service: "bench", level: "silent" });
-  const password = await readFile(join(stateDir, "keys", "admin.redis"), "utf8");
-  const url = new URL(redisUrl);
-  url.username = adminRedisUserName;
-  return connectRedis({ url: url.href, password: password.trim(), name: "bench", log });
 }

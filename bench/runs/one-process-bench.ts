@@ -2,9 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { adminRedisUserName } from "@switchyard/topology/redis-access";
-import { createLog } from "@switchyard/service/log";
-import { connectRedis, type Redis } from "@switchyard/service/redis";
+import type { Redis } from "@switchyard/service/redis";
 import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
@@ -12,6 +10,7 @@ import { measureInTurn } from "../lib/in-turn.ts";
 import { warmUp } from "../lib/measure.ts";
 import type { Stage } from "../lib/stage.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
+import { connectAsAdmin } from "./admin-redis.ts";
 import { followRuns } from "./run-follower.ts";
 import { readCounts, type Counts } from "./counts.ts";
 
@@ -209,12 +208,4 @@ function atMost(limit: number) {
 function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-async function connectAsAdmin({ stateDir, redisUrl }: DevInstance): Promise<Redis> {
-  const log = createLog({ service: "bench", level: "silent" });
-  const password = await readFile(join(stateDir, "keys", "admin.redis"), "utf8");
-  const url = new URL(redisUrl);
-  url.username = adminRedisUserName;
-  return connectRedis({ url: url.href, password: password.trim(), name: "bench", log });
 }

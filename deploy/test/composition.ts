@@ -24,6 +24,8 @@ export interface Composition {
   readonly name: string;
   /** A copy of `examples` that the test may change. */
   readonly project: string;
+  /** The settings of its own, for a command that this file does not run. */
+  readonly env: Readonly<Record<string, string>>;
   readonly compose: (args: readonly string[], env?: Record<string, string>) => Done;
   /** Runs deploy/docker/upgrade.sh. */
   readonly upgrade: (env: Record<string, string>) => Done;
@@ -46,6 +48,7 @@ export async function composition(label: string): Promise<Composition> {
   return {
     name,
     project,
+    env: own,
     compose,
     upgrade: (env) =>
       ran("sh", ["deploy/docker/upgrade.sh"], { ...own, COMPOSE_PROJECT_NAME: name, ...env }),

@@ -3,12 +3,16 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { pythonProject, type PythonProject } from "./python-package.ts";
 
 interface Component {
   readonly "bom-ref": string;
   readonly name: string;
-  readonly version: string;
+  /** Not there where a range is all that is stated. */
+  readonly version?: string;
   readonly purl: string;
+  readonly type?: string;
+  readonly description?: string;
   readonly hashes?: readonly { readonly alg: string; readonly content: string }[];
 }
 
@@ -29,7 +33,8 @@ interface LockFile {
 }
 
 /**
- * Lists the packages of npm in the image: `npm sbom` of the lock file, without what the lock file has for development alone. The same lock file gives the
+ * Lists the packages of npm in the image: `npm sbom` of the lock file, without what the lock file has for development alone; and the client of Python with what
+ * it requires, of which PyPI's users get a version in the stated range. The same lock file gives the
  * same text: the serial number comes from the content in place of a random one, no time is in it, and the name of the folder is not either.
  */
 export async function billOfMaterials(root: string): Promise<BillOfMaterials> {
@@ -38,7 +43,7 @@ export async function billOfMaterials(root: string): Promise<BillOfMaterials> {
   const { stdout } = await promisify(execFile)("npm", [...args, "--package-lock-only"], options);
   const { metadata, serialNumber: _, ...all }: BillOfMaterials = JSON.parse(stdout);
   const { timestamp: _at, ...facts } = metadata;
-  const bill = withoutDevelopment(all, await readLock(root));
+  const bill = withPython(withoutDevelopment(all, await readLock(root)), await pythonProject(root));
   const lasting = { ...facts, component: { ...facts.component, name: "switchyard" } };
   const digest = createHash("sha256")
     .update(JSON.stringify([lasting, bill]))
@@ -49,10 +54,7 @@ export async function billOfMaterials(root: string): Promise<BillOfMaterials> {
 }
 
 /** `--omit=dev` of npm 11 also leaves out what a workspace needs to run, if the root has the same package among its own for development. */
-function withoutDevelopment(
-  bill: Pick<BillOfMaterials, "bomFormat" | "specVersion" | "components" | "dependencies">,
-  { packages }: LockFile,
-): typeof bill {
+function withoutDevelopment(bill: Contents, { packages }: LockFile): Contents {
   const development = new Set<string>();
   const needed = new Set<string>();
   for (const [path, { version, dev }] of Object.entries(packages)) {
@@ -66,6 +68,28 @@ function withoutDevelopment(
     dependencies: bill.dependencies
       .filter(({ ref }) => isInImage(ref))
       .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter(isInImage) })),
+  };
+}
+
+type Contents = Pick<BillOfMaterials, "bomFormat" | "specVersion" | "components" | "dependencies">;
+
+function withPython(bill: Contents, project: PythonProject): Contents {
+  const { name, version } = project;
+  const purl = `pkg:pypi/${name}@${version}`;
+  const required = project.dependencies.map((range): Component => {
+    const own = `pkg:pypi/${/^[\w.-]+/.exec(range)?.[0]}`;
+    return { "bom-ref": own, type: "library", name: own.slice(9), purl: own, description: range };
+  });
+  const client: Component = { "bom-ref": purl, type: "library", name, version, purl };
+  const refs = required.map((component) => component["bom-ref"]);
+  return {
+    ...bill,
+    components: [...bill.components, client, ...required],
+    dependencies: [
+      ...bill.dependencies,
+      { ref: purl, dependsOn: refs },
+      ...refs.map((ref) => ({ ref, dependsOn: [] })),
+    ],
   };
 }
 

@@ -1,13 +1,17 @@
+import type { KeyObject } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { billOfMaterials } from "./bill-of-materials.ts";
-import { packChart, pushChart } from "./chart-package.ts";
+import { packChart, pushChart, type PushedChart } from "./chart-package.ts";
 import { sha256Of, writeChecksums } from "./checksums.ts";
+import { publicKeyPem, signDigest } from "./image-signature.ts";
 import { minisign, minisignPublicKey, readSigningKey } from "./minisign.ts";
 import { npmPackages } from "./npm-packages.ts";
+import { openRepository } from "./oci-registry.ts";
 import { provenanceOf, signedEnvelope } from "./provenance.ts";
 import { pushImages, type Images } from "./push-images.ts";
+import { pythonPackage, pythonProject } from "./python-package.ts";
 
 interface Wanted {
   readonly root: string;
@@ -15,6 +19,8 @@ interface Wanted {
   readonly repository: string | null;
   readonly version: string;
   readonly platforms: string;
+  /** The image of Node.js below ours, by digest; undefined: the Dockerfile's. */
+  readonly base: string | undefined;
   /** A private key in PEM; undefined: nothing is signed. */
   readonly keyFile: string | undefined;
   readonly folder: string;
@@ -22,15 +28,15 @@ interface Wanted {
 
 /** Builds a release, and returns lines for a person. Rejects with what the tools say; what was pushed before stays pushed. */
 export async function buildRelease(wanted: Wanted): Promise<string[]> {
-  const { root, repository, version, platforms, keyFile, folder } = wanted;
+  const { root, repository, version, platforms, base, keyFile, folder } = wanted;
   const startedAt = new Date();
   // Mistakes that a person can correct are found before anything is pushed.
   const key = keyFile === undefined ? null : await readSigningKey(keyFile);
   await checkVersion(root, version);
   const bill = await billOfMaterials(root);
   const images =
-    repository === null ? null : await pushImages({ root, repository, version, platforms });
-  const files = await npmPackages(root, folder);
+    repository === null ? null : await pushImages({ root, repository, version, platforms, base });
+  const files = [...(await npmPackages(root, folder)), ...(await pythonPackage(root, folder))];
   const write = async (name: string, text: string): Promise<void> => {
     await writeFile(join(folder, name), text);
     files.push(name);
@@ -39,6 +45,7 @@ export async function buildRelease(wanted: Wanted): Promise<string[]> {
   const chart = await packChart(root, folder, version);
   files.push(chart);
   const pushed = repository === null ? null : await pushChart(join(folder, chart), repository);
+  if (key !== null) await signPushed({ images, chart: pushed, key });
   if (images !== null) {
     await write("values.yaml", valuesOf(images));
     await write("images.json", json({ version, ...images, chart: pushed }));
@@ -55,6 +62,7 @@ export async function buildRelease(wanted: Wanted): Promise<string[]> {
   if (key !== null) {
     await write("provenance.intoto.jsonl", signedEnvelope(provenance, key));
     await writeFile(join(folder, "minisign.pub"), minisignPublicKey(key));
+    await writeFile(join(folder, "cosign.pub"), publicKeyPem(key));
   }
   const sums = await writeChecksums(folder, files);
   if (key !== null) {
@@ -70,11 +78,30 @@ export async function buildRelease(wanted: Wanted): Promise<string[]> {
   ];
 }
 
+/** Signs what a registry has of the release, where it has it. */
+async function signPushed(pushed: {
+  images: Images | null;
+  chart: PushedChart | null;
+  key: KeyObject;
+}): Promise<void> {
+  const { images, chart, key } = pushed;
+  if (images !== null) {
+    const repository = openRepository(images.repository);
+    for (const digest of [images.digest, images.mcpDigest])
+      await signDigest(repository, digest, key);
+  }
+  if (chart !== null) await signDigest(openRepository(chart.repository), chart.digest, key);
+}
+
 /** Packages have the version of the repository, so images and chart have it, too. */
 async function checkVersion(root: string, version: string): Promise<void> {
   const own = JSON.parse(await readFile(join(root, "package.json"), "utf8")) as { version: string };
-  if (own.version === version) return;
-  throw new Error(`package.json has version ${own.version}, not ${version}: change it there first`);
+  for (const [file, stated] of [
+    ["package.json", own.version],
+    ["clients/python/pyproject.toml", (await pythonProject(root)).version],
+  ])
+    if (stated !== version)
+      throw new Error(`${file} has version ${stated}, not ${version}: change it there first`);
 }
 
 function valuesOf({ repository, digest, mcpDigest }: Images): string {
@@ -93,10 +120,7 @@ function subjectsOf(folder: string, files: readonly string[]) {
   );
 }
 
-function pushedSubjects(
-  images: Images | null,
-  pushed: { readonly chart: string; readonly digest: string } | null,
-) {
+function pushedSubjects(images: Images | null, pushed: PushedChart | null) {
   const found = [
     ...(images === null
       ? []

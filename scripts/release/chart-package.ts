@@ -2,6 +2,15 @@ import { execFile } from "node:child_process";
 import { basename, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { kubernetesTool } from "../../deploy/test/kubernetes-tools.ts";
+import { isOnLoopback } from "./oci-registry.ts";
+
+export interface PushedChart {
+  /** Its address with the tag, as Helm reads it. */
+  readonly chart: string;
+  /** The same without scheme and tag. */
+  readonly repository: string;
+  readonly digest: string;
+}
 
 /** Packs the chart into a folder, and returns the name of the file. Rejects with what Helm says, and without Helm. */
 export async function packChart(root: string, folder: string, version: string): Promise<string> {
@@ -17,22 +26,19 @@ export async function packChart(root: string, folder: string, version: string): 
  * Pushes a packed chart as an OCI artefact below a repository, and returns its address and digest. Needs `helm registry login`; a registry on loopback
  * is reached without TLS.
  */
-export async function pushChart(
-  path: string,
-  repository: string,
-): Promise<{ readonly chart: string; readonly digest: string }> {
-  const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?\//.test(repository);
+export async function pushChart(path: string, repository: string): Promise<PushedChart> {
   const said = await helm([
     "push",
     path,
     `oci://${repository}/charts`,
-    ...(isLocal ? ["--plain-http"] : []),
+    ...(isOnLoopback(repository) ? ["--plain-http"] : []),
   ]);
   const digest = /^Digest: (sha256:[0-9a-f]{64})$/m.exec(said)?.[1];
   const pushed = /^Pushed: (\S+)$/m.exec(said)?.[1];
   if (digest === undefined || pushed === undefined)
     throw new Error(`helm push returned no digest; its output: ${said.slice(0, 200) || "nothing"}`);
-  return { chart: `oci://${pushed}`, digest };
+  // Helm prints the tag, too.
+  return { chart: `oci://${pushed}`, repository: pushed.replace(/:[^:/]+$/, ""), digest };
 }
 
 async function helm(args: readonly string[]): Promise<string> {

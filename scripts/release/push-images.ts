@@ -17,28 +17,39 @@ export interface Images {
 
 const DOCKERFILE = "deploy/docker/Dockerfile";
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
+const BY_DIGEST = /^\S+@sha256:[0-9a-f]{64}$/;
 
 /**
  * Builds both images for all platforms on a base that is named by digest, and pushes them as `version` and `version`-mcp. Needs Docker with
- * buildx, logged in to the registry. Rejects with what Docker said.
+ * buildx and its containerd image store, logged in to the registry. Rejects with what Docker said.
  */
 export async function pushImages(wanted: {
   root: string;
   repository: string;
   version: string;
   platforms: string;
+  /** The image of Node.js below them, by digest; undefined: the one that the Dockerfile names. */
+  base: string | undefined;
 }): Promise<Images> {
   const { root, repository, version } = wanted;
-  const dockerfile = await readFile(join(root, DOCKERFILE), "utf8");
-  const base = /^ARG NODE_IMAGE=(\S+@sha256:[0-9a-f]{64})$/m.exec(dockerfile)?.[1];
-  if (base === undefined) throw new Error(`${DOCKERFILE} has no ARG NODE_IMAGE=…@sha256:…`);
-  const digest = await build(wanted, { tag: version, target: "services", args: [] });
+  const base = wanted.base ?? (await baseIn(root));
+  if (!BY_DIGEST.test(base))
+    throw new Error(`${base}: name the image of Node.js by its digest, NAME@sha256:…`);
+  const below = wanted.base === undefined ? [] : [`NODE_IMAGE=${base}`];
+  const digest = await build(wanted, { tag: version, target: "services", args: below });
   const mcpDigest = await build(wanted, {
     tag: `${version}-mcp`,
     target: "mcp",
-    args: [`SERVICES_IMAGE=${repository}@${digest}`],
+    args: [...below, `SERVICES_IMAGE=${repository}@${digest}`],
   });
   return { repository, base, digest, mcpDigest };
+}
+
+async function baseIn(root: string): Promise<string> {
+  const dockerfile = await readFile(join(root, DOCKERFILE), "utf8");
+  const base = /^ARG NODE_IMAGE=(\S+@sha256:[0-9a-f]{64})$/m.exec(dockerfile)?.[1];
+  if (base === undefined) throw new Error(`${DOCKERFILE} has no ARG NODE_IMAGE=…@sha256:…`);
+  return base;
 }
 
 async function build(

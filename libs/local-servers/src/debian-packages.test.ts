@@ -30,11 +30,13 @@ async function system(setup: {
   await writeFile(join(root, "etc", "apt", "sources.list"), setup.sources ?? SOURCES);
   const run: RunCommand = async (tool, args, { cwd = "" }) => setup.apt(tool, args, cwd);
   const cache = join(root, "cache", "switchyard");
+  const logged: string[] = [];
   return {
     cache,
+    logged,
     options: {
       env: { XDG_CACHE_HOME: join(root, "cache") },
-      log: () => {},
+      log: (line: string) => void logged.push(line),
       run,
       etcDir: join(root, "etc"),
       platform: "linux" as const,
@@ -99,9 +101,15 @@ test("a version that is too old is not even downloaded", async () => {
   assert.deepEqual(asked, ["apt-get update", "apt-cache policy"]);
 });
 
-test("Redis comes from the system's own sources with the libraries that are missing", async () => {
+/** The output of `apt-get --print-uris`; a security mirror may state no digest. */
+const URIS = `After this operation, 6910 kB of additional disk space will be used.
+'http://deb.debian.org/pool/libjemalloc2_5.3.0-1_amd64.deb' libjemalloc2_5.3.0-1_amd64.deb 275000 MD5Sum:0f56
+'http://deb.debian.org/pool/redis-tools_7_amd64.deb' redis-tools_5%3a7.0.15_amd64.deb 991988 
+`;
+
+test("Redis comes from the system's own sources with the libraries that are missing, and the log has their size", async () => {
   const commands: string[] = [];
-  const { options, cache } = await system({
+  const { options, cache, logged } = await system({
     osRelease: DEBIAN,
     apt: async (tool, args, cwd) => {
       commands.push([tool, ...args.slice(2)].join(" "));
@@ -111,6 +119,7 @@ test("Redis comes from the system's own sources with the libraries that are miss
       }
       if (args[0] === "--version") return { ...OK, stdout: "Redis server v=7.0.15 sha=0" };
       if (args.includes("policy")) return candidate("5:7.0.15-1~deb12u10");
+      if (args.includes("--print-uris")) return { ...OK, stdout: URIS };
       if (args.includes("install")) await writeFile(join(cwd, "redis-server_7_amd64.deb"), "");
       return OK;
     },
@@ -118,9 +127,10 @@ test("Redis comes from the system's own sources with the libraries that are miss
   const found = await unpackDebianPackage({ ...options, kind: SERVER_KINDS.redis });
   assert.ok("binary" in found);
   assert.equal(
-    commands.find((command) => command.includes("install")),
+    commands.findLast((command) => command.includes("install")),
     "apt-get install --quiet --yes --download-only --reinstall --no-install-recommends redis-server redis-tools",
   );
+  assert.ok(logged.includes("redis: downloading 5:7.0.15-1~deb12u10, 1.3 MB"), logged.join("\n"));
   const starter = await readFile(found.binary, "utf8");
   const home = `${cache}/packages/redis-server-5_7.0.15-1~deb12u10`;
   assert.ok(

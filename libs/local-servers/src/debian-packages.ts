@@ -90,6 +90,7 @@ async function fetchAndUnpack(
       cwd: join(work, "cache", "archives"),
     });
 
+  options.log(`${kind.name}: reading the list of packages, which takes some seconds`);
   // One unreachable third-party source makes `update` fail although all that is needed arrived: the next line judges.
   const update = await apt("apt-get", ["update", "--quiet"], UPDATE_TIMEOUT_MS);
   const policy = await apt("apt-cache", ["policy", packageName], LOCAL_TIMEOUT_MS);
@@ -117,6 +118,10 @@ async function fetchAndUnpack(
           "--no-install-recommends",
           ...kind.aptPackages,
         ];
+  const planned = await apt("apt-get", [...fetch, "--print-uris"], LOCAL_TIMEOUT_MS);
+  const bytes = bytesOf(planned.stdout);
+  if (bytes > 0)
+    options.log(`${kind.name}: downloading ${candidate}, ${(bytes / 1e6).toFixed(1)} MB`);
   ended("apt-get", await apt("apt-get", fetch, DOWNLOAD_TIMEOUT_MS));
   const root = join(work, "root");
   await mkdir(root);
@@ -129,6 +134,14 @@ async function fetchAndUnpack(
     );
   }
   return keep({ options, root, program, packageVersion: candidate, label: source.label });
+}
+
+/** The sum of the sizes that `apt-get --print-uris` states, one file a line: address, name, bytes, digest. */
+function bytesOf(uris: string): number {
+  return [...uris.matchAll(/^'\S+' \S+ (\d+)\b/gm)].reduce(
+    (sum, [, size]) => sum + Number(size),
+    0,
+  );
 }
 
 /** Runs the unpacked program where it is, then moves it into the cache: the cache never holds one that does not run. */

@@ -1,10 +1,8 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-
-type LogRecord = Readonly<Record<string, unknown>>;
+import { readLogRecords, type LogRecord } from "@switchyard/testing/log-records";
 
 /** A service that runs as a child process, seen through its log. */
 export interface ServiceProcess {
@@ -25,19 +23,13 @@ export function startFixture(env: Record<string, string>): ServiceProcess {
 
 /** Follows the log of a child process that writes JSON lines. */
 export function observe(child: ChildProcessWithoutNullStreams): ServiceProcess {
-  const records: LogRecord[] = [];
   const errors: string[] = [];
-  const listeners = new Set<() => void>();
-  const notify = () => listeners.forEach((listener) => listener());
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    records.push(JSON.parse(line) as LogRecord); // the services write nothing else there
-    notify();
-  });
+  const log = readLogRecords(child.stdout, () => errors.join(""));
   child.stderr.on("data", (chunk: Buffer) => errors.push(chunk.toString()));
   let hasEnded = false;
   const exited = once(child, "close").then(([code, signal]: unknown[]) => {
     hasEnded = true;
-    notify();
+    log.end();
     return { code: code as number | null, signal: signal as NodeJS.Signals | null }; // the types that Node documents
   });
   after(async () => {
@@ -46,20 +38,6 @@ export function observe(child: ChildProcessWithoutNullStreams): ServiceProcess {
     await exited;
   });
 
-  const logged = (message: string) =>
-    new Promise<LogRecord>((resolve, reject) => {
-      const look = () => {
-        const found = records.find((record) => record["msg"] === message);
-        if (found === undefined && !hasEnded) return;
-        listeners.delete(look);
-        if (found !== undefined) resolve(found);
-        else
-          reject(
-            new Error(`never logged "${message}": ${JSON.stringify(records)} ${errors.join("")}`),
-          );
-      };
-      listeners.add(look);
-      look();
-    });
-  return { child, records, logged, exited };
+  const logged = (message: string) => log.logged((record) => record["msg"] === message);
+  return { child, records: log.records, logged, exited };
 }

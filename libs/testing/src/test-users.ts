@@ -19,6 +19,25 @@ export interface TestUsers {
   connect(server: { readonly url: string }, user: string): Promise<Bus>;
 }
 
+/** Users with fresh keys: the `authorization` block that lets them in, and their seeds. */
+export function usersWithKeys(users: readonly BusUser[]): {
+  readonly authorization: string;
+  /** Throws for a user that is not among them. */
+  readonly seedOf: (name: string) => string;
+} {
+  const keys = new Map(users.map((user) => [user.name, { user, key: createUserKey() }]));
+  return {
+    authorization: natsAuthorization({
+      users: [...keys.values()].map(({ user, key }) => ({ user, nkey: key.publicKey })),
+    }),
+    seedOf(name) {
+      const found = keys.get(name);
+      if (found === undefined) throw new Error(`no user ${name}`);
+      return found.key.seed;
+    },
+  };
+}
+
 /** The users of the topology with fresh keys, and client teams of the given names. */
 export function testUsers(teams: readonly string[] = []): TestUsers {
   const clients = teams.map((name) => client(name, "A team"));

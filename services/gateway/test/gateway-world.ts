@@ -1,4 +1,3 @@
-import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
@@ -9,14 +8,13 @@ import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
-import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { adminUser, client, cliUser, serviceUsers } from "@switchyard/topology/topology";
 import type { UserRole } from "@switchyard/contracts/user-roles";
 import { createUserKey as createKey } from "@switchyard/contracts/policy/user-tokens";
 import { testNatsWithPast, type NatsWithPast } from "@switchyard/testing/test-nats-past";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
+import { usersWithKeys } from "@switchyard/testing/test-users";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 
 const services = fileURLToPath(new URL("../../", import.meta.url));
@@ -53,20 +51,15 @@ export async function startGatewayWorld(
   const keyFile = join(directory, "run-token.jwk");
   await writeFile(policyFile, RULES);
   await writeFile(keyFile, (await createRunTokenKey()).privateJwk, { mode: 0o600 });
-  const users = [
+  const clients = teams.map((name) => client(name, "A team"));
+  const { authorization, seedOf } = usersWithKeys([
     ...serviceUsers,
     cliUser,
     adminUser,
-    ...teams.map((name) => client(name, "A team")),
-  ].map((user) => ({ user, key: createUserKey() }));
-  const nats = await testNatsWithPast({
-    authorization: natsAuthorization({
-      users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
-    }),
-  });
+    ...clients,
+  ]);
+  const nats = await testNatsWithPast({ authorization });
   const redis = await testRedis();
-  const seedOf = (name: string) =>
-    users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
   const connectAs = async (user: string) => {
     const bus = await connectBus({ servers: nats.url, user, nkeySeed: () => seedOf(user) });
     after(() => bus.close());

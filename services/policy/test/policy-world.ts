@@ -1,12 +1,9 @@
-import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after } from "node:test";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
-import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
-import { natsAuthorization } from "@switchyard/topology/nats-config";
 import {
   adminUser,
   auditorUser,
@@ -16,6 +13,7 @@ import {
 } from "@switchyard/topology/topology";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
+import { usersWithKeys } from "@switchyard/testing/test-users";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { startPolicy, type PolicyProcess } from "./policy-process.ts";
 
@@ -46,18 +44,15 @@ export async function startPolicyWorld(options: {
   await writeFile(keyFile, privateJwk, { mode: 0o600 });
 
   const teams = options.teams.map((name) => team(name, "A team"));
-  const users = [...serviceUsers, cliUser, adminUser, auditorUser, ...teams].map((user) => ({
-    user,
-    key: createUserKey(),
-  }));
-  const nats = await testNats({
-    authorization: natsAuthorization({
-      users: users.map(({ user, key }) => ({ user, nkey: key.publicKey })),
-    }),
-  });
+  const { authorization, seedOf } = usersWithKeys([
+    ...serviceUsers,
+    cliUser,
+    adminUser,
+    auditorUser,
+    ...teams,
+  ]);
+  const nats = await testNats({ authorization });
   const redis = await testRedis();
-  const seedOf = (name: string) =>
-    users.find(({ user }) => user.name === name)?.key.seed ?? assert.fail(`no user ${name}`);
   const connectAs = async (name: string) => {
     const seed = seedOf(name);
     const bus = await connectBus({ servers: nats.url, user: name, nkeySeed: () => seed });

@@ -8,7 +8,8 @@ import { removeSkill, uploadSkills } from "@switchyard/contracts/skill-importer/
 import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import { importerWorld, writeFiles, type LogRecord } from "../test/importer-world.ts";
+import type { LogRecord } from "@switchyard/testing/log-records";
+import { importerWorld, writeFiles } from "../test/importer-world.ts";
 
 const [project, user, workspace] = [
   await testDirectory(),

@@ -2,7 +2,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Bus } from "@switchyard/bus/bus";
@@ -11,6 +10,7 @@ import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
+import { readLogRecords, type LogRecord } from "@switchyard/testing/log-records";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 
@@ -29,8 +29,6 @@ export interface ImporterWorld {
 }
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-
-export type LogRecord = Readonly<Record<string, unknown>>;
 
 export interface ImporterProcess {
   readonly pid: number | undefined;
@@ -114,17 +112,11 @@ export function startProcess(env: Record<string, string>, main = MAIN): Importer
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const records: LogRecord[] = [];
-  const listeners = new Set<() => void>();
-  const notify = () => listeners.forEach((listener) => listener());
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    records.push(JSON.parse(line) as LogRecord); // the service writes only log records there
-    notify();
-  });
+  const log = readLogRecords(child.stdout);
   let hasEnded = false;
   const exitCode = once(child, "close").then(([code]: unknown[]) => {
     hasEnded = true;
-    notify();
+    log.end();
     return code as number | null; // as Node documents
   });
   after(async () => {
@@ -134,20 +126,9 @@ export function startProcess(env: Record<string, string>, main = MAIN): Importer
   });
   return {
     pid: child.pid,
-    records,
+    records: log.records,
     exitCode,
-    logged: (isWanted) =>
-      new Promise((resolve, reject) => {
-        const look = () => {
-          const found = records.find((record) => isWanted(record));
-          if (found === undefined && !hasEnded) return;
-          listeners.delete(look);
-          if (found === undefined) reject(new Error(`never logged: ${JSON.stringify(records)}`));
-          else resolve(found);
-        };
-        listeners.add(look);
-        look();
-      }),
+    logged: log.logged,
     stop: () => {
       child.kill("SIGTERM");
       return exitCode;

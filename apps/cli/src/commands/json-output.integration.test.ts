@@ -355,6 +355,11 @@ test("the policy, approvals and the audit", async () => {
   await data("policy", "resume", "--agent", "nobody");
   await data("revoke", "agent", "nobody", "--reason", "a test");
   await data("revoke", "agent", "nobody", "--lift");
+  // One key id of 64 begins with a hyphen.
+  await data("revoke", "key", "-k2", "--reason", "a test");
+  await data("revoke", "key", "-k2", "--lift");
+  const { code, stderr } = await printed("revoke", "key", "--liftt");
+  assert.deepEqual([code, /unknown option --liftt/.test(stderr)], [2, true], stderr);
 
   const first = await waitingCall();
   await ok("approvals", "watch", "--once");

@@ -12,6 +12,11 @@ export async function revoke(
   target: { readonly kind: string; readonly name: string },
   options: { reason?: string; lift?: true; json?: true },
 ): Promise<void> {
+  // No name begins like that; a key's id may begin with one hyphen.
+  if (target.name.startsWith("--") || (target.kind !== "key" && target.name.startsWith("-")))
+    throw new CliError("usage", `unknown option ${target.name}`, {
+      hint: "see ./yard revoke --help",
+    });
   const scope = StopScope.safeParse(target);
   if (!scope.success)
     throw new CliError("usage", `${target.kind} ${target.name} is nothing that can be revoked`, {

@@ -57,13 +57,14 @@ export async function totals(terminal: Terminal, options: TotalsOptions): Promis
     terminal.note(`runs that began before ${searchedFrom} are not counted`);
 }
 
-function sumLines(title: string, rows: readonly NamedRunSums[]): string[] {
+/** The table of one grouping. */
+export function sumLines(title: string, rows: readonly NamedRunSums[]): string[] {
   return tableLines(
     [
       { title, value: ({ name }) => printableLine(name ?? "(others)"), maxWidth: 60 },
       { title: "RUNS", value: ({ runs }) => String(runs), align: "right" },
       { title: "FAILED", value: ({ failed }) => String(failed), align: "right" },
-      { title: "COST", value: ({ costUsd }) => formatUsd(costUsd), align: "right" },
+      { title: "COST", value: costCell, align: "right" },
       {
         title: "TOKENS",
         value: ({ inputTokens, outputTokens }) => String(inputTokens + outputTokens),
@@ -73,6 +74,12 @@ function sumLines(title: string, rows: readonly NamedRunSums[]): string[] {
     ],
     rows,
   );
+}
+
+/** A sum that lacks runs of unknown price states their number. */
+function costCell({ costUsd, unpriced }: { costUsd: number; unpriced: number }): string {
+  const known = formatUsd(costUsd);
+  return unpriced === 0 ? known : `${known} + ${unpriced} unknown`;
 }
 
 function costText({ costUsd, unpriced }: { costUsd: number; unpriced: number }): string {

@@ -13,7 +13,7 @@ import { count } from "../quantities.ts";
 import { shellWord } from "../shell-word.ts";
 import { isSettled, waitsForItsFirstCall } from "./wait-for-mcp-servers.ts";
 
-const QUESTION = "What is in this repository?";
+const QUESTION = "What is in this folder?";
 
 /** The lines printed when everything runs: addresses, connected servers, and the next command to type. */
 export function readyBlock(facts: {

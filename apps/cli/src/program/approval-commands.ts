@@ -16,6 +16,8 @@ export function addApprovalCommands(program: Command, perform: Perform): void {
     .option("--reason <text>", "shown with each denial")
     .option("--lift", "take it back")
     .option("--json", JSON_TEXT)
+    // The id of a key is base64url, so one of 64 begins with a hyphen.
+    .allowUnknownOption()
     .action((kind: string, name: string, options) =>
       perform(options, async (terminal) =>
         (await import("../commands/revoke.ts")).revoke(terminal, { kind, name }, options),

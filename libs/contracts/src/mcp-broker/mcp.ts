@@ -1,12 +1,13 @@
 import { z } from "zod";
 import { ServerStatus } from "./mcp-servers.ts";
-import { ApprovalId, ApprovalRequired } from "../policy/approval-record.ts";
+import { ApprovalId } from "../policy/approval-record.ts";
 import { rpc } from "../define.ts";
 import { Digest, ServerId, Timestamp, ToolName } from "../ids.ts";
 import { CallId, ProgressId } from "./mcp-calls.ts";
 import { PinState, ToolFinding } from "./mcp-pins.ts";
+import { CALL_REFUSALS, InvalidToken } from "../policy/call-refusals.ts";
 import { Decision } from "../policy/policy.ts";
-import { StopInForce, StopScope } from "../policy/policy-budgets.ts";
+import { StopInForce } from "../policy/policy-budgets.ts";
 import { RunToken } from "../policy/run-token.ts";
 
 export const ToolInfo = z.object({
@@ -58,8 +59,6 @@ const RESERVED_META =
 /** The position at which a value does not fit its schema, as a JSON pointer, and the expected type. */
 export const ValueProblem = z.object({ pointer: z.string(), expected: z.string() });
 export type ValueProblem = z.infer<typeof ValueProblem>;
-
-const InvalidToken = { data: z.object({ reason: z.string() }) };
 
 export const listTools = rpc({
   subject: "yard.rpc.{caller}.mcp.tools",
@@ -127,12 +126,7 @@ export const callTool = rpc({
     replayed: z.boolean(),
   }),
   errors: {
-    denied: { data: Decision },
-    /** The policy requires a person's approval; nothing was sent. Once it is approved, send the same call again. */
-    approval_required: { data: ApprovalRequired },
-    /** An administrator stopped such calls while it was in progress: it may have had its effect. */
-    stopped: { data: z.object({ scope: StopScope }) },
-    invalid_token: InvalidToken,
+    ...CALL_REFUSALS,
     unknown_tool: { data: z.object({ server: z.string(), tool: z.string() }) },
     server_down: {
       data: z.object({

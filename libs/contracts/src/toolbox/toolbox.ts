@@ -1,13 +1,14 @@
 import { z } from "zod";
-import { ApprovalId, ApprovalRequired } from "../policy/approval-record.ts";
+import { ApprovalId } from "../policy/approval-record.ts";
 import { withoutAlias } from "./builtin-aliases.ts";
 import { rpc } from "../define.ts";
 import { CallerName, ToolName } from "../ids.ts";
 import { ContentBlock, ValueProblem } from "../mcp-broker/mcp.ts";
 import { CallId } from "../mcp-broker/mcp-calls.ts";
 import { ApprovalTier } from "../policy/approval-tier.ts";
+import { CALL_REFUSALS, InvalidToken } from "../policy/call-refusals.ts";
 import { Decision } from "../policy/policy.ts";
-import { StopInForce, StopScope } from "../policy/policy-budgets.ts";
+import { StopInForce } from "../policy/policy-budgets.ts";
 import { RunToken } from "../policy/run-token.ts";
 
 /**
@@ -128,7 +129,6 @@ export function schemaForModels(
   return { ...inputSchema, properties: Object.fromEntries(shown) };
 }
 
-const InvalidToken = { data: z.object({ reason: z.string() }) };
 const PolicyUnavailable = { data: z.object({ cause: z.string() }), retryable: true };
 
 export const listBuiltins = rpc({
@@ -202,12 +202,7 @@ export const callBuiltin = rpc({
     replayed: z.boolean(),
   }),
   errors: {
-    denied: { data: Decision },
-    /** The policy requires a person's approval; nothing was done. Once it is approved, send the same call again. */
-    approval_required: { data: ApprovalRequired },
-    /** An administrator stopped such calls while it was in progress: it may have had its effect. */
-    stopped: { data: z.object({ scope: StopScope }) },
-    invalid_token: InvalidToken,
+    ...CALL_REFUSALS,
     unknown_tool: { data: z.object({ tool: z.string(), known: z.array(z.string()) }) },
     /** The tool exists and cannot be used here; the message has the reason. Nothing was done. */
     tool_unavailable: { data: z.object({ tool: z.string(), known: z.array(z.string()) }) },

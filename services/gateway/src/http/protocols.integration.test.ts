@@ -120,7 +120,11 @@ test("lists of MCP servers are refused while no broker answers, and name servers
     inputSchema: { type: "object" as const },
   });
   const away = { server: "away", status: "disconnected" as const, error: "it does not start" };
-  broker.handle(listTools, () => ({ tools: ["near", "far"].map(toolOf), failures: [away] }));
+  const { unknown_server: unknown } = failuresOf(listTools.errors);
+  broker.handle(listTools, ({ server }) => {
+    if (server === "gone") throw unknown("MCP server not found: gone", { server });
+    return { tools: ["near", "far"].map(toolOf), failures: [away] };
+  });
   const resource = { uri: "test://one", name: "one" };
   const down = failuresOf(listResources.errors).server_down("far is down", {
     server: "far",
@@ -142,6 +146,16 @@ test("lists of MCP servers are refused while no broker answers, and name servers
     return { prompts: [{ name: "one" }], more: false };
   });
   await bus.flush();
+  for (const [body, headers] of [
+    [initialize, {}],
+    [rpc("server/discover", {}), { "mcp-method": "server/discover" }],
+  ] as const) {
+    const refused = await send("/mcp/servers/gone", body, { ...as(key), ...headers });
+    const { code, detail } = (await refused.json()) as { code: string; detail: string };
+    assert.deepEqual([refused.status, code], [404, "unknown_server"]);
+    assert.match(detail, /there is no MCP server gone: yard mcp list shows/);
+  }
+  assert.equal((await send("/mcp/servers/near", initialize, as(key))).status, 200);
   const missingIn = (result: Record<string, unknown> = {}) => {
     const { "switchyard/missing": missing } = (result["_meta"] ?? {}) as Record<string, unknown>;
     return (missing as { server: string }[]).map(({ server }) => server);

@@ -24,6 +24,7 @@ import {
 } from "@modelcontextprotocol/server";
 import type { z } from "zod";
 import type { Requester } from "../identity/requester.ts";
+import { Problem } from "../problems/problem.ts";
 import { agentTool, runTools } from "./run-tools.ts";
 
 /** The tools, resources and prompts of a client: everything that the requester may use, or one server alone under its own names. */
@@ -320,6 +321,19 @@ export async function instructionsOfServer(
   } catch (error) {
     if (error instanceof ServiceError) return undefined; // A session does not depend on it, and tools/list reports it.
     throw error;
+  }
+}
+
+/** Throws a Problem with status 404 for a server that the broker does not have. Lists report what else is wrong with a server. */
+export async function requireServer(requester: Requester, server: string): Promise<void> {
+  if (!requester.may(callTool)) return;
+  try {
+    await requester.ask(listTools, { server });
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    if (error.code !== "unknown_server") return;
+    const detail = `there is no MCP server ${server}: yard mcp list shows the ids, and yard mcp add makes one`;
+    throw new Problem({ status: 404, code: "unknown_server", detail, data: { server } });
   }
 }
 

@@ -12,7 +12,7 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { lenientRequest } from "./lenient-request.ts";
-import { instructionsOfServer, missingServers } from "./catalogue.ts";
+import { instructionsOfServer, requireServer, missingServers } from "./catalogue.ts";
 import { createListChanges, listChangesBus } from "./list-changes.ts";
 import { authInfoOf, requesterIn } from "./mcp-request.ts";
 import { createMcpServer, wholeInstructions } from "./mcp-server.ts";
@@ -79,6 +79,7 @@ export function createMcpEndpoint(
     if (refused !== null) return c.json(refused, isInitialize(body) ? 400 : 200);
     if (Array.isArray(body) && body.length > MOST_IN_BATCH) throw tooManyMessages();
     const requester = requesterOf(c, parts);
+    if (scope !== null && isOpening(c, body)) await requireServer(requester, scope);
     const authInfo = authInfoOf(requester, scope);
     const request = lenientRequest(c.req.raw);
     const release = streams.take(requester.caller);
@@ -107,6 +108,11 @@ async function instructionsFor(
 
 function isInitialize(body: unknown): boolean {
   return isRecord(body) && body["method"] === "initialize";
+}
+
+/** True for what a client of either era sends first. */
+function isOpening(c: Context<GatewayEnv>, body: unknown): boolean {
+  return isInitialize(body) || c.req.header("mcp-method") === "server/discover";
 }
 
 function tooManyMessages(): Problem {

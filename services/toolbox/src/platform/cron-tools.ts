@@ -1,8 +1,6 @@
 import { cutText } from "@switchyard/contracts/cut-text";
 import {
   addSchedule,
-  DeliveryStatus,
-  JobRunStatus,
   listSchedules,
   removeSchedule,
   runSchedule,
@@ -63,16 +61,19 @@ function readTools(asCaller: AsCaller): readonly Tool[] {
       return jsonResult(await asCaller(context, listSchedules, request).catch(asToolError));
     },
   });
+  const runFilters = scheduleRuns.request.pick({
+    scope: true,
+    statuses: true,
+    deliveryStatuses: true,
+    query: true,
+    sortDir: true,
+  });
   const cron_runs = defineTool({
     name: "cron_runs",
     description: "Lists what became of the due times of a job, or of all, the latest first.",
     input: z.strictObject({
       ...idShape,
-      scope: z.enum(["job", "all"]).optional(),
-      statuses: z.array(JobRunStatus).min(1).max(3).optional(),
-      deliveryStatuses: z.array(DeliveryStatus).min(1).max(4).optional(),
-      query: z.string().max(128).optional(),
-      sortDir: z.enum(["asc", "desc"]).default("desc"),
+      ...runFilters.shape,
       ...pageShape,
     }),
     async run({ id, jobId = id, ...rest }, context) {
