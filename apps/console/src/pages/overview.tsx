@@ -376,11 +376,11 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
   return (
     <section class="card">
       <h2>{title}</h2>
-      <ul class="lines">
+      <ul class="lines runs">
         {runs.map(({ runId, agent, status, createdAt, inputStart }) => (
           <li key={runId}>
             <Status is={status} />
-            <a href={`/runs/${encodeURIComponent(runId)}`}>
+            <a class="clip" href={`/runs/${encodeURIComponent(runId)}`}>
               {agent} · {inputStart || shortRunId(runId)}
             </a>
             <span class="quiet">

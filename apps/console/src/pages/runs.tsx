@@ -30,7 +30,15 @@ import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
 const COLUMNS: readonly Column<RunSummary>[] = [
-  { title: "Agent", cell: ({ agent }) => agent },
+  {
+    title: "Agent",
+    cell: ({ agent, inputStart }) => (
+      <>
+        {agent}
+        {inputStart !== "" && <span class="on-phone"> · {inputStart}</span>}
+      </>
+    ),
+  },
   {
     title: "Status",
     cell: ({ status, errorCode }) => (
