@@ -22,9 +22,9 @@ import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-const SYSTEM_AGAIN_MS = 10_000;
-/** Totals look at every run of the range, so they are requested less often than lists. */
-const TOTALS_AGAIN_MS = 3_000;
+const SYSTEM_AGAIN_MS = 30_000;
+/** While runs start and end all the time, figures are that old at most. */
+const TOTALS_AGAIN_MS = 10_000;
 const SHOWN = 8;
 
 type Totals = Reply<"GET /runs/totals">;
