@@ -24,7 +24,7 @@ export async function benchLive({ stage, rounds }: Bench): Promise<Report> {
     await send("/runs", { agent: "reader", input: "live" });
     await sleep(RUN_EVERY_MS);
   };
-  // What is loaded once, and what the engine compiles at its first use, is not measured.
+  // The first load and the first use of each function are not measured.
   for (const warmUp = Date.now() + lastMs / 10; Date.now() < warmUp;) await begin();
   const received = await receivedBytes(browser);
   const heapBefore = await heapBytes(browser);

@@ -72,7 +72,7 @@ let made: Promise<readonly string[]> | undefined;
 
 const isWider = (page: Page): Promise<boolean> =>
   page.evaluate(
-    "document.documentElement.scrollWidth > innerWidth || document.querySelector('main').scrollWidth > innerWidth",
+    "document.documentElement.scrollWidth > innerWidth || document.querySelector('main').scrollWidth > innerWidth || [...document.querySelectorAll('.table-box')].some((box) => box.scrollWidth > box.clientWidth)",
   );
 
 /** Layout widths of a page, in its own pixels: the last is 1280 pixels at 200 %. */

@@ -96,9 +96,9 @@ export function useResource<Op extends Operation>(
 
 /** True for an event of a run other than the one that the request names. */
 function isOfOtherRun({ data }: StreamMessage, request: object | null): boolean {
-  const { runId } = (request as { path?: { runId?: string } } | null)?.path ?? {};
+  const { path }: { path?: { runId?: string } } = request ?? {};
   const { runId: changed } = (data ?? {}) as { runId?: unknown };
-  return runId !== undefined && changed !== undefined && changed !== runId;
+  return path?.runId !== undefined && changed !== undefined && changed !== path.runId;
 }
 
 /** Reloads at this interval while the page is visible: for data that has no events. */

@@ -265,7 +265,11 @@ function Bar(props: { span: Span; startMs: number; longMs: number; nowMs: number
   const width = (((span.endMs ?? now) - span.startMs) / longMs) * 100;
   const open = span.endMs === null ? "open" : "";
   return (
-    <span class="bar-lane" aria-hidden="true">
+    <span
+      class="bar-lane"
+      role="img"
+      aria-label={`from ${durationText(Math.max(0, span.startMs - startMs))} on`}
+    >
       {ticksOf(longMs).map((ms) => (
         <i key={ms} style={{ left: `${(ms / longMs) * 100}%` }} />
       ))}

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
 import { constants, createGzip } from "node:zlib";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 
@@ -77,8 +78,7 @@ export function openEventStream(
     if (isClosed) return false;
     if (bytesBehind() > MOST_BEHIND) {
       // A regular end would look like the end of the events.
-      outgoing.destroy();
-      close();
+      cut();
       return false;
     }
     sink.write(text);
@@ -90,19 +90,9 @@ export function openEventStream(
     else listeners.add(listener);
     return () => void listeners.delete(listener);
   };
-  const room = async (): Promise<void> => {
-    if (isClosed || bytesBehind() <= ROOM) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stalled = setTimeout(() => {
-      outgoing.destroy();
-      close();
-    }, STALLED_MS);
-    sink.once("drain", resolve);
-    const stop = onClose(resolve);
-    await promise;
-    clearTimeout(stalled);
-    sink.off("drain", resolve);
-    stop();
+  const cut = (): void => {
+    outgoing.destroy();
+    close();
   };
   const end = (): void => {
     if (isClosed) return;
@@ -111,13 +101,7 @@ export function openEventStream(
   };
 
   outgoing.once("close", close);
-  outgoing.writeHead(200, {
-    "content-type": "text/event-stream",
-    "x-accel-buffering": "no",
-    ...(isPacked && { "content-encoding": "gzip" }),
-  });
-  // The headers are sent at once, so that the reader sees the open stream before its first record.
-  outgoing.flushHeaders();
+  writeHead(outgoing, isPacked);
   startBeating(beat);
   // A HEAD request gets the headers alone.
   if (outgoing.req.method === "HEAD") end();
@@ -134,13 +118,41 @@ export function openEventStream(
     sendText: (data) => record(`data: ${data}`),
     comment: (text) => void write(`: ${text}\n\n`),
     hasRoom: () => bytesBehind() <= ROOM,
-    room,
+    async room() {
+      if (isClosed || bytesBehind() <= ROOM) return;
+      await drained(sink, { onClose, cut });
+    },
     end,
     get isClosed() {
       return isClosed;
     },
     onClose,
   };
+}
+
+/** The headers are sent at once, so that the reader sees the open stream before its first record. */
+function writeHead(outgoing: ServerResponse, isPacked: boolean): void {
+  outgoing.writeHead(200, {
+    "content-type": "text/event-stream",
+    "x-accel-buffering": "no",
+    ...(isPacked && { "content-encoding": "gzip" }),
+  });
+  outgoing.flushHeaders();
+}
+
+/** Waits until a reader has accepted what was sent, or its stream is closed; cuts one that accepts nothing. */
+async function drained(
+  sink: Writable,
+  { onClose, cut }: Pick<EventStream, "onClose"> & { readonly cut: () => void },
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stalled = setTimeout(cut, STALLED_MS);
+  sink.once("drain", resolve);
+  const stop = onClose(resolve);
+  await promise;
+  clearTimeout(stalled);
+  sink.off("drain", resolve);
+  stop();
 }
 
 function startBeating(beat: () => void): void {
