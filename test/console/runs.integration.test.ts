@@ -120,7 +120,7 @@ test("rows, bars and badges have names for screen readers", { skip }, async (t) 
   await status(page, "succeeded").waitFor();
   const timeline = page.getByTestId("timeline");
   await timeline
-    .getByRole("row", { name: /tool files › write_file content: hello.* denied from .* on .*ms$/ })
+    .getByRole("row", { name: /tool files › write_file content: hello.* denied from .* on .*s$/ })
     .waitFor();
   await timeline
     .getByRole("img", { name: /^from [\d.]+ m?s on$/ })
