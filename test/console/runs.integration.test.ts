@@ -108,7 +108,7 @@ test(
     const rule = page.getByTestId("rule").first();
     const width = (await rule.boundingBox())?.width ?? 0;
     assert.ok(width > 300 && width <= 390, `a card of ${width} px`);
-    await rule.getByText("deny", { exact: true }).waitFor();
+    await rule.locator('[data-testid="status"][data-status="deny"]').waitFor();
   },
 );
 
