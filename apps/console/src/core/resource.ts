@@ -98,7 +98,9 @@ export function useResource<Op extends Operation>(
 function isOfOtherRun({ data }: StreamMessage, request: object | null): boolean {
   const { path }: { path?: { runId?: string } } = request ?? {};
   const { runId: changed } = (data ?? {}) as { runId?: unknown };
-  return path?.runId !== undefined && changed !== undefined && changed !== path.runId;
+  if (path?.runId === undefined || typeof changed !== "string") return false;
+  // An address may have the id without its owner.
+  return changed !== path.runId && !changed.endsWith(`~${path.runId}`);
 }
 
 /** Reloads at this interval while the page is visible: for data that has no events. */
