@@ -47,7 +47,10 @@ const benchmarks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     render: async () => (await import("./skills/render-bench.ts")).benchRender,
     hostile: async () => (await import("./skills/hostile-imports.ts")).benchHostileImports,
   },
-  console: { pages: async () => (await import("./console/console-bench.ts")).benchConsole },
+  console: {
+    pages: async () => (await import("./console/console-bench.ts")).benchConsole,
+    live: async () => (await import("./console/live-bench.ts")).benchLive,
+  },
   cli: { commands: async () => (await import("./cli/cli-bench.ts")).benchCli },
   channels: { messages: async () => (await import("./channels/channels-bench.ts")).benchChannels },
 };

@@ -84,7 +84,7 @@ async function film(): Promise<string> {
   await page.getByTestId("timeline").getByText("files › write_file").click();
   await page.getByTestId("decision").waitFor();
   await shots.take(3_500);
-  await write("run.webp", await shots.develop(), MOST_BYTES.animation);
+  await write("run.webp", await shots.develop(MOST_BYTES.animation), MOST_BYTES.animation);
   return decodeURIComponent(new URL(page.url()).pathname.slice("/runs/".length));
 }
 

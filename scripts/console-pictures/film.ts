@@ -10,6 +10,8 @@ interface Size {
 interface Shot {
   readonly png: string;
   ms: number;
+  /** Taken while something was awaited: the film is understood without it. */
+  readonly isBetween: boolean;
 }
 
 const EVERY_MS = 400;
@@ -36,27 +38,35 @@ export class Film {
   }
 
   /** Adds a picture of the page as it is now, to be shown for `ms` milliseconds. */
-  async take(ms: number): Promise<void> {
+  async take(ms: number, isBetween = false): Promise<void> {
     const png = (await this.#page.screenshot()).toString("base64");
     const last = this.#shots.at(-1);
     if (last?.png === png) last.ms += ms;
-    else this.#shots.push({ png, ms });
+    else this.#shots.push({ png, ms, isBetween });
   }
 
   /** Again and again, until that is so. */
   async takeUntil(isOver: () => Promise<boolean>): Promise<void> {
     for (let turn = 0; turn < MOST_TURNS; turn += 1) {
       if (await isOver()) return;
-      await this.take(EVERY_MS);
+      await this.take(EVERY_MS, true);
       await sleep(EVERY_MS);
     }
     throw new Error("what the film waits for did not come within a minute");
   }
 
-  async develop(): Promise<Buffer> {
+  /** A loaded machine is slow, so more pictures are taken while something is awaited: every second one of these is left out until the film is small enough. */
+  async develop(mostBytes: number): Promise<Buffer> {
+    for (let shots: readonly Shot[] = this.#shots; ; shots = thinned(shots)) {
+      const film = await this.#developed(shots);
+      if (film.length <= mostBytes || !shots.some(({ isBetween }) => isBetween)) return film;
+    }
+  }
+
+  async #developed(shots: readonly Shot[]): Promise<Buffer> {
     const frames: Frame[] = [];
     let before: string | null = null;
-    for (const { png, ms } of this.#shots) {
+    for (const { png, ms } of shots) {
       const cut = await this.#cutter.evaluate<{ webp: string } & Omit<Frame, "webp" | "ms">>(
         `(${CUT})(${JSON.stringify(png)}, ${JSON.stringify(before)})`,
       );
@@ -65,6 +75,19 @@ export class Film {
     }
     return animatedWebp(this.#size, frames);
   }
+}
+
+/** Every second picture between others is left out, and the one before it is shown for its time, too. */
+function thinned(shots: readonly Shot[]): Shot[] {
+  const kept: Shot[] = [];
+  let isLeftOut = false;
+  for (const shot of shots) {
+    isLeftOut = shot.isBetween && !isLeftOut;
+    const last = kept.at(-1);
+    if (isLeftOut && last !== undefined) last.ms += shot.ms;
+    else kept.push({ ...shot });
+  }
+  return kept;
 }
 
 /** In the browser: what of a picture is other than in the one before, as lossless WebP. */

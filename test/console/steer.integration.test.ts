@@ -402,7 +402,7 @@ test(
 );
 
 test(
-  "the browser notifies of a waiting call, where the person wants it and looks elsewhere",
+  "the browser notifies of what needs the person, where it is wanted and another tab is in front, and the note opens it",
   { skip },
   async (t) => {
     const { page, go } = await there().look(t, { permissions: ["notifications"] });
@@ -412,7 +412,7 @@ test(
       window.Notification = class extends Notification {
         // Chromium without a user interface reports "denied" here, although the context grants it and a request for it succeeds.
         static get permission() { return "granted"; }
-        constructor(title, options) { super(title, options); window.shown.push({ title, ...options }); }
+        constructor(title, options) { super(title, options); window.shown.push({ title, ...options }); window.lastNote = this; }
       };
       Object.defineProperty(document, "hasFocus", { value: () => window.isLooking ?? true });
     `);
@@ -428,8 +428,19 @@ test(
     );
     assert.deepEqual(
       shown.map(({ title, body }) => [title, body]),
-      [["careful waits for your approval", "mcp__files__get_file_info"]],
+      [["careful waits for your approval", "files › get_file_info"]],
     );
+    const asks = await started("chooser", "a box");
+    await until(
+      () => page.evaluate<{ title: string; body: string }[]>("window.shown"),
+      (all) => all[1]?.title === "chooser has a question" && !all[1].body.includes("box"),
+    );
+    await page.evaluate("window.lastNote.dispatchEvent(new Event('click'))");
+    await page.getByTestId("question").getByText("Which box").waitFor();
+    assert.match(decodeURIComponent(page.url()), /\/approvals\?id=question:/);
+    await there().send(`/runs/${asks}/cancel`, {});
+    await page.evaluate("window.isLooking = true");
+    await page.getByTestId("approval").click();
     await page.getByTestId("approval-detail").waitFor();
     await approveByKey(page);
     await page.reload();

@@ -4,6 +4,7 @@ import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns } from "./archived-runs.ts";
 import { axeViolations } from "./chromium.ts";
+import { countClicks } from "./clicks.ts";
 import { approveByKey, decidable, noCallWaits, statesOf } from "./approve.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
@@ -72,7 +73,7 @@ let made: Promise<readonly string[]> | undefined;
 
 const isWider = (page: Page): Promise<boolean> =>
   page.evaluate(
-    "document.documentElement.scrollWidth > innerWidth || document.querySelector('main').scrollWidth > innerWidth",
+    "document.documentElement.scrollWidth > innerWidth || document.querySelector('main').scrollWidth > innerWidth || [...document.querySelectorAll('.table-box')].some((box) => box.scrollWidth > box.clientWidth)",
   );
 
 /** Layout widths of a page, in its own pixels: the last is 1280 pixels at 200 %. */
@@ -396,9 +397,11 @@ test(
     await keepArchivedRuns(dev, 2, { ...failed, costUsd: 1.5 });
     const { page, go } = await there().look(t);
     await go("/");
+    const clicksToRuns = await countClicks(page);
     await page.getByTestId("range-yesterday").click();
     await page.getByTestId("by-agent").getByLabel("2 failed runs of nightly").click();
     await page.locator('[data-testid="runs"][data-count="2"]').waitFor();
+    assert.equal(await clicksToRuns(), 2);
     assert.match(page.url(), /status=failed%2Cdead&agent=nightly&range=yesterday/);
     await page.reload();
     await page.locator('[data-testid="runs"][data-count="2"]').waitFor();
@@ -411,11 +414,13 @@ test(
     assert.deepEqual(await axeViolations(page), []);
 
     await go("/");
+    const clicksToCost = await countClicks(page);
     await page.getByTestId("range-7d").click();
     await page
       .getByTestId("by-agent")
       .getByRole("row", { name: /nightly 2 .*\$3\.00/ })
       .waitFor();
+    assert.equal(await clicksToCost(), 1);
     await page.getByTestId("top-errors").getByRole("link", { name: "model_error" }).click();
     await page.getByTestId("runs").getByText("nightly").first().waitFor();
     assert.match(page.url(), /error=model_error/);

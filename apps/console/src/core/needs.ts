@@ -28,7 +28,7 @@ interface Needs {
   readonly others: readonly Need[];
   /** The number of all of them. */
   readonly count: number;
-  /** False until the waiting calls are loaded. */
+  /** False until everything has been loaded once. */
   readonly isLoaded: boolean;
 }
 
@@ -52,6 +52,7 @@ export function useLoadedNeeds(): Needs {
   const dead = useIfMay("GET /runs/dead", { query: LISTED });
   const withheld = useIfMay("GET /skills/withheld", {}, ["other"]);
   const pins = useChangedPins();
+  const lists = [approvals, questions, elicitations, limits, dead, withheld];
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = onLive((topic, message) => {
@@ -67,6 +68,8 @@ export function useLoadedNeeds(): Needs {
       clearTimeout(timer);
     };
   }, []);
+  const isLoaded =
+    pins !== null && lists.every(({ data, isLoading }) => data !== null || !isLoading);
   const loaded = useMemo((): Needs => {
     const others: Need[] = [
       ...(questions.data?.questions ?? []).map(questionNeed),
@@ -88,7 +91,7 @@ export function useLoadedNeeds(): Needs {
         id: `letter:${letter.id ?? letter.runId}`,
         letter,
       })),
-      ...pins,
+      ...(pins ?? []),
       ...(withheld.data?.withheld ?? []).map((one): Need => ({
         kind: "withheld",
         id: `withheld:${one.kind}/${one.name}`,
@@ -100,7 +103,7 @@ export function useLoadedNeeds(): Needs {
       approvals: approvals.data?.approvals ?? [],
       others,
       count,
-      isLoaded: approvals.data !== null,
+      isLoaded,
     };
   }, [
     approvals.data,
@@ -110,6 +113,7 @@ export function useLoadedNeeds(): Needs {
     dead.data,
     withheld.data,
     pins,
+    isLoaded,
   ]);
   useEffect(() => void (needs.value = loaded), [loaded]);
   return loaded;
@@ -122,12 +126,13 @@ function questionNeed(question: Question): Need {
 const useIfMay: typeof useResource = (operation, request, topics) =>
   useResource(operation, may(operation) ? request : null, topics);
 
-/** Servers with tools whose definition is new or has changed, so that no call of them is made. */
-function useChangedPins(): readonly Need[] {
+/** Servers with tools whose definition is new or has changed, so that no call of them is made; null before they are loaded. */
+function useChangedPins(): readonly Need[] | null {
   const mayApprove = may("POST /mcp/servers/{id}/pins/approve");
   const servers = useResource("GET /mcp/servers", mayApprove ? {} : null, ["server"]);
-  const [changed, setChanged] = useState<readonly Need[]>([]);
+  const [changed, setChanged] = useState<readonly Need[] | null>(null);
   useEffect(() => {
+    if (servers.isLoading && servers.data === null) return undefined;
     const stop = new AbortController();
     const load = async (): Promise<void> => {
       const found = await heldBack(servers.data?.servers.slice(0, MOST_SERVERS) ?? [], stop);
@@ -135,7 +140,7 @@ function useChangedPins(): readonly Need[] {
     };
     void load();
     return () => stop.abort();
-  }, [servers.data]);
+  }, [servers.data, servers.problem]);
   return changed;
 }
 

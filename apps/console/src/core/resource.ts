@@ -1,4 +1,5 @@
 import type { Operation, Reply, Request } from "@switchyard/client/client";
+import type { StreamMessage } from "@switchyard/client/follow";
 import type { Problem } from "@switchyard/client/problem-error";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { onLive, type Topic } from "./live.ts";
@@ -13,27 +14,29 @@ export interface Resource<T> {
   readonly reload: () => void;
 }
 
-/** Events come in bursts; a reply is requested again at most that often, unless a page names another time. */
+/** A reply is requested again this long after an event: events come in bursts. */
 const AGAIN_AFTER_MS = 700;
 /** A busy service, for example one that still handles the previous text, is retried automatically. */
 const BUSY = 429;
 const AGAIN_WHEN_BUSY_MS = 1_500;
 
 /**
- * The reply of an operation, refreshed when the request changes and when an event concerns its topics. Without the right to it the
+ * The reply of an operation, refreshed when the request changes and when an event concerns its topics: soon after the first event, and
+ * then at most every `atMostEveryMs`, so that a busy hour costs a page that is left open no more than a quiet one. Without the right to it the
  * result is a problem `forbidden`, without a request. `null` in place of a request sends nothing yet.
  */
 export function useResource<Op extends Operation>(
   operation: Op,
   request: Request<Op> | null,
   topics: readonly Topic[] = [],
-  againAfterMs: number = AGAIN_AFTER_MS,
+  atMostEveryMs: number = AGAIN_AFTER_MS,
 ): Resource<Reply<Op>> {
   const [state, setState] = useState<Omit<Resource<Reply<Op>>, "reload">>(LOADING);
   const [round, setRound] = useState(0);
   const shownFor = useRef("");
   const key = request === null ? null : `${operation} ${JSON.stringify(request)}`;
   const stopper = useRef(new AbortController());
+  const requestedAt = useRef(0);
   // A request in progress is aborted when the request changes, not when it is refreshed: events may come faster than replies.
   useEffect(() => {
     stopper.current = new AbortController();
@@ -49,6 +52,7 @@ export function useResource<Op extends Operation>(
     const isOther = shownFor.current !== key;
     setState((old) => (isOther ? LOADING : { ...old, isLoading: true }));
     shownFor.current = key;
+    requestedAt.current = Date.now();
     const asking = client.request(operation, request, { signal });
     asking.then(
       (data) =>
@@ -68,23 +72,35 @@ export function useResource<Op extends Operation>(
     if (topics.length === 0) return undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     const stop = onLive((topic, message) => {
-      if (message !== null && !topics.includes(topic)) return;
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        setRound((n) => n + 1);
-      }, againAfterMs);
+      if (message !== null && (!topics.includes(topic) || isOfOtherRun(message, request))) return;
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          setRound((n) => n + 1);
+        },
+        Math.max(AGAIN_AFTER_MS, requestedAt.current + atMostEveryMs - Date.now()),
+      );
     });
     return () => {
       stop();
       clearTimeout(timer);
     };
-  }, [topics.join(" ")]);
+  }, [topics.join(" "), key]);
   // Without a request nothing is loading.
   return {
     ...state,
     isLoading: request !== null && state.isLoading,
     reload: () => setRound((n) => n + 1),
   };
+}
+
+/** True for an event of a run other than the one that the request names. */
+function isOfOtherRun({ data }: StreamMessage, request: object | null): boolean {
+  const { path }: { path?: { runId?: string } } = request ?? {};
+  const { runId: changed } = (data ?? {}) as { runId?: unknown };
+  if (path?.runId === undefined || typeof changed !== "string") return false;
+  // An address may have the id without its owner.
+  return changed !== path.runId && !changed.endsWith(`~${path.runId}`);
 }
 
 /** Reloads at this interval while the page is visible: for data that has no events. */

@@ -13,12 +13,12 @@ export function navigate(to: string, { replace = false } = {}): void {
   href.value = next.href;
 }
 
-/** A filter in the address, so that a link keeps it; the empty text takes it out. */
-export function setFilter(name: string, value: string): void {
+/** Sets a filter in the address, so that a link keeps it; the empty text removes it. */
+export function setFilter(name: string, value: string, { replace = true } = {}): void {
   const next = new URL(location.href);
   if (value === "") next.searchParams.delete(name);
   else next.searchParams.set(name, value);
-  navigate(next.href, { replace: true });
+  navigate(next.href, { replace });
 }
 
 /** Empty when the address has none. */

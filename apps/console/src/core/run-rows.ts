@@ -12,8 +12,9 @@ interface RunList {
   readonly next: string | null;
 }
 
-/** Changed runs are requested at most that often. */
-const PATCH_AFTER_MS = 1_000;
+/** Changed runs are requested this long after an event, and at most every few seconds while events keep coming. */
+const PATCH_AFTER_MS = 700;
+const PATCH_AT_MOST_EVERY_MS = 3_000;
 /** More changes than this between two patches: the whole list is requested. */
 const MOST_CHANGED = 100;
 
@@ -31,8 +32,10 @@ export function useRunRows(query: Query): Resource<RunList> {
   useEffect(() => {
     let changed = new Set<string>();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let patchedAt = 0;
     const patch = async (): Promise<void> => {
       timer = undefined;
+      patchedAt = Date.now();
       const ids = [...changed];
       changed = new Set();
       const before = current.current;
@@ -53,7 +56,8 @@ export function useRunRows(query: Query): Resource<RunList> {
       const { runId } = (message.data ?? {}) as { readonly runId?: unknown };
       if (topic !== "run" || typeof runId !== "string") return;
       changed.add(runId);
-      timer ??= setTimeout(() => void patch(), PATCH_AFTER_MS);
+      const dueMs = patchedAt + PATCH_AT_MOST_EVERY_MS - Date.now();
+      timer ??= setTimeout(() => void patch(), Math.max(PATCH_AFTER_MS, dueMs));
     });
     return () => {
       stop();

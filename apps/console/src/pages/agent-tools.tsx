@@ -3,6 +3,7 @@ import type { ToolRef } from "@switchyard/client/operations";
 import { matchesTool } from "@switchyard/contracts/tool-patterns";
 import { useEffect, useState } from "preact/hooks";
 import { count } from "../core/format.ts";
+import { toolText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf } from "../core/router.ts";
 import { callerName, client, may } from "../core/session.ts";
@@ -56,7 +57,7 @@ export function AgentTools({ agent }: { agent: Agent }) {
           Tools that no pattern fits, too
         </label>
       )}
-      <ul class="lines checks" data-testid="agent-tools">
+      <ul class="lines answers" data-testid="agent-tools">
         {fitting.slice(0, most).map((tool) => (
           <ToolLine key={tool.name} tool={tool} agent={agent} />
         ))}
@@ -124,7 +125,9 @@ function ToolLine({ tool, agent }: { tool: ToolRef; agent: Agent }) {
   const query = new URLSearchParams({ tool: tool.name, agent: agent.name });
   return (
     <li data-testid="agent-tool">
-      <a href={`/policy?${query}`}>{tool.name}</a>
+      <a href={`/policy?${query}`} title={tool.name}>
+        {toolText(tool.name)}
+      </a>
       {asked.data !== null && <Answer {...asked.data} />}
       {asked.problem !== null && <span class="quiet">{asked.problem.detail}</span>}
     </li>

@@ -50,7 +50,7 @@ export function Approvals() {
   const first = rows.find(({ id }) => !decided.current.has(id))?.id ?? "";
   useEffect(() => {
     if (opened === "" && first !== "" && !isNarrow.value) open(first);
-  }, [opened, first]);
+  }, [opened, first, isNarrow.value]);
   const calls = rows.map(({ id }) => id);
   const ids = [...calls, ...others.map(({ id }) => id)];
   const beside = (step: number, among = ids): string => {
@@ -127,7 +127,7 @@ export function Approvals() {
 }
 
 function Opened({ id, onDecidedByKey }: { id: string; onDecidedByKey: () => void }) {
-  if (id === "") return <Empty>Pick one.</Empty>;
+  if (id === "") return <Empty>Open a call or a question of the list.</Empty>;
   if (id.includes(":"))
     return <NeedDetail key={id} need={needs.value.others.find((one) => one.id === id) ?? null} />;
   return <ApprovalDetail key={id} id={id} onDecidedByKey={onDecidedByKey} />;

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { count, numberText } from "../core/format.ts";
 import { textsOf } from "../core/form.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
+import { toolText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
 import { callerName, client, may } from "../core/session.ts";
@@ -34,13 +35,13 @@ const FIELDS = [
 ] as const;
 
 const COLUMNS: readonly Column<AuditedRecord>[] = [
-  { title: "Kind", cell: ({ kind }) => kind },
+  { title: "Kind", isWide: true, cell: ({ kind }) => kind },
   {
     title: "What",
     cell: (record) => <Status is={statusOf(record)}>{wordOf(record).replaceAll("_", " ")}</Status>,
   },
   { title: "When", cell: ({ at }) => <Time at={at} /> },
-  { title: "Of", cell: (record) => subjectOf(record) },
+  { title: "Of", cell: (record) => toolText(subjectOf(record)) },
   { title: "User", isWide: true, cell: (record) => userOf(record) },
   {
     title: "Why",

@@ -22,9 +22,9 @@ import { Empty, ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
-const SYSTEM_AGAIN_MS = 10_000;
-/** Totals look at every run of the range, so they are requested less often than lists. */
-const TOTALS_AGAIN_MS = 3_000;
+const SYSTEM_AGAIN_MS = 30_000;
+/** While runs start and end all the time, figures are that old at most. */
+const TOTALS_AGAIN_MS = 10_000;
 const SHOWN = 8;
 
 type Totals = Reply<"GET /runs/totals">;
@@ -376,11 +376,11 @@ function Latest({ title, runs }: { title: string; runs: readonly RunSummary[] })
   return (
     <section class="card">
       <h2>{title}</h2>
-      <ul class="lines">
+      <ul class="lines runs">
         {runs.map(({ runId, agent, status, createdAt, inputStart }) => (
           <li key={runId}>
             <Status is={status} />
-            <a href={`/runs/${encodeURIComponent(runId)}`}>
+            <a class="clip" href={`/runs/${encodeURIComponent(runId)}`}>
               {agent} · {inputStart || shortRunId(runId)}
             </a>
             <span class="quiet">

@@ -143,7 +143,7 @@ function Explained({ body, recorded }: { body: Question; recorded: RecordedCall 
             <ChangeRule body={body} decision={decision} limits={limits ?? []} />
           </div>
           <div class="table-box" tabIndex={0} role="region" aria-label="Rules that were considered">
-            <table class="plain">
+            <table class="plain as-cards">
               <thead>
                 <tr>
                   <th scope="col">Rule</th>
@@ -155,14 +155,14 @@ function Explained({ body, recorded }: { body: Question; recorded: RecordedCall 
               <tbody>
                 {considered.map(({ rule, effect, match, failed, tier }) => (
                   <tr key={rule}>
-                    <td>
+                    <td data-title="Rule">
                       <code>{rule}</code>
                     </td>
-                    <td>
+                    <td data-title="Says">
                       <Status is={effect} /> {tier !== undefined && tier !== "auto" && `(${tier})`}
                     </td>
-                    <td>{match ? "yes" : "no"}</td>
-                    <td>
+                    <td data-title="Fits">{match ? "yes" : "no"}</td>
+                    <td data-title="Why not">
                       {failed !== null &&
                         `${failed.part}: wants ${failed.expected}, this has ${failed.got}`}
                     </td>

@@ -46,7 +46,7 @@ export function Rules() {
             <SearchField label="Search rules" placeholder="Id, who, or what…" />
           </div>
           <div class="table-box" tabIndex={0} role="region" aria-label="Rules in force">
-            <table class="plain rules" data-testid="rules">
+            <table class="plain rules as-cards" data-testid="rules">
               <thead>
                 <tr>
                   <th scope="col">Rule</th>
@@ -78,22 +78,24 @@ export function Rules() {
 function RuleRow({ id, effect, tier, approve, who, what, when, note }: PolicyRule) {
   return (
     <tr data-testid="rule" data-status={said("rule", effect)}>
-      <td>
+      <td data-title="Rule">
         <code>{id}</code>
         {note !== null && <p class="quiet">{note}</p>}
       </td>
-      <td>
+      <td data-title="Effect">
         <Status is={effect} />
       </td>
-      <td>{who}</td>
-      <td>{what}</td>
-      <td>{when.length === 0 ? "whatever the arguments" : when.join("; ")}</td>
-      <td>
+      <td data-title="Who">{who}</td>
+      <td data-title="What">{what}</td>
+      <td data-title="When">
+        {when.length === 0 ? <span class="quiet">whatever the arguments</span> : when.join("; ")}
+      </td>
+      <td data-title="Approval">
         {effect === "allow" && (tier === undefined ? "as the tool itself says" : TIERS[tier])}
         {approve !== undefined && `; ${approve}`}
       </td>
       {may("GET /policy/texts") && (
-        <td>
+        <td data-title="Change">
           <a class="button small" href={editHref(id)} aria-label={`Edit ${id}`}>
             Edit
           </a>

@@ -30,7 +30,15 @@ import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
 
 const COLUMNS: readonly Column<RunSummary>[] = [
-  { title: "Agent", cell: ({ agent }) => agent },
+  {
+    title: "Agent",
+    cell: ({ agent, inputStart }) => (
+      <>
+        {agent}
+        {inputStart !== "" && <span class="on-phone"> · {inputStart}</span>}
+      </>
+    ),
+  },
   {
     title: "Status",
     cell: ({ status, errorCode }) => (
@@ -203,7 +211,7 @@ function Filters({
 
 /** Totals need a begin; no run is older. */
 const SINCE_EVER = "2020-01-01T00:00:00.000Z";
-const TOTALS_AGAIN_MS = 3_000;
+const TOTALS_AGAIN_MS = 10_000;
 const ORDERS = {
   oldest: "oldest first",
   longest: "longest first",

@@ -76,18 +76,18 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
                 </li>
               ))}
             </ul>
-            {chosen === null ? (
-              <Empty>
-                <p>Pick a tool to see what it takes and to try it.</p>
-              </Empty>
-            ) : (
-              <div class="opened">
-                <a class="button small back" href={`/tools${location.search}`}>
-                  ← Back to the list
-                </a>
+            <div class="opened">
+              <a class="button small back" href={`/tools${location.search}`}>
+                ← Back to the list
+              </a>
+              {chosen === null ? (
+                <Empty>
+                  <p>Open a tool to see what it takes and to try it.</p>
+                </Empty>
+              ) : (
                 <TryTool key={chosen.name} tool={chosen} />
-              </div>
-            )}
+              )}
+            </div>
           </div>
         )}
       </ResourceView>

@@ -175,6 +175,7 @@ const COLUMNS: readonly Column<Pair>[] = [
   {
     title: "Difference",
     isMain: true,
+    isWide: true,
     cell: ({ differs }) => (differs.length === 0 ? "same" : <strong>{differs.join(", ")}</strong>),
   },
   { title: "Took", isNumber: true, isWide: true, cell: ({ left, right }) => tookText(left, right) },

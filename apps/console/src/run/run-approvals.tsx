@@ -1,4 +1,5 @@
 import type { Approval } from "@switchyard/client/operations";
+import { toolText } from "../core/names.ts";
 import { useResource } from "../core/resource.ts";
 import { may } from "../core/session.ts";
 import { Status } from "../ui/status.tsx";
@@ -26,7 +27,7 @@ export function RunApprovals({ approvals }: { approvals: readonly Approval[] }) 
         {decided.map((approval) => (
           <li key={approval.id}>
             <Status is={approval.state}>{wordOf(approval)}</Status>
-            <a href={`/approvals?id=${approval.id}`}>{approval.tool.name}</a>
+            <a href={`/approvals?id=${approval.id}`}>{toolText(approval.tool.name)}</a>
             <span class="text">
               <Verdict approval={approval} />
             </span>

@@ -1,7 +1,8 @@
 import type { Approval } from "@switchyard/client/operations";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { nowMs } from "../core/clock.ts";
 import { bytesText, count, durationText, prettyJson, tokensText, usdText } from "../core/format.ts";
+import { isNarrow } from "../core/narrow.ts";
 import { filterOf, setFilter } from "../core/router.ts";
 import { Snippet } from "../ui/copy.tsx";
 import { DataTable, type Column } from "../ui/data-table.tsx";
@@ -31,13 +32,17 @@ interface Props {
   readonly isCompact: boolean;
 }
 
-/** The run's steps with their calls below, and bars on an axis of time; the picked line has its details beside it. */
+/**
+ * The run's steps with their calls below, and bars on an axis of time. The picked line is in the address; its details are beside the steps, on a
+ * narrow screen a page of their own.
+ */
 export function Timeline({ story, approvals, isCompact }: Props) {
-  const [picked, setPicked] = useState<string | null>(null);
   const [jumped, setJumped] = useState<string | null>(null);
   const [folded, setFolded] = useState<ReadonlySet<string>>(new Set());
   const [isFollowing, setFollowing] = useState(false);
   const filter = filterOf("q");
+  const picked = filterOf("step");
+  const pick = usePick(picked);
   const isWall = filterOf("clock") === "wall";
   if (story.spans.length === 0) return <Loading />;
   const startMs = story.startMs ?? 0;
@@ -55,7 +60,7 @@ export function Timeline({ story, approvals, isCompact }: Props) {
     if (error === null) return;
     setFolded(new Set());
     setFilter("q", "");
-    setPicked(error.id);
+    pick(error.id);
     setJumped(error.id);
   };
   const columns: Column<TraceRow>[] = [
@@ -121,7 +126,7 @@ export function Timeline({ story, approvals, isCompact }: Props) {
             <SpanDetail
               span={chosen}
               approvals={approvals.filter(({ id }) => chosen.approvalIds?.includes(id))}
-              onClose={() => setPicked(null)}
+              onClose={() => pick("")}
             />
           )
         }
@@ -132,7 +137,7 @@ export function Timeline({ story, approvals, isCompact }: Props) {
           columns={columns}
           rows={rows}
           keyOf={({ span }) => span.id}
-          onPick={({ span }) => setPicked(span.id === picked ? null : span.id)}
+          onPick={({ span }) => pick(span.id === picked ? "" : span.id)}
           isPicked={({ span }) => span.id === picked}
           beforeOf={(row) => <Fold row={row} onFold={fold} />}
           inSight={jumped}
@@ -141,6 +146,21 @@ export function Timeline({ story, approvals, isCompact }: Props) {
       </SplitPanels>
     </>
   );
+}
+
+/** Sets the picked line. On a narrow screen it is a page: the browser's back button closes it, and the steps are where they were. */
+function usePick(picked: string): (id: string) => void {
+  const leftAt = useRef(0);
+  const isPage = isNarrow.value && picked !== "";
+  useLayoutEffect(() => {
+    const main = document.querySelector("main");
+    if (!isPage || main === null) return undefined;
+    return () => main.scrollTo(0, leftAt.current);
+  }, [isPage]);
+  return (id) => {
+    if (!isPage) leftAt.current = document.querySelector("main")?.scrollTop ?? 0;
+    setFilter("step", id, { replace: !isNarrow.value || id === "" });
+  };
 }
 
 interface ToolsProps {
@@ -245,7 +265,11 @@ function Bar(props: { span: Span; startMs: number; longMs: number; nowMs: number
   const width = (((span.endMs ?? now) - span.startMs) / longMs) * 100;
   const open = span.endMs === null ? "open" : "";
   return (
-    <span class="bar-lane" aria-hidden="true">
+    <span
+      class="bar-lane"
+      role="img"
+      aria-label={`from ${durationText(Math.max(0, span.startMs - startMs))} on`}
+    >
       {ticksOf(longMs).map((ms) => (
         <i key={ms} style={{ left: `${(ms / longMs) * 100}%` }} />
       ))}
@@ -269,11 +293,26 @@ function SpanDetail(props: { span: Span; approvals: readonly Approval[]; onClose
   const { span, approvals, onClose } = props;
   const { decision, usage, costUsd } = span;
   const call = callOf(span);
+  const back = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!isNarrow.value) return;
+    document.querySelector("main")?.scrollTo(0, 0);
+    back.current?.focus({ preventScroll: true });
+  }, [span.id]);
   return (
     <aside class="detail" aria-label="The picked line" data-testid="span-detail">
+      <button
+        ref={back}
+        type="button"
+        class="button small back"
+        onClick={onClose}
+        data-testid="back"
+      >
+        ← Back to the steps
+      </button>
       <div class="detail-head">
         <h2>{span.title}</h2>
-        <button type="button" class="button small" onClick={onClose}>
+        <button type="button" class="button small close" onClick={onClose}>
           Close
         </button>
       </div>

@@ -65,16 +65,16 @@ export function drawBars(
   };
 }
 
-/** Formats a second since 1970 in the person's locale. */
+/** Formats a second since 1970 as the rest of the console does. */
 function clockText(second: number): string {
-  return new Date(second * 1_000).toLocaleTimeString(undefined, {
+  return new Date(second * 1_000).toLocaleTimeString("en-GB", {
     hour: "2-digit",
     minute: "2-digit",
   });
 }
 
 function dayText(second: number): string {
-  return new Date(second * 1_000).toLocaleDateString(undefined, { month: "short", day: "numeric" });
+  return new Date(second * 1_000).toLocaleDateString("en-GB", { month: "short", day: "numeric" });
 }
 
 /** A canvas does not support `light-dark()`: the color is read in the current theme. */

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { liveState } from "../core/live.ts";
 import { useLoadedNeeds } from "../core/needs.ts";
 import { numberText } from "../core/format.ts";
-import { notifyOf } from "../core/notify.ts";
+import { notifyOf } from "../core/notes-of-needs.ts";
 import { useResource } from "../core/resource.ts";
 import { address } from "../core/router.ts";
 import { callerName, may, session, signOut } from "../core/session.ts";
@@ -31,8 +31,8 @@ export function Shell({ children }: { children: ComponentChildren }) {
   const { approvals, others, count: waiting, isLoaded } = useLoadedNeeds();
   useEffect(() => setWaiting(waiting), [waiting]);
   useEffect(() => {
-    if (isLoaded) notifyOf(approvals);
-  }, [approvals, isLoaded]);
+    if (isLoaded) notifyOf(approvals, others);
+  }, [approvals, others, isLoaded]);
   const first = approvals[0]?.id ?? others[0]?.id ?? "";
   const hidden = useHidden();
   return (

@@ -1,4 +1,6 @@
 import type { ServerResponse } from "node:http";
+import type { Writable } from "node:stream";
+import { constants, createGzip } from "node:zlib";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 
 /** One reader's stream of server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html. */
@@ -40,15 +42,22 @@ const HEARTBEAT_MS = 15_000;
 const beating = new Set<() => void>();
 let heartbeat: NodeJS.Timeout | undefined;
 
+/** Each event is sent at once. The window is small: a stream of events repeats its last ones, and there may be many readers. */
+const PACKING = { level: 1, windowBits: 13, memLevel: 5, flush: constants.Z_SYNC_FLUSH };
+
 /**
- * Begins the answer. It is written to the socket as it arrives, past the framework. With `retryMs` the first record sets the
+ * Begins the answer. It is written to the socket as it arrives, past the framework. `isPacked` compresses it. With `retryMs` the first record sets the
  * delay after which a reader that is cut reconnects. Each record has data, and the heartbeat is a comment: clients of protocols
  * parse every record.
  */
 export function openEventStream(
   outgoing: ServerResponse,
-  { retryMs }: { readonly retryMs?: number } = {},
+  { retryMs, isPacked = false }: { readonly retryMs?: number; readonly isPacked?: boolean } = {},
 ): EventStream {
+  const packer = isPacked ? createGzip(PACKING) : null;
+  const sink = packer ?? outgoing;
+  const bytesBehind = (): number => outgoing.writableLength + (packer?.writableLength ?? 0);
+  packer?.pipe(outgoing);
   const listeners = new Set<() => void>();
   let isClosed = false;
   let retry = retryMs === undefined ? "" : `retry: ${retryMs}\n`;
@@ -63,16 +72,16 @@ export function openEventStream(
     stopBeating(beat);
     for (const listener of listeners) listener();
     listeners.clear();
+    if (outgoing.destroyed) packer?.destroy();
   };
   const write = (text: string): boolean => {
     if (isClosed) return false;
-    if (outgoing.writableLength > MOST_BEHIND) {
+    if (bytesBehind() > MOST_BEHIND) {
       // A regular end would look like the end of the events.
-      outgoing.destroy();
-      close();
+      cut();
       return false;
     }
-    outgoing.write(text);
+    sink.write(text);
     return true;
   };
   const beat = (): void => void write(": ping\n\n");
@@ -81,30 +90,18 @@ export function openEventStream(
     else listeners.add(listener);
     return () => void listeners.delete(listener);
   };
-  const room = async (): Promise<void> => {
-    if (isClosed || outgoing.writableLength <= ROOM) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const stalled = setTimeout(() => {
-      outgoing.destroy();
-      close();
-    }, STALLED_MS);
-    outgoing.once("drain", resolve);
-    const stop = onClose(resolve);
-    await promise;
-    clearTimeout(stalled);
-    outgoing.off("drain", resolve);
-    stop();
+  const cut = (): void => {
+    outgoing.destroy();
+    close();
   };
   const end = (): void => {
     if (isClosed) return;
-    outgoing.end();
+    sink.end();
     close();
   };
 
   outgoing.once("close", close);
-  outgoing.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
-  // The headers are sent at once, so that the reader sees the open stream before its first record.
-  outgoing.flushHeaders();
+  writeHead(outgoing, isPacked);
   startBeating(beat);
   // A HEAD request gets the headers alone.
   if (outgoing.req.method === "HEAD") end();
@@ -120,14 +117,42 @@ export function openEventStream(
     },
     sendText: (data) => record(`data: ${data}`),
     comment: (text) => void write(`: ${text}\n\n`),
-    hasRoom: () => outgoing.writableLength <= ROOM,
-    room,
+    hasRoom: () => bytesBehind() <= ROOM,
+    async room() {
+      if (isClosed || bytesBehind() <= ROOM) return;
+      await drained(sink, { onClose, cut });
+    },
     end,
     get isClosed() {
       return isClosed;
     },
     onClose,
   };
+}
+
+/** The headers are sent at once, so that the reader sees the open stream before its first record. */
+function writeHead(outgoing: ServerResponse, isPacked: boolean): void {
+  outgoing.writeHead(200, {
+    "content-type": "text/event-stream",
+    "x-accel-buffering": "no",
+    ...(isPacked && { "content-encoding": "gzip" }),
+  });
+  outgoing.flushHeaders();
+}
+
+/** Waits until a reader has accepted what was sent, or its stream is closed; cuts one that accepts nothing. */
+async function drained(
+  sink: Writable,
+  { onClose, cut }: Pick<EventStream, "onClose"> & { readonly cut: () => void },
+): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stalled = setTimeout(cut, STALLED_MS);
+  sink.once("drain", resolve);
+  const stop = onClose(resolve);
+  await promise;
+  clearTimeout(stalled);
+  sink.off("drain", resolve);
+  stop();
 }
 
 function startBeating(beat: () => void): void {

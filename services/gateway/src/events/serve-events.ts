@@ -12,8 +12,9 @@ import { hasRole, refusalOf } from "@switchyard/contracts/user-roles";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
+import { acceptsGzip } from "../routes/accepts-gzip.ts";
 import { EVENT_FEED } from "../routes/event-feed.ts";
-import type { GatewayEnv } from "../identity/request-context.ts";
+import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import type { User, UserCache } from "../identity/user-cache.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
@@ -94,7 +95,10 @@ async function endUnknown(
 
 function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventStream {
   const giveBack = streamSlots.take(c.get("user").caller);
-  const stream = openEventStream(c.env.outgoing, { retryMs: RETRY_MS });
+  // A browser keeps the stream open all day. Programs, of which there may be thousands, are not worth the processor time.
+  const isBrowser = headerOf(c, "authorization") === undefined;
+  const isPacked = isBrowser && acceptsGzip(headerOf(c, "accept-encoding"));
+  const stream = openEventStream(c.env.outgoing, { retryMs: RETRY_MS, isPacked });
   stream.onClose(giveBack);
   return stream;
 }

@@ -12,6 +12,7 @@ import { clientAddress, limitedAddress } from "../identity/client-address.ts";
 import { addressOf } from "../identity/session-cookie.ts";
 import type { Slots } from "../identity/slots.ts";
 import { meOf } from "../routes/me.ts";
+import { answerJson } from "../routes/pack-body.ts";
 import { exportAudit } from "../routes/audit-export.ts";
 import { routes } from "../routes/route-table.ts";
 import { readSystem } from "../routes/system.ts";
@@ -73,7 +74,7 @@ export function createApp(parts: AppParts): Hono<GatewayEnv> {
   app.get("/api/v1/me", (c) => c.json(meOf(c.get("user"))));
   app.get("/api/v1/system", async (c) => {
     checkRole(c, { name: "system", role: "viewer" }, parts);
-    return c.json(await readSystem(bus, parts.hub.readers));
+    return answerJson(c, JSON.stringify(await readSystem(bus, parts.hub.readers)));
   });
   app.get("/api/v1/audit/export", async (c) => {
     checkRole(c, exportContract, parts);

@@ -1,5 +1,3 @@
-import { promisify } from "node:util";
-import { gzip } from "node:zlib";
 import { call } from "@switchyard/bus/call";
 import { callTool, listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import { SESSION_TOKEN_HEADER } from "@switchyard/contracts/agent-runner/session-claims";
@@ -9,7 +7,7 @@ import { refusalOf } from "@switchyard/contracts/user-roles";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import type { Context } from "hono";
 import { readRequest } from "../routes/read-request.ts";
-import { acceptsGzip } from "../routes/accepts-gzip.ts";
+import { answerJson, isPacked } from "../routes/pack-body.ts";
 import { entityTag, isKnown, versionAt } from "../routes/entity-tag.ts";
 import type { OwnOperations } from "../routes/own-operations.ts";
 import { shapeOf } from "../routes/route-shape.ts";
@@ -24,11 +22,6 @@ import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import { acceptCommand, type AcceptedCommand, type CommandParts } from "./accept-command.ts";
 
 const BODY_LIMIT = 1024 * 1024;
-/** The characters from which an answer is compressed: one packet of the network holds less. */
-const PACKED_FROM = 1_400;
-/** Lists become about a tenth at every level; this one takes the least time. */
-const PACKING_LEVEL = 1;
-const pack = promisify(gzip);
 const NO_QUERY = new URLSearchParams();
 const NO_BODY: Body = { bytes: new Uint8Array(), value: undefined, isLarge: false };
 
@@ -126,19 +119,14 @@ async function answerOf(
 ): Promise<Response> {
   const body = JSON.stringify(reply);
   const at = version === undefined ? null : versionAt(reply, version);
-  const type = { "content-type": "application/json" };
   if (method !== "get") {
     if (at !== null) c.header("etag", `"${at}"`);
-    return c.body(body, status as 200, type);
+    return c.body(body, status as 200, { "content-type": "application/json" });
   }
-  const isPacked = body.length >= PACKED_FROM && acceptsGzip(headerOf(c, "accept-encoding"));
-  const tag = entityTag(body, at, isPacked ? "gzip" : null);
+  const tag = entityTag(body, at, isPacked(c, body) ? "gzip" : null);
   if (isKnown(tag, headerOf(c, "if-none-match") ?? "")) return c.body(null, 304, { etag: tag });
   c.header("etag", tag);
-  if (body.length >= PACKED_FROM) c.env.outgoing.appendHeader("vary", "accept-encoding");
-  if (!isPacked) return c.body(body, status as 200, type);
-  const packed = new Uint8Array(await pack(body, { level: PACKING_LEVEL }));
-  return c.body(packed, status as 200, { ...type, "content-encoding": "gzip" });
+  return answerJson(c, body, status);
 }
 
 /** Returns the request's `Idempotency-Key`, on an operation that supports one. */
