@@ -12,6 +12,8 @@ export interface FileResult {
   readonly file: string;
   readonly passed: number;
   readonly durationMs: number;
+  /** Processor time of its process and of all that this waited for; null when it was killed, or not on Linux. */
+  readonly cpuSeconds: number | null;
   readonly skips: readonly TestOutcome[];
   /** Failed tests, and the file itself when its process died, failed on its own or was killed. */
   readonly failures: readonly TestOutcome[];
@@ -93,8 +95,9 @@ export async function runTestFile(
   if (isKilled) failures.push({ test: file, text: hung(limitMs, result, output) });
   else if (code !== 0 && failures.length === 0)
     failures.push({ test: file, text: `ended with ${by ?? `code ${code}`}\n${output}`.trim() });
-  const { passed, skips } = result;
-  return { file, passed, skips, failures, isKilled, durationMs: performance.now() - began };
+  const { passed, skips, cpuSeconds } = result;
+  const durationMs = performance.now() - began;
+  return { file, passed, skips, failures, isKilled, cpuSeconds, durationMs };
 }
 
 function hung(limitMs: number, notes: ReturnType<typeof readNotes>, output: string): string {
@@ -112,16 +115,18 @@ function readNotes(file: string) {
   const running = new Set<string>();
   const [skips, failures]: [TestOutcome[], TestOutcome[]] = [[], []];
   let passed = 0;
+  let cpuSeconds: number | null = null;
   // The last line of a killed process may be cut.
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
   for (const note of lines.map((line) => JSON.parse(line) as TestNote)) {
     if (note.at === "begun") running.add(note.test);
     else if (note.at === "ended") running.delete(note.test);
     else if (note.at === "passed") passed += 1;
+    else if (note.at === "exit") cpuSeconds = note.cpuSeconds;
     else if (note.at === "skipped") skips.push(note);
     else failures.push(note);
   }
-  return { running: [...running], skips, failures, passed };
+  return { running: [...running], skips, failures, passed, cpuSeconds };
 }
 
 function killGroup(pid: number | undefined): void {

@@ -57,7 +57,10 @@ test("a file that hangs is killed with its children, named and failed, and the o
   );
   assert.equal(code, 1, output);
   assert.equal(last, "3 passed, 3 failed");
-  assert.match(output, /✖ +1 +\S+ s {2}test\/a-hangs\.integration\.test\.ts \(killed\)/);
+  assert.match(
+    output,
+    /✖ +1 +\S+ s {2}cpu +\S+ s {2}test\/a-hangs\.integration\.test\.ts \(killed\)/,
+  );
   assert.match(output, /killed after 4 s, in: test\/a-hangs\S+ waits for ever/);
   assert.match(output, /test\/b-does\S+\n +killed after 4 s, after its last test: something keeps/);
   assert.match(output, /test\/c-blocks\S+\n +killed after 4 s, before any test ended/);
@@ -94,7 +97,7 @@ test("unit tests of a package share a process, where a file that cannot be loade
   );
   assert.equal(code, 1);
   assert.equal(last, "2 passed, 2 failed");
-  assert.match(output, /✖ +2 +\S+ s {2}test$/m);
+  assert.match(output, /✖ +2 +\S+ s {2}cpu +\S+ s {2}test$/m);
   assert.match(output, /test\/broken\.test\.ts\S* .*\n +Cannot find module/);
   assert.match(output, /test\/second\.test\.ts:\d+ fails\n.*as it should/);
 });

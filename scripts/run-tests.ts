@@ -59,6 +59,7 @@ if (files.length === 0) {
 // More files than there are cores: integration tests wait for leases, timers and starts for much of their time. With one more, two
 // cores were idle for a quarter of it.
 const concurrency = Math.min(availableParallelism() + 2, 4);
+const MOST_COSTLY = 10;
 /** More than this is not a coincidence. */
 const MOST_SECOND_LOOKS = 3;
 
@@ -89,6 +90,7 @@ const count = (of: (result: FileResult) => number): number =>
 const failed = count(({ failures }) => failures.length) + unlisted.length;
 const skipped = count(({ skips }) => skips.length) - unlisted.length;
 const ending = skipped === 0 ? "" : `, ${skipped} skipped`;
+printProcessorTime();
 console.log(`\n(${((performance.now() - began) / 1_000).toFixed(1)} s)`);
 console.log(`${count(({ passed }) => passed)} passed, ${failed} failed${ending}`);
 process.exitCode = interrupt.signal.aborted ? 130 : failed > 0 ? 1 : 0;
@@ -148,10 +150,24 @@ async function runFiles(
   return done.toSorted((a, b) => names.indexOf(a.file) - names.indexOf(b.file));
 }
 
-function fileLine({ file, passed, durationMs, failures, isKilled }: FileResult): string {
+function fileLine(result: FileResult): string {
+  const { file, passed, durationMs, failures, isKilled, cpuSeconds } = result;
   const mark = failures.length === 0 ? "✔" : "✖";
   const seconds = (durationMs / 1_000).toFixed(1).padStart(5);
-  return `${mark} ${String(passed).padStart(4)} ${seconds} s  ${file}${isKilled ? " (killed)" : ""}`;
+  const cpu = (cpuSeconds?.toFixed(1) ?? "?").padStart(5);
+  return `${mark} ${String(passed).padStart(4)} ${seconds} s  cpu ${cpu} s  ${file}${isKilled ? " (killed)" : ""}`;
+}
+
+/** Prints the most expensive files: two cores are busy all the time, so only less work makes a run shorter. */
+function printProcessorTime(): void {
+  const total = results.reduce((sum, { cpuSeconds }) => sum + (cpuSeconds ?? 0), 0);
+  const costly = results.toSorted((a, b) => (b.cpuSeconds ?? 0) - (a.cpuSeconds ?? 0));
+  print(
+    `Processor time ${total.toFixed(0)} s, most of it`,
+    costly
+      .slice(0, MOST_COSTLY)
+      .map(({ file, cpuSeconds }) => `${(cpuSeconds ?? 0).toFixed(1).padStart(6)} s  ${file}`),
+  );
 }
 
 function isUnlisted({ text }: TestOutcome): boolean {

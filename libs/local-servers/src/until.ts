@@ -3,11 +3,14 @@ import { inspect } from "node:util";
 
 const LIMIT_MS = 60_000;
 const INTERVAL_MS = 10;
+const LONGEST_INTERVAL_MS = 100;
+/** An interval is at most this part of the time waited so far, so that a wait takes hardly longer and polling costs little processor time. */
+const PART_OF_WAIT = 1 / 8;
 
 /**
  * Meant for tests, where no event announces the awaited state: polls until the answer fits (default: until it is neither false nor null nor
- * undefined), every 10 ms or `intervalMs`, and returns it. After `timeoutMs`, a minute, it rejects with the text of the condition and the last answer. An error of `ask`
- * is passed on.
+ * undefined), every `intervalMs` or by default first every 10 ms and then less often, and returns it. After `timeoutMs`, a minute, it rejects with the text
+ * of the condition and the last answer. An error of `ask` is passed on.
  */
 export async function until<T>(
   ask: () => T | Promise<T>,
@@ -20,13 +23,11 @@ export async function until<T>(
 export async function until<T>(
   ask: () => T | Promise<T>,
   fits: (answer: T) => boolean = isAnswer,
-  {
-    timeoutMs = LIMIT_MS,
-    intervalMs = INTERVAL_MS,
-  }: { timeoutMs?: number; intervalMs?: number } = {},
+  { timeoutMs = LIMIT_MS, intervalMs }: { timeoutMs?: number; intervalMs?: number } = {},
 ): Promise<T> {
   const over = Promise.withResolvers<typeof OVER>();
   const timer = setTimeout(() => over.resolve(OVER), timeoutMs);
+  const began = performance.now();
   let last: unknown = OVER;
   try {
     for (;;) {
@@ -34,7 +35,7 @@ export async function until<T>(
       if (answer === OVER) break;
       if (fits(answer)) return answer;
       last = answer;
-      if ((await Promise.race([delay(intervalMs), over.promise])) === OVER) break;
+      if ((await Promise.race([delay(intervalMs ?? growing(began)), over.promise])) === OVER) break;
     }
   } finally {
     clearTimeout(timer);
@@ -45,6 +46,11 @@ export async function until<T>(
 }
 
 const OVER = Symbol("over");
+
+function growing(began: number): number {
+  const share = (performance.now() - began) * PART_OF_WAIT;
+  return Math.min(Math.max(share, INTERVAL_MS), LONGEST_INTERVAL_MS);
+}
 
 function text(answer: unknown): string {
   return inspect(answer, { depth: 6, breakLength: Number.POSITIVE_INFINITY });

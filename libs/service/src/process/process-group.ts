@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readProcessStats } from "./process-stat.ts";
 
 const POLL_MS = 20;
+const LONGEST_POLL_MS = 200;
 
 /**
  * True while a process of the group lives. A signal reaches dead ones too until their parent
@@ -50,9 +51,11 @@ function signalGroup(groupId: number, signal: NodeJS.Signals | 0): boolean {
 /** The death of a grandchild is not reported, so the group is polled. */
 async function isGoneWithin(groupId: number, timeoutMs: number): Promise<boolean> {
   const end = performance.now() + timeoutMs;
-  while (await isGroupAlive(groupId)) {
-    if (performance.now() >= end) return false;
-    await delay(POLL_MS);
+  // A look at all processes of the machine is not cheap, and who did not end at once often takes seconds.
+  for (let pollMs = POLL_MS; await isGroupAlive(groupId); pollMs *= 1.5) {
+    const leftMs = end - performance.now();
+    if (leftMs <= 0) return false;
+    await delay(Math.min(pollMs, LONGEST_POLL_MS, leftMs));
   }
   return true;
 }

@@ -1,4 +1,9 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
+
+/** Processes that are read in one turn of the event loop: at most a millisecond or two. */
+const AT_ONCE = 64;
 
 /** The facts about a process in Linux's `/proc/<pid>/stat`, see proc(5). */
 export interface ProcessStat {
@@ -12,10 +17,10 @@ export interface ProcessStat {
   readonly startedAt: string;
 }
 
-/** Reads one process, or null when it does not exist. */
-export async function readProcessStat(pid: number): Promise<ProcessStat | null> {
+/** Reads one process, or null when it does not exist. The kernel answers from memory, which is faster than an asynchronous read. */
+export function readProcessStat(pid: number): ProcessStat | null {
   try {
-    return parseStat(pid, await readFile(`/proc/${pid}/stat`, "utf8"));
+    return parseStat(pid, readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch {
     return null;
   }
@@ -24,8 +29,13 @@ export async function readProcessStat(pid: number): Promise<ProcessStat | null> 
 /** Reads all processes. */
 export async function readProcessStats(): Promise<ProcessStat[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-  const stats = await Promise.all(pids.map((pid) => readProcessStat(pid)));
-  return stats.filter((stat) => stat !== null);
+  const stats: ProcessStat[] = [];
+  for (const [at, pid] of pids.entries()) {
+    if (at % AT_ONCE === AT_ONCE - 1) await setImmediate();
+    const stat = readProcessStat(pid);
+    if (stat !== null) stats.push(stat);
+  }
+  return stats;
 }
 
 function parseStat(pid: number, text: string): ProcessStat {

@@ -232,6 +232,6 @@ async function childrenOf(parent: number): Promise<number[]> {
 }
 
 async function isAlive(pid: number): Promise<boolean> {
-  const found = await readProcessStat(pid);
+  const found = readProcessStat(pid);
   return found !== null && !found.isDead;
 }

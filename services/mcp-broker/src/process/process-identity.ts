@@ -16,7 +16,7 @@ export interface ProcessIdentity {
 
 /** The identity of a living process; null when there is none with this number, or only a dead one. */
 export async function processIdentity(pid: number): Promise<ProcessIdentity | null> {
-  const startedAt = process.platform === "linux" ? await linuxStart(pid) : await psStart(pid);
+  const startedAt = process.platform === "linux" ? linuxStart(pid) : await psStart(pid);
   return startedAt === null ? null : { scope: await processScope(), startedAt };
 }
 
@@ -30,8 +30,8 @@ export async function processScope(): Promise<string> {
   return `${boot.trim()} ${namespace}`;
 }
 
-async function linuxStart(pid: number): Promise<string | null> {
-  const stat = await readProcessStat(pid);
+function linuxStart(pid: number): string | null {
+  const stat = readProcessStat(pid);
   return stat === null || stat.isDead ? null : stat.startedAt;
 }
 
