@@ -37,7 +37,7 @@ export default async function* testReporter(
  */
 function cpuSecondsOfTree(): number | null {
   try {
-    // The name of the program, in brackets, may have spaces. The 14th to 17th fields are utime, stime, cutime and cstime, in hundredths of a second (USER_HZ).
+    // The name of the program, in brackets, may have spaces. The 14th to 17th fields are the times of the process and of its ended children, in hundredths of a second (USER_HZ).
     const fields = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ") ?? [];
     return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
   } catch {

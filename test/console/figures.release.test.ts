@@ -29,11 +29,8 @@ test(
   async (t) => {
     const { page, go } = await there().look(t);
     await go("/");
-    let begun = 0;
-    const start = async (): Promise<void> => {
-      while (begun < MANY) {
-        const n = begun;
-        begun += 1;
+    const start = async (lane: number): Promise<void> => {
+      for (let n = lane; n < MANY; n += AT_ONCE) {
         await there().send("/runs", {
           agent: n % 4 === 0 ? "peeker" : "reader",
           input: `load ${n}`,
@@ -41,7 +38,7 @@ test(
         });
       }
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, start));
+    await Promise.all(Array.from({ length: AT_ONCE }, (_, lane) => start(lane)));
     const ended = await until(
       totals,
       ({ total, statuses }) => total.runs === MANY && statuses["running"] === 0,

@@ -1,4 +1,4 @@
-/** How long to wait: `ms` milliseconds, until `signal` aborts, or whichever comes first. */
+/** A wait ends after `ms` milliseconds, or when `signal` aborts. */
 export interface WaitLimit {
   readonly ms?: number;
   readonly signal?: AbortSignal;
@@ -8,7 +8,7 @@ const OVER = Symbol("over");
 
 /**
  * Settles as `work` does. When the limit is reached first, it resolves with what `late` returns (without it undefined), or rejects with what it throws; the work
- * itself continues, and nobody hears of its outcome.
+ * continues, and its outcome is dropped.
  */
 export async function within<T, L = undefined>(
   work: Promise<T>,

@@ -8,7 +8,7 @@ import type { CallOutcome } from "./call-store.ts";
 import type { Decided } from "./decision-cache.ts";
 
 /** The policy's answer about changed arguments, and these as the tool takes them. */
-export interface Redecided {
+export interface NewDecision {
   readonly args: Record<string, unknown>;
   readonly decided: Decided;
 }

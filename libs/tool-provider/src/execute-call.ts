@@ -7,7 +7,7 @@ import type { CallOutcome } from "./call-store.ts";
 import { inspectOutcome, unmaskArguments } from "./inspect-call.ts";
 import type { MaskStore } from "./mask-store.ts";
 import type { Decided } from "./decision-cache.ts";
-import { consumeEdited, withEdit, type Redecided } from "./edited-call.ts";
+import { consumeEdited, withEdit, type NewDecision } from "./edited-call.ts";
 
 /** A call that the policy allows, or lets a person decide about. */
 export interface DecidedCall {
@@ -42,7 +42,7 @@ export async function executeCall(
     readonly checkBeforeApproval: (args: Record<string, unknown>) => void | Promise<void>;
     readonly send: (args: Record<string, unknown>) => Promise<CallOutcome>;
     /** Requests a decision about arguments that an approver changed. They are returned as the tool takes them. Rejects with NotSentError. */
-    readonly decideAgain: (args: Record<string, unknown>) => Promise<Redecided>;
+    readonly decideAgain: (args: Record<string, unknown>) => Promise<NewDecision>;
   },
 ): Promise<CallOutcome> {
   const { call, ...asked } = decidedCall;

@@ -8,7 +8,7 @@ import { defineService, type ServiceKit } from "@switchyard/service/define-servi
 import type { z } from "zod";
 import { startApprovals, type ApprovalsOptions } from "./approvals/start-approvals.ts";
 import { serveAuditQueries } from "./audit/audit-queries.ts";
-import { startPolicyAudit } from "./start-policy-audit.ts";
+import { startPolicyAudit, type PolicyAudit } from "./start-policy-audit.ts";
 import { announceBundles } from "./versions/announce-bundles.ts";
 import { createBudgetStore } from "./budgets/budget-store.ts";
 import { explainCall, type Circumstances } from "./calls/judge-call.ts";
@@ -65,8 +65,8 @@ export const policyService = defineService({
     kit.onStop("policy file", () => policyFile.stop());
     shared.follow(policyFile);
 
-    const validator = createValidator();
-    const [budgets, facts] = [createBudgetStore(kit.redis), createServerFactsMemory()];
+    const [validator, facts] = [createValidator(), createServerFactsMemory()];
+    const budgets = createBudgetStore(kit.redis);
     const handlers = createHandlers({
       facts,
       bundle: () => policyFile.current,
@@ -107,10 +107,7 @@ export const policyService = defineService({
       decisionOn: decisionOf({ bundle: () => policyFile.current, stops, budgets, facts, now }),
       ...approversOf(config, { bundle: () => policyFile.current, facts, now }),
       ...(await unmasking(kit, () => policyFile.current)),
-      accessed: audit.accessed,
-      audited: audit.approvals,
-      recordable: audit.decisions.admit,
-      signer: audit.signer,
+      ...auditOfApprovals(audit),
       now,
     });
     kit.onStop("approvals", () => approvals.stop());
@@ -125,6 +122,10 @@ export const policyService = defineService({
     shared.serve(service, { policyFile, validator, admins, endStopped });
   },
 });
+
+function auditOfApprovals({ accessed, approvals, decisions, signer }: PolicyAudit) {
+  return { accessed, audited: approvals, recordable: decisions.admit, signer };
+}
 
 /** The masks of runs, to be turned back for approvers; the policy service makes none. */
 async function unmasking(

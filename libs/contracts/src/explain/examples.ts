@@ -1,5 +1,6 @@
 import { chatExamples } from "./chat-examples.ts";
 import { exampleObjects } from "./example-objects.ts";
+import { runExamples } from "./run-examples.ts";
 
 const DIGEST = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
 const SESSION_ID = "ses-0123456789abcdef0123456789-lx2k3j";
@@ -468,28 +469,6 @@ export const examples: Readonly<Record<string, unknown>> = {
   // Pages.
   cursor: "apr-0123456789abcdef0123456789abcdef",
   "sessions.list.request.cursor": "1764244800000:team-a~planning",
-  "runs.questions.request.cursor": "1764244800000:team-a~report-7",
-  "runs.list.request.cursor": "1764244800000:team-a~report-7",
-  "runs.list.request.from": "2025-11-26T00:00:00.000Z",
-  "runs.list.request.to": "2025-11-27T00:00:00.000Z",
-  "runs.totals.reply.statuses": {
-    running: 1,
-    waiting: 2,
-    succeeded: 40,
-    failed: 3,
-    cancelled: 1,
-    dead: 0,
-  },
-  "runs.list.request.ids": ["team-a~report-7"],
-  "runs.list.request.text": "invoice",
-  "runs.list.request.errorCode": "limit_exceeded",
-  "runs.totals.request.from": "2025-11-26T00:00:00.000Z",
-  "runs.totals.request.to": "2025-11-27T00:00:00.000Z",
-  "runs.totals.request.text": "invoice",
-  "runs.totals.request.errorCode": "limit_exceeded",
-  "runs.totals.reply.from": "2025-11-26T00:00:00.000Z",
-  "runs.totals.reply.to": "2025-11-27T00:00:00.000Z",
-  "RunSummary.errorCode": "limit_exceeded",
   inputStart: "Which invoices are overdue?",
   "runs.dead.request.cursor": "1764244800000:team-a~report-7",
   "schedules.list.request.cursor": "job-0123456789abcdef:1764244800000",
@@ -497,6 +476,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   next: "1764244800000:team-a~report-7",
   after: "read_text_file",
 
+  ...runExamples,
   ...exampleObjects,
   ...chatExamples,
 };

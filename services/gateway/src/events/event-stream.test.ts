@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, get, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { until } from "@switchyard/local-servers/until";
 import { test, type TestContext } from "node:test";
 import { createGunzip } from "node:zlib";
 import { openEventStream, type EventStream } from "./event-stream.ts";
@@ -53,10 +54,6 @@ test("a reader of a packed stream that accepts nothing is cut, and one that read
   await stream.room();
   assert.ok(stream.hasRoom());
   answer.pause();
-  let isOpen = true;
-  while (isOpen) {
-    isOpen = stream.send({ data: noise() });
-    await new Promise(setImmediate);
-  }
+  await until(() => !stream.send({ data: noise() }));
   assert.ok(stream.isClosed);
 });

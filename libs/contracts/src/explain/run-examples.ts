@@ -1,0 +1,25 @@
+/** Examples of the properties of lists and totals of runs, by place. */
+export const runExamples: Readonly<Record<string, unknown>> = {
+  "runs.questions.request.cursor": "1764244800000:team-a~report-7",
+  "runs.list.request.cursor": "1764244800000:team-a~report-7",
+  "runs.list.request.from": "2025-11-26T00:00:00.000Z",
+  "runs.list.request.to": "2025-11-27T00:00:00.000Z",
+  "runs.totals.reply.statuses": {
+    running: 1,
+    waiting: 2,
+    succeeded: 40,
+    failed: 3,
+    cancelled: 1,
+    dead: 0,
+  },
+  "runs.list.request.ids": ["team-a~report-7"],
+  "runs.list.request.text": "invoice",
+  "runs.list.request.errorCode": "limit_exceeded",
+  "runs.totals.request.from": "2025-11-26T00:00:00.000Z",
+  "runs.totals.request.to": "2025-11-27T00:00:00.000Z",
+  "runs.totals.request.text": "invoice",
+  "runs.totals.request.errorCode": "limit_exceeded",
+  "runs.totals.reply.from": "2025-11-26T00:00:00.000Z",
+  "runs.totals.reply.to": "2025-11-27T00:00:00.000Z",
+  "RunSummary.errorCode": "limit_exceeded",
+};
