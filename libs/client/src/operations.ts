@@ -5706,6 +5706,17 @@ export interface Operations {
     reply: {
       /** The agents. */
       agents: AgentSummary[];
+      /** The errors that keep agent files of the importer's directories from loading; left out when all load. */
+      unusable?: {
+        /** Stable snake_case code of the problem. */
+        code: string;
+        /** A description of the event, for people. */
+        message: string;
+        /** Path of the file, with `/`. */
+        file: string;
+        /** Line in the file, from 1; null when it is about the whole file. */
+        line: number | null;
+      }[];
     };
   };
 

@@ -50,6 +50,8 @@ test("imports its roots at start and serves skills and agents", async () => {
     "agents/helper.md": "---\ndescription: Helps.\ntools: none\n---\nYou help.",
     "agents/coder.yaml": "description: Our own coder",
     "agents/README.md": "# About the agents",
+    "agents/worse.md":
+      "---\ndescription: Steps backwards.\nmax_tool_iterations: -3\n---\nYou fail.",
   });
   const importer = await world.start();
 
@@ -60,11 +62,27 @@ test("imports its roots at start and serves skills and agents", async () => {
     assert.deepEqual(names(agents), ["coder", "default", "explore", "helper", "planner"]);
   });
 
+  await test("lists which agent files cannot be used, and why", async () => {
+    const { unusable = [] } = await call(world.cli, listAgents, {});
+    assert.deepEqual(
+      unusable.map(({ file, line }) => ({ file, line })),
+      [{ file: "agents/worse.md", line: 3 }],
+    );
+    assert.match(unusable[0]?.message ?? "", /max_tool_iterations/);
+  });
+
   await test("shows the operator which file was skipped, where and why [D57]", () => {
     const skipped = importer.records.filter(({ msg }) => msg === "file skipped");
     assert.deepEqual(
       skipped.map(({ level, file, line, column, code }) => ({ level, file, line, column, code })),
       [
+        {
+          level: "warn",
+          file: "agents/worse.md",
+          line: 3,
+          column: 22,
+          code: "invalid_field",
+        },
         {
           level: "warn",
           file: "skills/broken/SKILL.md",
@@ -76,7 +94,7 @@ test("imports its roots at start and serves skills and agents", async () => {
     );
     const done = importer.records.find(({ msg }) => msg === "catalogue imported");
     assert.deepEqual(done?.["skills"], { found: 3, loaded: 2, skipped: 1, repaired: 0 });
-    assert.deepEqual(done?.["agents"], { found: 2, loaded: 2, skipped: 0 });
+    assert.deepEqual(done?.["agents"], { found: 3, loaded: 2, skipped: 1 });
   });
 
   await test("returns a skill with its body, and an agent with its prompt [B23]", async () => {

@@ -59,9 +59,11 @@ export const importerService = defineService({
 
     const logged = importLog(log);
     let badFiles: readonly string[] = [];
+    let unusable: ImportReport["unusableAgents"] = [];
     let hasBeenGood = !config.YARD_IMPORT_STRICT;
     const logImport = (report: ImportReport): void => {
       badFiles = report.bad;
+      unusable = report.unusableAgents;
       hasBeenGood ||= badFiles.length === 0;
       logged(report);
     };
@@ -85,10 +87,16 @@ export const importerService = defineService({
       interceptors: [answersFromStore],
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
-    const maxPromptBytes = config.YARD_SKILL_PROMPT_BYTES;
-    const grantedRoles = config.YARD_IMPORTED_AGENT_ROLES;
     const admins = config.YARD_IMPORT_ADMINS;
-    serveCatalogue(service, { ...parts, importer, roots, admins, maxPromptBytes, grantedRoles });
+    serveCatalogue(service, {
+      ...parts,
+      importer,
+      roots,
+      admins,
+      maxPromptBytes: config.YARD_SKILL_PROMPT_BYTES,
+      grantedRoles: config.YARD_IMPORTED_AGENT_ROLES,
+      unusableAgents: () => unusable,
+    });
     serveCatalogueViews(service, parts);
     serveStore(service, {
       ...parts,

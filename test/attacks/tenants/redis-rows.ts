@@ -51,7 +51,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:run:{*}:claim": { by: "runner", readBy: "policy", owner: OF_RUN },
   "yard:run:{*}:blobs": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:tool-epoch": { by: "broker toolbox", owner: OF_RUN },
-  "yard:run:{*}:masks": { by: "broker toolbox", owner: OF_RUN },
+  "yard:run:{*}:masks": { by: "broker toolbox", readBy: "policy", owner: OF_RUN },
   "yard:call:{*}*": { by: "broker toolbox", owner: CALL },
   "yard:approval-prompts:*": {
     by: "policy",

@@ -18,10 +18,10 @@ import { sourceText } from "./version-lines.ts";
 const DESCRIPTION_WIDTH = 70;
 
 export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const { agents } = await withBus(await findBus(process.env), (bus) =>
+  const { agents, unusable = [] } = await withBus(await findBus(process.env), (bus) =>
     client(bus, { listAgents }).listAgents({}),
   );
-  if (options.json) return writeJson(terminal, { agents });
+  if (options.json) return writeJson(terminal, { agents, unusable });
   const lines = tableLines(
     [
       { title: "NAME", value: (agent) => agent.name },
@@ -40,6 +40,10 @@ export async function list(terminal: Terminal, options: { json?: true }): Promis
     agents,
   );
   for (const line of lines) terminal.out(line);
+  for (const { file, line, message } of unusable)
+    terminal.error(
+      `not an agent: ${printableLine(`${file}${line === null ? "" : `:${line}`}: ${message}`)}`,
+    );
 }
 
 export async function show(

@@ -1,6 +1,6 @@
 import type { AgentSummary } from "@switchyard/client/operations";
 import { useState } from "preact/hooks";
-import { durationText, numberText } from "../core/format.ts";
+import { count, durationText, numberText } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
 import { callerName, may } from "../core/session.ts";
 import { Id, Snippet } from "../ui/copy.tsx";
@@ -30,7 +30,7 @@ export function Agents() {
       <ResourceView
         of={agents}
         empty={(data) =>
-          data.agents.length > 0 ? null : (
+          data.agents.length > 0 || data.unusable !== undefined ? null : (
             <>
               <p>There is no agent.</p>
               <p class="quiet">
@@ -40,15 +40,31 @@ export function Agents() {
           )
         }
       >
-        {(data) => (
-          <DataTable
-            label="Agents"
-            testId="agents"
-            columns={COLUMNS}
-            rows={data.agents}
-            keyOf={({ name }) => name}
-            hrefOf={({ name }) => `/agents/${encodeURIComponent(name)}`}
-          />
+        {({ agents: listed, unusable = [] }) => (
+          <>
+            {unusable.length > 0 && (
+              <section class="note bad" data-testid="unusable-agents">
+                <strong>
+                  {count(unusable.length, "error")} in agent files, which are not listed
+                </strong>
+                <ul>
+                  {unusable.map(({ file, line, message }) => (
+                    <li key={`${file}:${line}:${message}`}>
+                      <code>{line === null ? file : `${file}:${line}`}</code> {message}
+                    </li>
+                  ))}
+                </ul>
+              </section>
+            )}
+            <DataTable
+              label="Agents"
+              testId="agents"
+              columns={COLUMNS}
+              rows={listed}
+              keyOf={({ name }) => name}
+              hrefOf={({ name }) => `/agents/${encodeURIComponent(name)}`}
+            />
+          </>
         )}
       </ResourceView>
     </Page>

@@ -1981,6 +1981,10 @@ class ListAgentVersionsReplyWithheld(TypedDict):
 class ListAgentsReply(TypedDict):
     agents: list[ListAgentsReplyAgents]
     """The agents."""
+    unusable: NotRequired[list[ListAgentsReplyUnusable]]
+    """The errors that keep agent files of the importer's directories from loading; left out when
+    all load.
+    """
 
 
 class ListAgentsReplyAgents(TypedDict):
@@ -1994,6 +1998,17 @@ class ListAgentsReplyAgents(TypedDict):
     """SHA-256 digest that names exactly this version."""
     model: str | None
     """The model; null: the default model."""
+
+
+class ListAgentsReplyUnusable(TypedDict):
+    code: str
+    """Stable snake_case code of the problem."""
+    message: str
+    """A description of the event, for people."""
+    file: str
+    """Path of the file, with `/`."""
+    line: int | None
+    """Line in the file, from 1; null when it is about the whole file."""
 
 
 class ListApprovalsReply(TypedDict):

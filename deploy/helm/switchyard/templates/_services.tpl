@@ -2,7 +2,10 @@
 
 {{- define "switchyard.env.policy" -}}
 - { name: YARD_RUN_TOKEN_KEY_FILE, value: /keys/run-token.jwk }
+{{- /* In compact mode the broker's variable is for all. */}}
+{{- if ne .Values.mode "compact" }}
 - { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
+{{- end }}
 - { name: YARD_POLICY_FILE, value: /config/policy.yaml }
 {{- if .Values.policy.issuers }}
 - { name: YARD_ISSUERS_FILE, value: /issuers/issuers.yaml }
@@ -63,7 +66,7 @@
 
 {{- define "switchyard.env.toolbox" -}}
 - { name: YARD_WORKSPACES_DIR, value: /workspaces }
-{{- /* In compact mode the broker's variable is for both. */}}
+{{- /* In compact mode the broker's variable is for all. */}}
 {{- if ne .Values.mode "compact" }}
 - { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
 {{- end }}

@@ -81,7 +81,13 @@ export const listAgents = rpc({
   summary: "Lists the agent definitions.",
   role: "viewer",
   request: z.strictObject({}),
-  reply: z.object({ agents: z.array(AgentSummary) }),
+  reply: z.object({
+    agents: z.array(AgentSummary),
+    /** What keeps agent files of the importer's directories from loading; left out when all load. At most 100. */
+    unusable: z
+      .array(Diagnostic.pick({ code: true, message: true, file: true, line: true }))
+      .optional(),
+  }),
   errors: { store_unavailable: storeUnavailable },
 });
 

@@ -7,6 +7,7 @@ import {
   importSkills,
   listSkills,
   renderSkill,
+  type Diagnostic,
   type Skill,
 } from "@switchyard/contracts/skill-importer/skills";
 import { withGrantedRoles, type GrantedRole } from "@switchyard/skills/agents/granted-roles";
@@ -39,7 +40,11 @@ export interface HandlerParts {
   readonly machine: Machine;
   /** The roles that agents sent by clients may have. */
   readonly grantedRoles: readonly GrantedRole[];
+  /** The errors of agent files that cannot be used now. */
+  readonly unusableAgents: () => readonly Diagnostic[];
 }
+
+const MAX_UNUSABLE = 100;
 
 export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerParts): void {
   const { store, importer, roots, admins, maxPromptBytes, versions, analyzer } = parts;
@@ -120,11 +125,12 @@ export function serveCatalogue(service: Pick<Service, "handle">, parts: HandlerP
 
 function serveAgents(
   service: Pick<Service, "handle">,
-  { store, versions, grantedRoles }: HandlerParts,
+  { store, versions, grantedRoles, unusableAgents }: HandlerParts,
 ): void {
   service.handle(listAgents, async () => {
-    const agents = await store.list("agent");
-    return { agents: agents.map((entry) => entry.summary) };
+    const agents = (await store.list("agent")).map((entry) => entry.summary);
+    const unusable = unusableAgents().slice(0, MAX_UNUSABLE);
+    return { agents, ...(unusable.length > 0 && { unusable }) };
   });
 
   service.handle(getAgent, async ({ name, version, digest = version }) => {

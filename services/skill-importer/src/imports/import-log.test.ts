@@ -22,6 +22,7 @@ const REPORT: ImportReport = {
   missing: [],
   withheld: [],
   bad: ["a/SKILL.md"],
+  unusableAgents: [],
   hasChanged: true,
 };
 

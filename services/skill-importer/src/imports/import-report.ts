@@ -25,6 +25,8 @@ export interface ImportReport extends Reply {
   readonly withheld: readonly WithheldEntry[];
   /** The files that cannot be used, below their roots. */
   readonly bad: readonly string[];
+  /** The errors of agent files that cannot be used. */
+  readonly unusableAgents: readonly Diagnostic[];
   /** True when the import changed the listed entries. */
   readonly hasChanged: boolean;
 }
@@ -44,6 +46,7 @@ export function reportOf(
   return {
     withheld,
     bad: read.bad.flatMap(({ isError, file }) => (isError ? [file] : [])),
+    unusableAgents: errorsOf("agent", read),
     hasChanged: [skill, agent].some(({ set, remove }) => set.length + remove.length > 0),
     skills: { ...countsOf("skill", read, change), repaired: repaired.length },
     agents: countsOf("agent", read, change),
@@ -90,6 +93,11 @@ function countsOf(
   const hidden = listed[kind].hidden.filter(({ entry }) => isOfAFile(entry)).length;
   const unread = skipped[kind];
   return { found: read + unread, loaded: read - hidden, skipped: unread + hidden };
+}
+
+function errorsOf(kind: Kind, { bad, diagnostics }: Definitions): Diagnostic[] {
+  const files = new Set(bad.flatMap((one) => (one.isError && one.kind === kind ? [one.file] : [])));
+  return diagnostics.filter(({ severity, file }) => severity === "error" && files.has(file));
 }
 
 function duplicateName(entry: Entry, by: Entry): Diagnostic[] {

@@ -11,6 +11,8 @@ export const skillTexts = {
   conformance: "Results of the checks against other formats; present only when requested.",
   "Conformance.target": "The format.",
   conforms: "True when the file fits the format.",
+  "agents.list.reply.unusable":
+    "The errors that keep agent files of the importer's directories from loading; left out when all load.",
   "Diagnostic.severity": "The severity; an error keeps the file from loading.",
   excerpt: "The line that it is about, shortened.",
   "Diagnostic.patch": "The fix: lines to replace.",
