@@ -63,8 +63,9 @@ export interface Client {
    */
   followRun(runId: string, options?: FollowOptions): AsyncGenerator<RunMessage>;
   /**
-   * Yields the events about everything that belongs to the caller, or about one noun or object of it, from now on. After a cut the stream is
-   * resumed behind the last event. It never ends by itself.
+   * Yields the events about everything that belongs to the caller, or about one noun, object or kind of event of it, from now on. After a cut
+   * the stream is resumed behind the last event. It never ends by itself, but with `stopAtEnd`, which needs `noun` and `event`: then it
+   * yields the stored events, the oldest first.
    *
    * @example
    * for await (const { event, data } of client.followEvents({ noun: "approval" })) {
@@ -73,7 +74,7 @@ export interface Client {
    * @throws ProblemError when the gateway refuses the stream, such as `forbidden`. An aborted signal ends it without an error.
    */
   followEvents(
-    about?: { readonly noun?: string; readonly id?: string },
+    about?: { readonly noun?: string; readonly id?: string; readonly event?: string },
     options?: FollowOptions,
   ): AsyncGenerator<StreamMessage>;
   /**
@@ -157,8 +158,11 @@ export function createClient(options: ClientOptions): Client {
       const query = follow?.stopAtEnd === true ? "?follow=false" : "";
       return followRun(stream(`${fill("/runs/{runId}/events", { runId })}${query}`), follow);
     },
-    followEvents: (about = {}, follow = {}) =>
-      followStream(stream(`/events${queryText(about)}`), follow),
+    followEvents: (about = {}, follow = {}) => {
+      const stored = follow.stopAtEnd === true ? { follow: false } : {};
+      const open = stream(`/events${queryText({ ...about, ...stored })}`);
+      return followStream(open, follow, () => follow.stopAtEnd === true);
+    },
     async waitForRun(runId, follow) {
       for await (const message of client.followRun(runId, follow)) {
         if (message.event === "rejected") throw rejected(message.data);

@@ -11,7 +11,7 @@ export interface FollowOptions {
   /** The id of the last event that the caller has. */
   readonly after?: string | number;
   readonly onState?: (state: FollowState) => void;
-  /** Set for a run: ends after the stored events, also when the run continues. */
+  /** Ends after the stored events, also when a run continues. */
   readonly stopAtEnd?: boolean;
 }
 

@@ -28,6 +28,7 @@ import { ResourceView } from "../ui/resource-view.tsx";
 import { SearchField } from "../ui/search-field.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
+import { RejectedRuns } from "./rejected-runs.tsx";
 
 const COLUMNS: readonly Column<RunSummary>[] = [
   {
@@ -119,6 +120,7 @@ export function Runs() {
         )
       }
     >
+      <RejectedRuns />
       <Filters values={values} times={times} />
       <SavedViews values={values} />
       <ResourceView

@@ -81,10 +81,15 @@ class AsyncClient(AsyncOperations):
             yield cast("RunMessage", message)
 
     async def follow_events(
-        self, *, noun: str = NOT_GIVEN, id: str = NOT_GIVEN, after: Optional[str] = None
+        self,
+        *,
+        noun: str = NOT_GIVEN,
+        id: str = NOT_GIVEN,
+        event: str = NOT_GIVEN,
+        after: Optional[str] = None,
     ) -> AsyncIterator[dict[str, Any]]:
         """Yields the events about everything that belongs to the caller, from now on. The rest is as in `Client.follow_events`."""
-        query = request_of("", query={"noun": noun, "id": id})["params"]
+        query = request_of("", query={"noun": noun, "id": id, "event": event})["params"]
         async for message in self._follow("/events", query, Stream(after=after, is_run=False)):
             yield message
 

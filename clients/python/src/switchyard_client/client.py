@@ -97,7 +97,12 @@ class Client(Operations):
         return cast("Iterator[RunMessage]", self._follow(path, query, stream))
 
     def follow_events(
-        self, *, noun: str = NOT_GIVEN, id: str = NOT_GIVEN, after: Optional[str] = None
+        self,
+        *,
+        noun: str = NOT_GIVEN,
+        id: str = NOT_GIVEN,
+        event: str = NOT_GIVEN,
+        after: Optional[str] = None,
     ) -> Iterator[dict[str, Any]]:
         """Yields the events about everything that belongs to the caller, from now on.
 
@@ -106,6 +111,7 @@ class Client(Operations):
         Args:
             noun: Only events of this noun, such as `approval`.
             id: Only events of the object of the noun with this id.
+            event: Only events of the noun with this name, such as `rejected`.
             after: The `id` of the last message that the caller has.
 
         Raises:
@@ -115,7 +121,7 @@ class Client(Operations):
             for message in client.follow_events(noun="approval"):
                 print(message["event"], message["data"])
         """
-        query = request_of("", query={"noun": noun, "id": id})["params"]
+        query = request_of("", query={"noun": noun, "id": id, "event": event})["params"]
         return self._follow("/events", query, Stream(after=after, is_run=False))
 
     def wait_for_run(self, run_id: str) -> GetRunReplyRun:

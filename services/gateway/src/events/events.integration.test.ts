@@ -138,6 +138,37 @@ test("a run is followed by its own numbers from its beginning, with live text be
   assert.deepEqual(idsOf(rest.messages), [3]);
 });
 
+test("stored events of one kind are read to their end, the caller's own alone", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("dora", ["viewer"]);
+  for (const [owner, name] of [
+    ["dora", "d1"],
+    ["dora", "d2"],
+    ["alice", "a1"],
+  ] as const) {
+    await report(owner, name, 1);
+    await report(owner, name, 2, { isLast: true });
+  }
+  const stored = await read(url, "/events?noun=run&event=cancelled&follow=false", { key });
+  assert.equal(await stored.ended, true);
+  assert.deepEqual(
+    stored.messages.map(({ event, data }) => [event, (data as { runId: string }).runId]),
+    [
+      ["cancelled", "dora~d1"],
+      ["cancelled", "dora~d2"],
+    ],
+  );
+  const after = idOf(stored, 0);
+  const rest = await read(url, "/events?noun=run&event=cancelled&follow=false", { key, after });
+  assert.equal(await rest.ended, true);
+  assert.deepEqual(
+    rest.messages.map(({ id }) => id),
+    [idOf(stored, 1)],
+  );
+  for (const query of ["event=cancelled", "noun=run&follow=false", "noun=run&event=a.b"])
+    assert.equal((await read(url, `/events?${query}`, { key })).status, 400, query);
+});
+
 test("another caller's run and events are not shown, whether or not they exist", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("mallory", ["operator"]);

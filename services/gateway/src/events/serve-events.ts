@@ -103,14 +103,22 @@ function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventS
   return stream;
 }
 
-/** `GET /events`: the events of everything that the caller owns, or of one noun or object of it, under their position in the stream. */
+/**
+ * `GET /events`: the events of everything that the caller owns, or of one noun, object or kind of event of it, under their position in the
+ * stream. With `follow=false` the stored events alone, from the oldest when no last event is named.
+ */
 export async function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   checkRights(user, EVENT_FEED);
-  const { noun, id } = c.req.query();
-  const filters = filtersFor(user, noun, id);
+  const { noun, id, event: kind, follow } = c.req.query();
+  if (follow === "false" && kind === undefined)
+    throw badRequest(
+      "follow=false goes with noun and event: it reads the stream from its beginning",
+    );
+  const filters = filtersFor(user, { noun, id, kind });
   const isShown = approvalFilter(c, parts, filters);
-  const { last: known, from } = lastPlace(c);
+  const { last: known, from: behind } = lastPlace(c);
+  const from = follow === "false" ? (behind ?? "beginning") : behind;
   const stream = openStream(c, parts);
   let last = known;
   let earlier: Promise<void> = Promise.resolve();
@@ -132,6 +140,7 @@ export async function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Pr
             earlier = shown.then((is) => void (is && send(event))).catch(() => stream.end());
             return earlier;
           },
+    settle: () => void (follow === "false" && earlier.then(() => stream.end())),
   });
   return stream.response;
 }
@@ -301,11 +310,15 @@ function isCommandLine({ caller, roles }: User): boolean {
   return caller === "cli" && roles.includes("admin");
 }
 
-function filtersFor(user: User, noun?: string, id?: string): string[] {
+function filtersFor(
+  user: User,
+  { noun, id, kind }: Readonly<Partial<Record<"noun" | "id" | "kind", string | undefined>>>,
+): string[] {
   const { caller, roles } = user;
-  if ((noun !== undefined && !TOKEN.test(noun)) || (id !== undefined && !TOKEN.test(id)))
-    throw badRequest("noun and id are 1-100 characters of A-Z a-z 0-9 _ - ~");
-  if (id !== undefined && noun === undefined) throw badRequest("id goes with noun");
+  if ([noun, id, kind].some((token) => token !== undefined && !TOKEN.test(token)))
+    throw badRequest("noun, id and event are 1-100 characters of A-Z a-z 0-9 _ - ~");
+  if ((id ?? kind) !== undefined && noun === undefined)
+    throw badRequest("id and event go with noun");
   // The installation's own command line receives the events of all callers, as over NATS.
   const readsAll = isCommandLine(user);
   if (readsAll && noun === undefined) return [...eventSubjects];
@@ -320,10 +333,12 @@ function filtersFor(user: User, noun?: string, id?: string): string[] {
   // An approver lists approvals of others, too; `approvalFilter` leaves out those that the approver may not decide.
   const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
   const readsAllOf = (one: string): boolean => readsAll || (decides && one === "approval");
-  const rest = id === undefined ? ">" : `${id.slice(id.indexOf("~") + 1)}.>`;
+  const object = id === undefined ? null : id.slice(id.indexOf("~") + 1);
+  const rest =
+    kind === undefined ? [...(object === null ? [] : [object]), ">"] : [object ?? "*", kind];
   return missed.map((one) => {
     const owner = nounsWithOwner.has(one) ? `${readsAllOf(one) ? "*" : caller}.` : "";
-    return `yard.evt.${one}.${owner}${rest}`;
+    return `yard.evt.${one}.${owner}${rest.join(".")}`;
   });
 }
 

@@ -54,13 +54,23 @@ function streamPaths(): Json {
         contract: EVENT_FEED.name,
         summary: "Follows the events of everything that the caller owns.",
         description:
-          "Server-sent events from now on. After a cut, open the stream again with the last id in Last-Event-ID.",
+          "Server-sent events from now on. After a cut, open the stream again with the last id in Last-Event-ID. With follow=false the stored events, the oldest first.",
         parameters: [
           query("noun", "Only events about this kind of object.", "run"),
           query("id", "Only events about this object of the noun.", "team-a~report-7"),
+          query("event", "Only events of the noun with this name.", "rejected"),
+          {
+            name: "follow",
+            in: "query",
+            required: false,
+            description:
+              "False: the stream ends with the events that exist; it needs noun and event.",
+            schema: { type: "boolean" },
+            example: true,
+          },
           lastEventId("41"),
         ],
-        answer: stream('id: 41\nevent: run.finished\ndata: {"runId":"team-a~report-7"}\n\n'),
+        answer: stream('id: 41\nevent: finished\ndata: {"runId":"team-a~report-7"}\n\n'),
         more: [404],
       }),
     },
