@@ -22,6 +22,8 @@ export interface BusTarget {
    * API key.
    */
   readonly source: "environment" | "dev" | "http";
+  /** Reads the API key of a gateway; left out for NATS. */
+  readonly apiKey?: () => Promise<string>;
 }
 
 /**
@@ -34,7 +36,10 @@ export async function findBus(
   defaultUser: string = CLI_USER,
 ): Promise<BusTarget> {
   const gateway = chosenGateway(env);
-  if (gateway !== null) return { servers: gateway, user: "", nkeyFile: null, source: "http" };
+  if (gateway !== null) {
+    const apiKey = () => apiKeyFor(gateway, env);
+    return { servers: gateway, user: "", nkeyFile: null, source: "http", apiKey };
+  }
   const explicit = explicitBus(env);
   const chosen = explicit === null ? currentContext(env)?.context : undefined;
   const context = chosen !== undefined && "nats" in chosen ? chosen : null;
@@ -133,10 +138,10 @@ export async function openBus(
   seed: string | null = null,
   { connectTimeoutMs = 5_000 }: { readonly connectTimeoutMs?: number } = {},
 ): Promise<Bus> {
-  const { servers, user, nkeyFile } = target;
-  if (target.source === "http") {
+  const { servers, user, nkeyFile, apiKey } = target;
+  if (apiKey !== undefined) {
     const { connectHttp } = await import("./http-bus.ts");
-    return connectHttp(servers, await apiKeyFor(servers, process.env), connectTimeoutMs);
+    return connectHttp(servers, await apiKey(), connectTimeoutMs);
   }
   // An unreadable key is reported as such, not as an unreachable server.
   if (nkeyFile !== null && seed === null) await readSeed(nkeyFile);

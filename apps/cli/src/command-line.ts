@@ -54,9 +54,9 @@ async function performed(
     isOver = true;
   });
   try {
-    chooseInstallation(options);
+    const env = withInstallation(terminal.env, options);
     await chooseColour(options);
-    const code = (await work(quiet)) ?? EXIT.ok;
+    const code = (await work({ ...quiet, env })) ?? EXIT.ok;
     return isOver ? EXIT.timeout : code;
   } catch (error) {
     const { reportFailure } = await import("./cli-error.ts");
@@ -89,13 +89,20 @@ function limitTime(
   }, timeout * 1_000);
 }
 
-function chooseInstallation({ context, server }: GlobalOptions): void {
-  // Options override variables of the other kind.
-  if (server !== undefined) process.env["YARD_SERVER"] = server;
-  else if (context !== undefined) delete process.env["YARD_SERVER"];
-  if (context !== undefined) process.env["YARD_CONTEXT"] = context;
+/** Options override variables of the other kind. */
+function withInstallation(
+  env: NodeJS.ProcessEnv,
+  { context, server }: GlobalOptions,
+): NodeJS.ProcessEnv {
+  if (server === undefined && context === undefined) return env;
+  return {
+    ...env,
+    YARD_SERVER: server,
+    ...(context !== undefined && { YARD_CONTEXT: context }),
+  };
 }
 
+/** Node.js reads these variables when it colours a text. */
 async function chooseColour(options: GlobalOptions): Promise<void> {
   const { setting } = await import("./settings.ts");
   const chosen = options.color === false ? "never" : setting("color", process.env).value;

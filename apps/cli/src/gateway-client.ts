@@ -6,13 +6,17 @@ import { httpAccess } from "./dev/http-access.ts";
 import { gatewayFailure } from "./http-bus.ts";
 import { findRunningInstance } from "./instance-record.ts";
 import { stateDirectory } from "./locations.ts";
+import type { Terminal } from "./terminal.ts";
 
 /**
  * Calls a gateway, for data that no service on NATS provides: the one that --server, YARD_SERVER or the context names, else that of
  * the running `yard dev`. Throws `not_running` where there is none.
  */
-export async function withGateway<T>(ask: (client: Client) => Promise<T>): Promise<T> {
-  const { baseUrl, token } = await findGateway(process.env);
+export async function withGateway<T>(
+  terminal: Pick<Terminal, "env">,
+  ask: (client: Client) => Promise<T>,
+): Promise<T> {
+  const { baseUrl, token } = await findGateway(terminal.env);
   try {
     return await ask(createClient({ baseUrl, token }));
   } catch (error) {

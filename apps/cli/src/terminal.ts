@@ -3,8 +3,10 @@ import { printableJson } from "./printable.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
-/** The output of a command: data on stdout, everything else on stderr. */
+/** A command reads its variables here and writes data to stdout, everything else to stderr. */
 export interface Terminal {
+  /** The variables of the process; the global options --server and --context replace theirs. */
+  readonly env: NodeJS.ProcessEnv;
   /** One line of data. */
   readonly out: (line: string) => void;
   /** One line for the person: progress, notes, errors. */
@@ -19,6 +21,7 @@ export interface Terminal {
 /** The process's own streams. */
 export function processTerminal(): Terminal {
   return {
+    env: process.env,
     out: (line) => void process.stdout.write(`${line}\n`),
     note: (line) => void process.stderr.write(`${line}\n`),
     error: (line) => void process.stderr.write(`${line}\n`),

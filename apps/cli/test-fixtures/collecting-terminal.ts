@@ -5,6 +5,7 @@ export function collectingTerminal(): { terminal: Terminal; lines: string[]; not
   const lines: string[] = [];
   const notes: string[] = [];
   const terminal: Terminal = {
+    env: process.env,
     out: (line) => void lines.push(line),
     note: (line) => void notes.push(line),
     error: (line) => void notes.push(line),

@@ -14,7 +14,15 @@ function conversation(commands: readonly SlashCommand[]) {
   };
   const chat = new Conversation(
     {} as Bus, // no command of these tests calls a service
-    { key: "chat-1", agent: "helper", model: "a/b", skillsOff: [], hasBegun: false, commands },
+    {
+      key: "chat-1",
+      agent: "helper",
+      model: "a/b",
+      skillsOff: [],
+      hasBegun: false,
+      commands,
+      env: {},
+    },
     // The commands call only these functions of a screen.
     {
       signal: new AbortController().signal,

@@ -60,6 +60,7 @@ export interface ConversationIo {
 export class Conversation {
   readonly bus: Bus;
   readonly key: string;
+  readonly env: NodeJS.ProcessEnv;
   readonly #io: ConversationIo;
   readonly #commands: readonly SlashCommand[];
   agent: string;
@@ -88,6 +89,7 @@ export class Conversation {
       readonly skillsOff: readonly string[];
       readonly hasBegun: boolean;
       readonly commands: readonly SlashCommand[];
+      readonly env: NodeJS.ProcessEnv;
     },
     io: ConversationIo,
   ) {
@@ -99,6 +101,7 @@ export class Conversation {
     this.model = about.model;
     this.hasBegun = about.hasBegun;
     this.#commands = about.commands;
+    this.env = about.env;
   }
 
   say(text: string): void {

@@ -218,12 +218,10 @@ async function memory(chat: Conversation, rest: string): Promise<void> {
 
 function config(chat: Conversation, rest: string): void {
   const names = Object.keys(SETTINGS) as SettingName[]; // `SETTINGS` is a literal, so its keys are these names.
-  const settings = Object.fromEntries(
-    names.map((name) => [name, setting(name, process.env).value]),
-  );
+  const settings = Object.fromEntries(names.map((name) => [name, setting(name, chat.env).value]));
   const value = {
     ...settings,
-    contexts: contexts(process.env),
+    contexts: contexts(chat.env),
     chat: {
       session: chat.key,
       agent: chat.agent,
@@ -239,13 +237,13 @@ function config(chat: Conversation, rest: string): void {
 }
 
 async function workspace(chat: Conversation): Promise<void> {
-  const instance = await findRunningInstance(stateDirectory(process.env).instanceFile).catch(
+  const instance = await findRunningInstance(stateDirectory(chat.env).instanceFile).catch(
     () => null,
   );
   const { skills, agents } = await chat.names();
   const branch = currentBranch(process.cwd());
   const lines = fieldLines([
-    ["installation", currentContext(process.env)?.name ?? "this machine"],
+    ["installation", currentContext(chat.env)?.name ?? "this machine"],
     ["project", instance?.project ?? ""],
     ["workspace", instance?.workspace ?? ""],
     ["here", `${process.cwd()}${branch === null ? "" : ` (branch ${branch})`}`],
@@ -314,7 +312,7 @@ async function cost(chat: Conversation): Promise<void> {
 
 /** A message of several lines: in the person's editor, else up to a line with a single dot. */
 async function edit(chat: Conversation): Promise<void> {
-  const editor = process.env["VISUAL"] ?? process.env["EDITOR"] ?? "";
+  const editor = chat.env["VISUAL"] ?? chat.env["EDITOR"] ?? "";
   const text =
     editor === ""
       ? await chat.linesToDot()

@@ -13,9 +13,9 @@ export async function acp(
   terminal: Terminal,
   options: { readonly agent?: string; readonly model?: string },
 ): Promise<ExitCode> {
-  return withBus(await findBus(process.env), async (bus) => {
+  return withBus(await findBus(terminal.env), async (bus) => {
     const { agents } = await client(bus, { listAgents }).listAgents({});
-    const agent = options.agent ?? setting("agent", process.env).value ?? agentToTry(agents);
+    const agent = options.agent ?? setting("agent", terminal.env).value ?? agentToTry(agents);
     if (agent === null || !agents.some(({ name }) => name === agent))
       throw new CliError(
         agent === null ? "usage" : "unknown_agent",
@@ -24,7 +24,7 @@ export async function acp(
           : `Agent '${agent}' not found.`,
         { hint: "see the agents with: ./yard agents list; name one with --agent" },
       );
-    const model = options.model ?? setting("model", process.env).value;
+    const model = options.model ?? setting("model", terminal.env).value;
     const { stdin: input, stdout: output } = process;
     const connection = serveAcp({
       bus,

@@ -34,7 +34,7 @@ export async function validate(
       hint: "agent files are *.yaml, *.yml, and *.md with frontmatter",
     });
   }
-  const { files, models, tools } = await judged(found);
+  const { files, models, tools } = await judged(found, terminal.env);
   for (const { verdict, diagnostics } of files)
     if (verdict === "not_an_agent" && !options.json)
       for (const diagnostic of diagnostics) terminal.note(diagnosticText(diagnostic));
@@ -60,8 +60,9 @@ export async function validate(
 /** Running services also check models and skills; without them each file is checked on its own. */
 async function judged(
   found: readonly LocalFile[],
+  env: NodeJS.ProcessEnv,
 ): Promise<{ files: readonly Checked[]; models: Models | null; tools: KnownTools }> {
-  const target = await findBus(process.env).catch((failure: unknown) => {
+  const target = await findBus(env).catch((failure: unknown) => {
     if (failure instanceof CliError && failure.code === "not_running") return null;
     throw failure;
   });

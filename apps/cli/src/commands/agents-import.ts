@@ -103,7 +103,7 @@ async function sendAndReport(
   { json, dryRun, show }: Reporting,
 ): Promise<Sent> {
   const sending = { dryRun, withReports: true };
-  const sent = await withBus(await findBus(process.env), (bus) => send(bus, path, sending));
+  const sent = await withBus(await findBus(terminal.env), (bus) => send(bus, path, sending));
   for (const agent of sent.agents) {
     if (agent.outcome === "not_an_agent") continue;
     if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "agent", ...agent });

@@ -16,7 +16,7 @@ interface Options {
 }
 
 export async function remove(terminal: Terminal, name: string, options: Options): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { removeAgent }).removeAgent({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -29,7 +29,7 @@ export async function versions(
   name: string,
   options: Options & Times,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listAgentVersions }).listAgentVersions({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -45,7 +45,7 @@ export async function rollback(
   name: string,
   { version, json }: Options & { version?: string | undefined },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { rollbackAgent }).rollbackAgent({ name, digest: version }),
   );
   if (json) return writeJson(terminal, reply);
@@ -57,7 +57,7 @@ export async function diff(
   name: string,
   { from, to, json }: Options & { from?: string; to?: string },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { diffAgent }).diffAgent({ name, from, to }),
   );
   if (json) return writeJson(terminal, reply);

@@ -18,7 +18,7 @@ import { sourceText } from "./version-lines.ts";
 const DESCRIPTION_WIDTH = 70;
 
 export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const { agents, unusable = [] } = await withBus(await findBus(process.env), (bus) =>
+  const { agents, unusable = [] } = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listAgents }).listAgents({}),
   );
   if (options.json) return writeJson(terminal, { agents, unusable });
@@ -51,7 +51,7 @@ export async function show(
   name: string,
   options: { json?: true },
 ): Promise<void> {
-  const found = await withBus(await findBus(process.env), (bus) =>
+  const found = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { getAgent }).getAgent({ name }),
   );
   if (options.json) return writeJson(terminal, found);
@@ -90,10 +90,10 @@ export async function use(
   name: string,
   options: { json?: true },
 ): Promise<void> {
-  const { agent } = await withBus(await findBus(process.env), (bus) =>
+  const { agent } = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { getAgent }).getAgent({ name }),
   );
-  changeSetting(userConfigFile(process.env), "agent", agent.name);
+  changeSetting(userConfigFile(terminal.env), "agent", agent.name);
   if (options.json) return writeJson(terminal, { agent: agent.name });
   terminal.note(`${agent.name} answers in yard chat from now on`);
 }

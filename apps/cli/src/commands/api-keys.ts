@@ -42,7 +42,7 @@ export async function create(
   checked(wrong === undefined, `${JSON.stringify(wrong)} is not a valid scope`, {
     hint: "it is the name of a contract, with *, such as runs.get or 'runs.*'",
   });
-  const made = await withApi((api) =>
+  const made = await withApi(terminal, (api) =>
     api.createUserKey({
       caller,
       roles,
@@ -55,7 +55,7 @@ export async function create(
 }
 
 export async function list(terminal: Terminal, options: Json & Times): Promise<void> {
-  const reply = await withApi((api) => api.listUserKeys({}));
+  const reply = await withApi(terminal, (api) => api.listUserKeys({}));
   if (options.json) return writeJson(terminal, reply);
   if (reply.keys.length === 0)
     return terminal.note("there are no API keys; make one with: ./yard keys api create NAME");
@@ -78,7 +78,7 @@ export async function rotate(
 ): Promise<void> {
   checkId(id);
   const { overlap: overlapSeconds, ttl } = options;
-  const made = await withApi((api) =>
+  const made = await withApi(terminal, (api) =>
     api.rotateUserKey({ id, overlapSeconds, ...(ttl !== undefined && { ttlSeconds: ttl }) }),
   );
   show(terminal, made, options);
@@ -87,7 +87,7 @@ export async function rotate(
 
 export async function revoke(terminal: Terminal, id: string, options: Json): Promise<void> {
   checkId(id);
-  const reply = await withApi((api) => api.revokeUserKey({ id }));
+  const reply = await withApi(terminal, (api) => api.revokeUserKey({ id }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`${id} of ${reply.info.caller} has ended, and every session opened with it`);
 }
@@ -122,8 +122,8 @@ function checked(isGood: boolean, message: string, { hint }: { hint: string }): 
   if (!isGood) throw new CliError("usage", message, { hint });
 }
 
-async function withApi<T>(ask: (api: Api) => Promise<T>): Promise<T> {
-  return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts)));
+async function withApi<T>(terminal: Terminal, ask: (api: Api) => Promise<T>): Promise<T> {
+  return withBus(await findBus(terminal.env), (bus) => ask(client(bus, contracts)));
 }
 
 type Api = ReturnType<typeof client<typeof contracts>>;

@@ -41,7 +41,7 @@ export async function watch(
   terminal: Terminal,
   options: { json?: true; once?: true },
 ): Promise<ExitCode> {
-  const target = await findBus(process.env);
+  const target = await findBus(terminal.env);
   const isInteractive =
     process.stdin.isTTY && process.stdout.isTTY && !options.json && !options.once;
   return untilStopped((stop) =>

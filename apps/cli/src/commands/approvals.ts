@@ -39,7 +39,7 @@ export async function list(
 ): Promise<void> {
   const { all, run, limit } = options;
   if (run !== undefined) checkRunName(run);
-  const { reply, shown } = await withPolicy(async (policy, bus) => {
+  const { reply, shown } = await withPolicy(terminal, async (policy, bus) => {
     const found = await policy.listApprovals({
       pendingOnly: all !== true,
       limit,
@@ -92,7 +92,7 @@ async function argumentsOf(
 }
 
 export async function show(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await askedAbout(id, (policy, named) => policy.getApproval(named));
+  const reply = await askedAbout(terminal, id, (policy, named) => policy.getApproval(named));
   if (options.json) return writeJson(terminal, reply);
   for (const line of approvalLines(reply, terminal.paintOut)) terminal.out(line);
 }
@@ -121,7 +121,7 @@ export async function approve(
     });
   checkIsNamed(id);
   const changed = file === undefined ? {} : { arguments: await argumentsIn(file) };
-  const reply = await askedAbout(id, (policy, named) =>
+  const reply = await askedAbout(terminal, id, (policy, named) =>
     policy.approveCall({
       ...named,
       ...changed,
@@ -162,7 +162,7 @@ export async function deny(
 ): Promise<void> {
   const { reason } = options;
   checkIsNamed(id);
-  const reply = await askedAbout(id, (policy, named) =>
+  const reply = await askedAbout(terminal, id, (policy, named) =>
     policy.denyCall({ ...named, ...(reason === undefined ? {} : { reason }) }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -170,15 +170,18 @@ export async function deny(
 }
 
 export async function cancel(terminal: Terminal, id: string, options: Options): Promise<void> {
-  const reply = await askedAbout(id, (policy, named) => policy.cancelApproval(named));
+  const reply = await askedAbout(terminal, id, (policy, named) => policy.cancelApproval(named));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(approvalLine(reply.approval));
 }
 
 type Policy = ReturnType<typeof client<typeof contracts>>;
 
-async function withPolicy<T>(ask: (policy: Policy, bus: Bus) => Promise<T>): Promise<T> {
-  return withBus(await findBus(process.env), (bus) => ask(client(bus, contracts), bus));
+async function withPolicy<T>(
+  terminal: Terminal,
+  ask: (policy: Policy, bus: Bus) => Promise<T>,
+): Promise<T> {
+  return withBus(await findBus(terminal.env), (bus) => ask(client(bus, contracts), bus));
 }
 
 /** Throws for `last`: another call may have come since the person looked. */
@@ -191,9 +194,12 @@ function checkIsNamed(id: string): void {
 
 /** Requests the approval that was named in full, by its beginning, or by `last`. */
 function askedAbout<T>(
+  terminal: Terminal,
   name: string,
   ask: (policy: Policy, named: { id: string }) => Promise<T>,
 ): Promise<T> {
   checkApprovalName(name);
-  return withPolicy(async (policy, bus) => ask(policy, { id: await namedApproval(bus, name) }));
+  return withPolicy(terminal, async (policy, bus) =>
+    ask(policy, { id: await namedApproval(bus, name) }),
+  );
 }

@@ -22,7 +22,7 @@ export function exportRecords(
 ): Promise<ExitCode> {
   return untilStopped(async (stop) => {
     const { signal } = stop;
-    await withAudit(async (bus) => {
+    await withAudit(terminal, async (bus) => {
       if (unsigned !== true) return exportSigned(bus, range, { terminal, signal });
       for await (const record of storedRecords(bus, range)) {
         if (signal.aborted) return;
@@ -72,7 +72,7 @@ function withoutPolicy(error: unknown): never {
 
 /** `yard audit keys`: the public keys of the policy service as a JWK set, for `yard audit verify --key`. */
 export async function keys(terminal: Terminal, { json }: { json?: true }): Promise<void> {
-  const jwks = await withAudit(keysOfPolicy);
+  const jwks = await withAudit(terminal, keysOfPolicy);
   const set = { keys: jwks.map((jwk) => Object.assign({ kid: auditKeyId(jwk) }, jwk)) };
   if (json) writeJson(terminal, set);
   else terminal.out(JSON.stringify(set, null, 2));

@@ -10,6 +10,7 @@ import { readAuditBlock } from "@switchyard/audit/verify-audit";
 import { findBus, withBus } from "../bus-session.ts";
 import { timeOf } from "../time-option.ts";
 import { count } from "../quantities.ts";
+import type { Terminal } from "../terminal.ts";
 
 /** A part of the audit in time. */
 export interface TimeRange {
@@ -18,8 +19,8 @@ export interface TimeRange {
 }
 
 /** Works with the audit as the user that may read it. */
-export async function withAudit<T>(use: (bus: Bus) => Promise<T>): Promise<T> {
-  return withBus(await findBus(process.env, AUDITOR_USER), use);
+export async function withAudit<T>({ env }: Terminal, use: (bus: Bus) => Promise<T>): Promise<T> {
+  return withBus(await findBus(env, AUDITOR_USER), use);
 }
 
 /** The messages that are stored at this moment; a range looks at when they were stored. */

@@ -40,7 +40,7 @@ export function tail(
 ): Promise<ExitCode> {
   return untilStopped(async (stop) => {
     const { signal } = stop;
-    await withAudit(async (bus) => {
+    await withAudit(terminal, async (bus) => {
       const { last } = await auditBounds(bus);
       let seen = last;
       for await (const message of storedMessages(bus, { since: options.since ?? "10m" })) {
@@ -83,7 +83,7 @@ export async function verify(
   const sealedSince = timeOf("--sealed-since", options.sealedSince);
   const report =
     file === undefined
-      ? await verifyStream(since === undefined ? {} : { since }, { given, sealedSince })
+      ? await verifyStream(terminal, since === undefined ? {} : { since }, { given, sealedSince })
       : await verifyFile(file, given === null ? null : keysOf(given, sealedSince));
   if (options.json) writeJson(terminal, report);
   else printReport(terminal, report);
@@ -104,10 +104,11 @@ async function readKeyFile(file: string): Promise<readonly PublicJwk[]> {
 }
 
 async function verifyStream(
+  terminal: Terminal,
   range: TimeRange,
   { given, sealedSince }: { given: readonly PublicJwk[] | null; sealedSince: Date | null },
 ): Promise<AuditReport> {
-  return withAudit(async (bus) => {
+  return withAudit(terminal, async (bus) => {
     const jwks = given ?? (await keysOfPolicy(bus).catch(noKeys));
     const keys = jwks === null ? null : keysOf(jwks, sealedSince);
     const extent = range.since === undefined ? await auditBounds(bus) : null;

@@ -20,7 +20,7 @@ export async function link(
   terminal: Terminal,
   { ask, json }: Output & { readonly ask?: true },
 ): Promise<void> {
-  const made = await withBus(await findBus(process.env), (bus) =>
+  const made = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, contracts).createChatLink({ asks: ask === true }),
   );
   if (json) return writeJson(terminal, made);
@@ -34,7 +34,7 @@ export async function links(
   terminal: Terminal,
   { user, json }: Output & { readonly user?: string },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, contracts).listChatLinks(user === undefined ? {} : { user }),
   );
   if (json) return writeJson(terminal, reply);
@@ -54,7 +54,7 @@ export async function links(
 }
 
 export async function unlink(terminal: Terminal, id: string, { json }: Output): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, contracts).revokeChatLink({ id }),
   );
   if (json) return writeJson(terminal, reply);

@@ -17,7 +17,7 @@ export async function login(
   named: string,
   { json }: { json?: true },
 ): Promise<ExitCode> {
-  const reply = await withBus(await findBus(process.env), async (bus) => {
+  const reply = await withBus(await findBus(terminal.env), async (bus) => {
     const channels = client(bus, { loginChannelAccount });
     const account = accountOf(named);
     const { variables } = await channels.loginChannelAccount({ ...account, values: {} });

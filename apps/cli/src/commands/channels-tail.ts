@@ -33,7 +33,7 @@ export async function tail(
   terminal: Terminal,
   { channel, json }: { channel?: string; json?: true },
 ): Promise<ExitCode> {
-  const target = await findBus(process.env);
+  const target = await findBus(terminal.env);
   return untilStopped((stop) =>
     withBus(target, async (bus) => {
       let opened = 0;

@@ -32,7 +32,7 @@ export async function list(
   terminal: Terminal,
   { channel, json }: { channel?: string; json?: true },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listChannelAccounts }).listChannelAccounts(
       channel === undefined ? {} : { channel },
     ),
@@ -60,7 +60,7 @@ export async function check(
   named: string | undefined,
   { json }: { json?: true },
 ): Promise<ExitCode> {
-  const checks = await withBus(await findBus(process.env), async (bus) => {
+  const checks = await withBus(await findBus(terminal.env), async (bus) => {
     const service = client(bus, { checkChannelAccount, listChannelAccounts });
     const accounts =
       named === undefined ? (await service.listChannelAccounts({})).accounts : [accountOf(named)];
@@ -86,7 +86,7 @@ export async function send(
   options: SendOptions,
 ): Promise<void> {
   const { thread, replyTo, attach = [], effect, silent = false, key, dryRun = false } = options;
-  const reply = await withBus(await findBus(process.env), async (bus) => {
+  const reply = await withBus(await findBus(terminal.env), async (bus) => {
     const channels = client(bus, { resolveTarget, sendChannelMessage });
     const named = parseTarget(target);
     const from = accountOf(account);

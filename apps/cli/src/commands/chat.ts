@@ -45,12 +45,16 @@ export async function chat(terminal: Terminal, options: ChatOptions): Promise<Ex
     throw new CliError("usage", "--json goes only with -m: a conversation is for people", {
       hint: 'such as: ./yard chat --json -m "hello"',
     });
-  return withBus(await findBus(process.env), async (bus) => {
-    const about = await begin(bus, options);
+  return withBus(await findBus(terminal.env), async (bus) => {
+    const about = await begin(bus, options, terminal.env);
     return untilStopped(async (stop) => {
       if (message === null) return converse(terminal, bus, { about, stop });
       const io = aside(terminal, { json, signal: stop.signal });
-      const conversation = new Conversation(bus, { ...about, commands: SLASH_COMMANDS }, io);
+      const conversation = new Conversation(
+        bus,
+        { ...about, commands: SLASH_COMMANDS, env: terminal.env },
+        io,
+      );
       return once(terminal, conversation, { message, json, stop });
     });
   });
@@ -65,14 +69,14 @@ interface About {
 }
 
 /** The session, and the agent that answers in it. */
-async function begin(bus: Bus, options: ChatOptions): Promise<About> {
+async function begin(bus: Bus, options: ChatOptions, env: NodeJS.ProcessEnv): Promise<About> {
   const named = options.session;
   const other = async () => (options.resume ? lastChat(bus) : newKey());
   const key = named === undefined ? await other() : await namedSession(bus, named);
   const session = await sessionOf(bus, key);
   const { agents } = await client(bus, { listAgents }).listAgents({});
   const agent =
-    options.agent ?? session?.agent ?? setting("agent", process.env).value ?? agentToTry(agents);
+    options.agent ?? session?.agent ?? setting("agent", env).value ?? agentToTry(agents);
   if (agent === null)
     throw new CliError("usage", "no agent is named, and the project has none", {
       hint: "name one with --agent; see the agents with: ./yard agents list",
@@ -81,7 +85,7 @@ async function begin(bus: Bus, options: ChatOptions): Promise<About> {
     throw new CliError("unknown_agent", `Agent '${agent}' not found.`, {
       hint: "see the agents with: ./yard agents list",
     });
-  const model = options.model ?? session?.model ?? setting("model", process.env).value;
+  const model = options.model ?? session?.model ?? setting("model", env).value;
   const skillsOff = session?.skillsOff ?? [];
   return { key, agent, model, skillsOff, hasBegun: session !== null };
 }
@@ -156,7 +160,7 @@ async function converse(
   bus: Bus,
   { about, stop }: { readonly about: About; readonly stop: Stop },
 ): Promise<ExitCode> {
-  const state = stateDirectory(process.env).path;
+  const state = stateDirectory(terminal.env).path;
   const history = readHistory(state);
   let held: Conversation | null = null;
   let interrupts = 0;
@@ -196,7 +200,11 @@ async function converse(
       runShellCommand({ ...terminal, note: terminal.out, error: terminal.out }, words),
     readLine: (prompt) => input.next(prompt),
   };
-  const conversation = new Conversation(bus, { ...about, commands: SLASH_COMMANDS }, io);
+  const conversation = new Conversation(
+    bus,
+    { ...about, commands: SLASH_COMMANDS, env: terminal.env },
+    io,
+  );
   held = conversation;
   if (input.isTerminal) await greet(terminal, bus, about);
   await conversation.names();

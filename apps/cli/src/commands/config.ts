@@ -25,7 +25,7 @@ interface Options {
 const NAMES = Object.keys(SETTINGS) as SettingName[]; // `SETTINGS` is a literal, so its keys are these names.
 
 export function get(terminal: Terminal, name: string, options: Options): void {
-  const found = setting(known(name), process.env);
+  const found = setting(known(name), terminal.env);
   if (options.json) return writeJson(terminal, { name, ...found });
   if (found.value === null) return terminal.note(`${name} is not set`);
   terminal.out(options.showOrigin ? `${found.value}  (${found.origin})` : found.value);
@@ -38,21 +38,22 @@ export function set(
   options: { readonly value: string; readonly project?: true } & Options,
 ): void {
   const { value, project } = options;
-  const file = project === true ? ofProject(known(name)) : userConfigFile(process.env);
+  const file =
+    project === true ? ofProject(known(name), terminal.env) : userConfigFile(terminal.env);
   changeSetting(file, known(name), value === "" ? null : value);
-  const found = setting(known(name), process.env);
+  const found = setting(known(name), terminal.env);
   if (options.json) return writeJson(terminal, { name, ...found });
   terminal.note(`written to ${file}`);
   if (found.value !== value && value !== "")
     terminal.note(`${found.origin} goes before it: ${name} stays ${found.value}`);
 }
 
-function ofProject(name: SettingName): string {
+function ofProject(name: SettingName, env: NodeJS.ProcessEnv): string {
   if (name === "context")
     throw new CliError("usage", "a project does not choose the installation", {
       hint: "leave --project out, or use: ./yard context use NAME",
     });
-  const file = projectConfigFile(process.env);
+  const file = projectConfigFile(env);
   if (file !== null) return file;
   throw new CliError("usage", "there is no project here", {
     hint: "a project has a directory .switchyard; make one with: mkdir .switchyard",
@@ -60,7 +61,7 @@ function ofProject(name: SettingName): string {
 }
 
 export function list(terminal: Terminal, options: Options): void {
-  const rows = NAMES.map((name) => ({ name, ...setting(name, process.env) }));
+  const rows = NAMES.map((name) => ({ name, ...setting(name, terminal.env) }));
   if (options.json) return writeJson(terminal, { settings: rows });
   const lines = tableLines(
     [
@@ -93,7 +94,7 @@ export function addContext(
 ): void {
   checkContextName(name);
   const context = contextOf(options);
-  saveContext(process.env, name, context);
+  saveContext(terminal.env, name, context);
   if (options.json) return writeJson(terminal, { name, ...context });
   terminal.note(`use it with: ./yard context use ${name}`);
 }
@@ -155,27 +156,27 @@ function addressOf(context: Context): string {
 }
 
 export function useContext(terminal: Terminal, name: string, options: Options): void {
-  if (name !== LOCAL && contexts(process.env)[name] === undefined)
+  if (name !== LOCAL && contexts(terminal.env)[name] === undefined)
     throw new CliError("usage", `there is no context ${name}`, {
       hint: "see those that there are with: ./yard context list",
     });
-  changeSetting(userConfigFile(process.env), "context", name === LOCAL ? null : name);
+  changeSetting(userConfigFile(terminal.env), "context", name === LOCAL ? null : name);
   if (options.json) return writeJson(terminal, { context: name });
   terminal.note(
     name === LOCAL
       ? "commands talk to the yard dev of this machine"
-      : `commands talk to ${addressOf(contexts(process.env)[name] as Context)}`,
+      : `commands talk to ${addressOf(contexts(terminal.env)[name] as Context)}`,
   );
 }
 
 export function removeContext(terminal: Terminal, name: string, options: Options): void {
-  if (contexts(process.env)[name] === undefined)
+  if (contexts(terminal.env)[name] === undefined)
     throw new CliError("usage", `there is no context ${name}`, {
       hint: "see those that there are with: ./yard context list",
     });
-  saveContext(process.env, name, null);
-  if (setting("context", process.env).value === name)
-    changeSetting(userConfigFile(process.env), "context", null);
+  saveContext(terminal.env, name, null);
+  if (setting("context", terminal.env).value === name)
+    changeSetting(userConfigFile(terminal.env), "context", null);
   if (options.json) return writeJson(terminal, { removed: name });
   terminal.note(`${name} is removed`);
 }
@@ -197,10 +198,10 @@ const NOTHING: ListedContext = {
 };
 
 export function listContexts(terminal: Terminal, options: Options): void {
-  const current = currentContext(process.env)?.name ?? LOCAL;
+  const current = currentContext(terminal.env)?.name ?? LOCAL;
   const all = [
     { name: LOCAL, ...NOTHING, nats: "(yard dev, or YARD_NATS_URL)" },
-    ...Object.entries(contexts(process.env)).map(([name, context]) =>
+    ...Object.entries(contexts(terminal.env)).map(([name, context]) =>
       Object.assign({ name }, NOTHING, context),
     ),
   ];

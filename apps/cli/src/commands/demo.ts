@@ -34,7 +34,7 @@ export async function demo(
   terminal: Terminal,
   options: { json?: true; open?: true },
 ): Promise<ExitCode> {
-  const state = stateDirectory(process.env, null);
+  const state = stateDirectory(terminal.env, null);
   const running = await findRunningInstance(state.instanceFile);
   if (running !== null) {
     terminal.note(`Using the running instance (process ${running.owner.pid}).\n`);
@@ -42,15 +42,15 @@ export async function demo(
   }
 
   const log = quietLog(terminal);
-  const project = await chosenProject({ demo: true });
+  const project = await chosenProject({ demo: true }, terminal.env);
   const stack = new Stack(
-    await stackOptions({}, project, { env: process.env, report: log.report }),
+    await stackOptions({}, project, { env: terminal.env, report: log.report }),
   );
   const stop = new AbortController();
   const signals = onStopSignals({
     stop: () => stop.abort(),
     kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
-    env: process.env,
+    env: terminal.env,
   });
   terminal.note("Starting NATS, Redis and the services on this machine:");
   try {
@@ -87,7 +87,7 @@ async function runDemo(
   const { instance, json, staysOpen } = context;
   const limit = AbortSignal.timeout(RUN_TIMEOUT_MS);
   const signal = context.signal === undefined ? limit : AbortSignal.any([context.signal, limit]);
-  const { events, end } = await withBus(targetOf(instance), async (bus) => {
+  const { events, end } = await withBus(targetOf(instance, terminal.env), async (bus) => {
     await requireFiles(terminal, bus, signal);
     terminal.note(`\nyard run demo "${QUESTION}"\n`);
     const seen: StoredEvent[] = [];
@@ -113,7 +113,8 @@ async function runDemo(
       `The policy allowed ${count(verdict.allowed, "call")} and denied the write (rule ${verdict.rule}), as it should.`,
     ),
   );
-  for (const line of await nextSteps(instance, staysOpen)) terminal.note(line);
+  for (const line of await nextSteps(instance, staysOpen ? terminal.env : null))
+    terminal.note(line);
   return EXIT.ok;
 }
 
@@ -131,14 +132,14 @@ async function requireFiles(terminal: Terminal, bus: Bus, signal: AbortSignal): 
   );
 }
 
-function targetOf(instance: InstanceRecord): BusTarget {
+function targetOf(instance: InstanceRecord, env: NodeJS.ProcessEnv): BusTarget {
   if (instance.phase !== "ready" || instance.natsUrl === null) {
     throw new CliError("not_running", `the running instance is ${instance.phase}`, {
       hint: "try again in a moment",
     });
   }
   const name = CLI_USER;
-  const { keys } = stateDirectory(process.env, null);
+  const { keys } = stateDirectory(env, null);
   return {
     servers: instance.natsUrl,
     user: name,
@@ -147,10 +148,13 @@ function targetOf(instance: InstanceRecord): BusTarget {
   };
 }
 
-async function nextSteps(instance: InstanceRecord, staysOpen: boolean): Promise<string[]> {
-  const http = staysOpen
-    ? await httpAccess(instance, stateDirectory(process.env, null).keys)
-    : null;
+/** `env` is null when nothing stays open. */
+async function nextSteps(
+  instance: InstanceRecord,
+  env: NodeJS.ProcessEnv | null,
+): Promise<string[]> {
+  const staysOpen = env !== null;
+  const http = staysOpen ? await httpAccess(instance, stateDirectory(env, null).keys) : null;
   return [
     "",
     ...(http === null ? [] : [`The console: ${http.url}/#token=${http.token}`, ""]),

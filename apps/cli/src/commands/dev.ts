@@ -29,12 +29,12 @@ export async function dev(
   { json, ...flags }: StackFlags & { json?: true },
 ): Promise<ExitCode> {
   const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
-  const project = await chosenProject(flags);
-  const { path, logFile } = stateDirectory(process.env, project.directory);
+  const project = await chosenProject(flags, terminal.env);
+  const { path, logFile } = stateDirectory(terminal.env, project.directory);
   await makeStateDirectory(path);
-  const report = fromLevel(logLevel(process.env), alsoInFile(logFile, everything));
+  const report = fromLevel(logLevel(terminal.env), alsoInFile(logFile, everything));
   await checkProject(project, report);
-  const options = await stackOptions(flags, project, { env: process.env, report });
+  const options = await stackOptions(flags, project, { env: terminal.env, report });
   const stack = new Stack(options);
   const stop = new AbortController();
   const signals = onStopSignals({
@@ -43,7 +43,7 @@ export async function dev(
       stop.abort();
     },
     kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
-    env: process.env,
+    env: terminal.env,
   });
   const output = onOutputClosed(() => stop.abort());
   try {

@@ -20,10 +20,10 @@ export async function doctor(
   terminal: Terminal,
   options: { json?: true; fix?: true },
 ): Promise<ExitCode> {
-  const first = await allChecks();
+  const first = await allChecks(terminal.env);
   const fixed = options.fix === true ? await repaired(first) : [];
   for (const line of fixed) terminal.note(printable(line));
-  const checks = fixed.length === 0 ? first : await allChecks();
+  const checks = fixed.length === 0 ? first : await allChecks(terminal.env);
   const status = checks.some((check) => check.status === "failed")
     ? "failed"
     : checks.some((check) => check.status === "warning")
@@ -34,10 +34,10 @@ export async function doctor(
   return status === "failed" ? EXIT.failed : EXIT.ok;
 }
 
-function allChecks(): Promise<Check[]> {
-  return isClientOnly(process.env)
-    ? clientChecks(process.env).then((found) => [checkNode(process.versions.node), ...found])
-    : localChecks();
+function allChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
+  return isClientOnly(env)
+    ? clientChecks(env).then((found) => [checkNode(process.versions.node), ...found])
+    : localChecks(env);
 }
 
 /** Runs the repairs of the checks, one after the other, and returns a line about each. */
@@ -56,13 +56,13 @@ export async function repaired(checks: readonly Check[]): Promise<string[]> {
 }
 
 /** The machine, and what `yard dev` runs on it. */
-async function localChecks(): Promise<Check[]> {
-  const state = stateDirectory(process.env);
-  const instance = instanceChecks(state).catch((error: unknown) => {
+async function localChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
+  const state = stateDirectory(env);
+  const instance = instanceChecks(state, env).catch((error: unknown) => {
     const { message, hint } = describeFailure(error);
     return [failed("instance", message, hint ?? "see: yard dev --help")];
   });
-  return [...(await machineChecks(process.env, state)), ...(await instance)];
+  return [...(await machineChecks(env, state)), ...(await instance)];
 }
 
 /** A row for each check, and below it what to do. */

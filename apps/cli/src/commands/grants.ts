@@ -15,7 +15,7 @@ interface Options {
 }
 
 export async function list(terminal: Terminal, options: Options & Times): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listGrants }).listGrants({ limit: 500 }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -41,7 +41,7 @@ export async function revoke(terminal: Terminal, id: string, options: Options): 
     throw new CliError("usage", `${JSON.stringify(id)} is not a valid id of a standing approval`, {
       hint: `see them with: ${LIST}`,
     });
-  const reply = await withBus(await findBus(process.env), async (bus) => {
+  const reply = await withBus(await findBus(terminal.env), async (bus) => {
     const service = client(bus, { listGrants, revokeGrant });
     if (GrantId.safeParse(id).success) return service.revokeGrant({ id });
     const ids = (await service.listGrants({ limit: 500 })).grants.map((grant) => grant.id);

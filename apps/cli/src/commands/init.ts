@@ -74,13 +74,13 @@ export async function init(
   );
   if (template === "team") terminal.out(`  ${yard} run writer "Write the summary."`);
   terminal.out(`  ${yard} chat --agent helper`);
-  for (const line of modelHints(model)) terminal.note(line);
+  for (const line of modelHints(model, terminal.env)) terminal.note(line);
 }
 
 /** Advice about real models; none is chosen for the person. */
-function modelHints(model: string | undefined): string[] {
+function modelHints(model: string | undefined, env: NodeJS.ProcessEnv): string[] {
   if (model !== undefined) return [];
-  const found = Object.entries(KEYS).find(([name]) => (process.env[name] ?? "") !== "");
+  const found = Object.entries(KEYS).find(([name]) => (env[name] ?? "") !== "");
   return found === undefined
     ? ["", "The agents follow a plan, without AI. A real model: see README.md of the project."]
     : ["", `${found[0]} is set: for a real model add --model ${found[1]} to run or chat.`];

@@ -26,7 +26,7 @@ export async function login(
   const http = serverAddress(url);
   const name = options.name ?? nameOf(http);
   checkContextName(name);
-  const there = contexts(process.env)[name];
+  const there = contexts(terminal.env)[name];
   if (there !== undefined && !("http" in there))
     throw new CliError("usage", `context ${name} is an installation on NATS`, {
       hint: "choose another name with --name",
@@ -34,11 +34,11 @@ export async function login(
   const key = await keyOf(options.keyFile, http);
   const bus = await connectHttp(http, key, ANSWER_MS);
   await bus.close();
-  const keyFile = keyFileOf(name);
+  const keyFile = keyFileOf(name, terminal.env);
   await mkdir(dirname(keyFile), { recursive: true, mode: 0o700 });
   await writeSecret(keyFile, key);
-  saveContext(process.env, name, { http, keyFile });
-  changeSetting(userConfigFile(process.env), "context", name);
+  saveContext(terminal.env, name, { http, keyFile });
+  changeSetting(userConfigFile(terminal.env), "context", name);
   if (options.json) return writeJson(terminal, { name, http, keyFile, caller: bus.user });
   terminal.note(
     `signed in at ${http} as ${bus.user}; commands talk to it from now on (context ${name})`,
@@ -48,22 +48,22 @@ export async function login(
 
 /** `yard logout`: deletes the local copy of the key; the key stays valid until it is revoked. */
 export async function logout(terminal: Terminal, name: string, options: Options): Promise<void> {
-  const context = contexts(process.env)[name];
+  const context = contexts(terminal.env)[name];
   if (context === undefined || !("http" in context))
     throw new CliError("usage", `there is no context ${name} over HTTP`, {
       hint: "see those that there are with: ./yard context list",
     });
   // A file that the person supplied is not deleted.
-  if (context.keyFile === keyFileOf(name)) await rm(context.keyFile, { force: true });
-  saveContext(process.env, name, null);
-  if (setting("context", process.env).value === name)
-    changeSetting(userConfigFile(process.env), "context", null);
+  if (context.keyFile === keyFileOf(name, terminal.env)) await rm(context.keyFile, { force: true });
+  saveContext(terminal.env, name, null);
+  if (setting("context", terminal.env).value === name)
+    changeSetting(userConfigFile(terminal.env), "context", null);
   if (options.json) return writeJson(terminal, { removed: name });
   terminal.note(`${name} is forgotten; end its key with: ./yard keys api revoke ID`);
 }
 
-function keyFileOf(name: string): string {
-  return join(dirname(userConfigFile(process.env)), "keys", `${name}.key`);
+function keyFileOf(name: string, env: NodeJS.ProcessEnv): string {
+  return join(dirname(userConfigFile(env)), "keys", `${name}.key`);
 }
 
 /** `switchyard-example-com`, or `localhost-8321`. */

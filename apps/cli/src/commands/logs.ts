@@ -28,7 +28,7 @@ export async function logs(
   service: string | undefined,
   options: Options,
 ): Promise<ExitCode> {
-  const { logFile, instanceFile } = stateDirectory(process.env);
+  const { logFile, instanceFile } = stateDirectory(terminal.env);
   const wanted = (line: string): boolean => isWanted(line, { service, level: options.level });
   const show = printer(terminal, options.json === true);
   const { lines, end, services } = await lastLines(logFile, { wanted, tail: options.tail });

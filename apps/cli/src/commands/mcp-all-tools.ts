@@ -31,7 +31,7 @@ export async function allTools(
   server: string | undefined,
   options: { json?: true },
 ): Promise<void> {
-  const { user, rows } = await withBus(await findBus(process.env), async (bus) => {
+  const { user, rows } = await withBus(await findBus(terminal.env), async (bus) => {
     const pins = await pinsOfAll(bus, server);
     const judgements: Row[] = [];
     for (let at = 0; at < pins.length; at += AT_ONCE) {

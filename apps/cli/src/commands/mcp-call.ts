@@ -43,7 +43,7 @@ export async function call(
     ...(approval === undefined ? {} : { approvalId: wholeApproval(approval) }),
   };
   const limits = options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 };
-  const target = await findBus(process.env);
+  const target = await findBus(terminal.env);
   const reply = await withBus(target, async (bus) => {
     const progress = options.progress
       ? await followProgress(bus, { terminal, caller: bus.user })

@@ -10,7 +10,7 @@ export async function cancel(
   server: string,
   { callId, json }: { callId: string; json?: true },
 ): Promise<ExitCode> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { cancelCall }).cancelCall({ callId }, { tokens: { server } }),
   );
   if (json) writeJson(terminal, reply);

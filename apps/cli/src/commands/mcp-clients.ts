@@ -34,8 +34,8 @@ export async function exportTo(
   { client, json, ...options }: Options & { url?: string; print?: true },
 ): Promise<void> {
   const format = CLIENT_FORMATS[client];
-  const file = fileOf(client, options.file);
-  const url = options.url ?? (await ownUrl());
+  const file = fileOf(client, options.file, terminal.env);
+  const url = options.url ?? (await ownUrl(terminal.env));
   const text = (await readOptional(file)) ?? "";
   const edited = editedConfig(text, { format, name: NAME, entry: format.entry(url) });
   if (options.print === true) {
@@ -66,7 +66,7 @@ export async function importFrom(
   { client, json, dryRun, ...options }: Options & { dryRun?: true },
 ): Promise<ExitCode> {
   const format = CLIENT_FORMATS[client];
-  const file = fileOf(client, options.file);
+  const file = fileOf(client, options.file, terminal.env);
   const text = await readOptional(file);
   if (text === null) {
     throw new CliError("file_missing", `${format.title} has no file ${file}`, {
@@ -75,7 +75,7 @@ export async function importFrom(
   }
   const found = declaredServers(client, parsedConfig(text, format)[format.servers]);
   const wanted = names.length === 0 ? found : names.map((name) => named(name, found));
-  const results = dryRun === true ? wanted.map(untouched) : await added(wanted);
+  const results = dryRun === true ? wanted.map(untouched) : await added(wanted, terminal.env);
   if (json) writeJson(terminal, { client, file, servers: results });
   else for (const result of results) terminal.out(resultLine(result, dryRun === true));
   if (!json && results.length === 0) terminal.note(`${file} has no MCP server`);
@@ -92,8 +92,11 @@ function untouched({ name, reason }: DeclaredServer): Result {
   return { name, outcome: reason === null ? "not added yet" : "left out", reason };
 }
 
-async function added(servers: readonly DeclaredServer[]): Promise<Result[]> {
-  return withBus(await findBus(process.env), async (bus) => {
+async function added(
+  servers: readonly DeclaredServer[],
+  env: NodeJS.ProcessEnv,
+): Promise<Result[]> {
+  return withBus(await findBus(env), async (bus) => {
     const api = clientOf(bus, { addServer });
     const results: Result[] = [];
     for (const server of servers) {
@@ -132,14 +135,14 @@ function named(name: string, found: readonly DeclaredServer[]): DeclaredServer {
   });
 }
 
-function fileOf(client: McpClient, given: string | undefined): string {
+function fileOf(client: McpClient, given: string | undefined, env: NodeJS.ProcessEnv): string {
   if (given !== undefined) return resolve(given);
-  const place = { cwd: process.cwd(), home: homedir(), env: process.env };
+  const place = { cwd: process.cwd(), home: homedir(), env };
   return CLIENT_FORMATS[client].file(place);
 }
 
-async function ownUrl(): Promise<string> {
-  const state = stateDirectory(process.env);
+async function ownUrl(env: NodeJS.ProcessEnv): Promise<string> {
+  const state = stateDirectory(env);
   const instance = await findRunningInstance(state.instanceFile);
   const http = instance === null ? null : await httpAccess(instance, state.keys);
   if (http !== null) return new URL("/mcp", http.url).href;

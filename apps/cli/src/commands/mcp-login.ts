@@ -32,7 +32,7 @@ export async function login(
   options: LoginOptions,
 ): Promise<void> {
   const json = options.json === true;
-  await withBus(await findBus(process.env), async (bus) => {
+  await withBus(await findBus(terminal.env), async (bus) => {
     const api = client(bus, contracts);
     const callback = await listen();
     try {
@@ -68,7 +68,7 @@ export async function logout(
   server: string,
   options: Pick<LoginOptions, "json">,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, contracts).logout({ server }),
   );
   if (options.json === true) writeJson(terminal, reply);

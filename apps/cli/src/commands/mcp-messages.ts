@@ -15,7 +15,7 @@ export async function messages(
   server: string,
   options: { tail: number; level?: LogLevel; json?: true },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), async (bus) => {
+  const reply = await withBus(await findBus(terminal.env), async (bus) => {
     const { level, tail } = options;
     if (level !== undefined) await askMcpServer(bus, setLogLevel, { server, request: { level } });
     return askMcpServer(bus, listMessages, { server, request: { tail } });

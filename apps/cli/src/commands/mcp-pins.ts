@@ -29,16 +29,20 @@ type Api = ReturnType<typeof client<typeof contracts>>;
 /** Pins per request. */
 const PAGE = 1_000;
 
-async function withPins<T>(server: string, question: (api: Api) => Promise<T>): Promise<T> {
+async function withPins<T>(
+  terminal: Terminal,
+  server: string,
+  question: (api: Api) => Promise<T>,
+): Promise<T> {
   if (!ServerId.safeParse(server).success)
     throw new CliError("unknown_server", `${JSON.stringify(server)} is not a valid server id`, {
       hint: "see the servers with: ./yard mcp list",
     });
-  return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
+  return withBus(await findBus(terminal.env), (bus) => question(client(bus, contracts)));
 }
 
 export async function refresh(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, refreshTools, { server, request: {} }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -50,7 +54,7 @@ export async function list(
   server: string,
   options: Output & Times & { state?: PinState },
 ): Promise<void> {
-  const pins = await withPins(server, (api) => allPins(api, server, options.state));
+  const pins = await withPins(terminal, server, (api) => allPins(api, server, options.state));
   if (options.json) return writeJson(terminal, { pins });
   if (pins.length === 0) return terminal.note(`no such tool of ${server} was ever listed`);
   const lines = tableLines(
@@ -73,7 +77,7 @@ export async function diff(
   server: string,
   { tool, json }: Output & { tool: string },
 ): Promise<void> {
-  const reply = await withPins(server, (api) => api.diffPin({ server, tool }));
+  const reply = await withPins(terminal, server, (api) => api.diffPin({ server, tool }));
   if (json) return writeJson(terminal, reply);
   const { pin, identityChanged, differences, omitted } = reply;
   const facts: [string, string][] = [
@@ -135,7 +139,7 @@ export async function approve(
       : { tools: tools.map((tool) => (digest === undefined ? { tool } : { tool, digest })) }),
     ...(options.override === undefined ? {} : { override: options.override.map(findingCode) }),
   };
-  const reply = await withPins(server, (api) => api.approvePins(request));
+  const reply = await withPins(terminal, server, (api) => api.approvePins(request));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(
     reply.approved === 0
@@ -149,7 +153,7 @@ export async function block(
   server: string,
   { tools, json }: Output & { tools: string[] },
 ): Promise<void> {
-  const reply = await withPins(server, (api) => api.blockPins({ server, tools }));
+  const reply = await withPins(terminal, server, (api) => api.blockPins({ server, tools }));
   if (json) return writeJson(terminal, reply);
   terminal.note(`${count(reply.blocked, "tool")} of ${server} blocked`);
 }

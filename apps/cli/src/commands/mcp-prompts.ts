@@ -16,7 +16,7 @@ interface Options {
 const WIDTH = 70;
 
 export async function list(terminal: Terminal, server: string, options: Options): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, listPrompts, { server, request: {} }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -44,7 +44,7 @@ export async function get(
   server: string,
   { name, arg = {}, ...options }: { name: string; arg?: Record<string, string> } & Options,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, getPrompt, { server, request: { name, args: arg } }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -69,7 +69,7 @@ export async function complete(
   const { name, argument, value, arg = {} } = options;
   const ref = { type: "prompt", name } as const;
   const request = { ref, argument: { name: argument, value }, args: arg };
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, completeArgument, { server, request }),
   );
   if (options.json) return writeJson(terminal, reply);

@@ -22,7 +22,7 @@ export async function list(
 ): Promise<void> {
   const { server, all } = options;
   const request = { pendingOnly: all !== true, ...(server === undefined ? {} : { server }) };
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listQuestions }).listQuestions(request),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -48,7 +48,7 @@ export async function answer(
     decline === true || cancel === true
       ? ({ id, action: decline === true ? "decline" : "cancel" } as const)
       : ({ id, action: "accept", content: parseContent(content ?? "{}") } as const);
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { answerQuestion }).answerQuestion(request),
   );
   if (options.json) return writeJson(terminal, reply);

@@ -28,7 +28,7 @@ interface Options {
 const WIDTH = 60;
 
 export async function list(terminal: Terminal, server: string, options: Options): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, listResources, { server, request: {} }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -42,7 +42,7 @@ export async function templates(
   server: string,
   options: Options,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, listResourceTemplates, { server, request: {} }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -61,7 +61,7 @@ export async function read(
   server: string,
   { uri, ...options }: { uri: string } & Options,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     askMcpServer(bus, readResource, { server, request: { uri } }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -83,7 +83,7 @@ export async function subscribe(
 ): Promise<ExitCode> {
   const request = { uri, ttlSeconds: ttl ?? KEPT_SECONDS };
   return untilStopped(async (stop) => {
-    await withBus(await findBus(process.env), async (bus) => {
+    await withBus(await findBus(terminal.env), async (bus) => {
       const renew = () => askMcpServer(bus, subscribeResource, { server, request });
       const { expiresAt } = await renew();
       const ending = new AbortController();

@@ -20,8 +20,8 @@ interface Output {
 const contracts = { deleteServerSecret, listServerSecrets, setServerSecret };
 type Api = ReturnType<typeof client<typeof contracts>>;
 
-async function withApi<T>(question: (api: Api) => Promise<T>): Promise<T> {
-  return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
+async function withApi<T>(terminal: Terminal, question: (api: Api) => Promise<T>): Promise<T> {
+  return withBus(await findBus(terminal.env), (bus) => question(client(bus, contracts)));
 }
 
 /** Stores a secret. The value is neither an argument nor printed. */
@@ -39,7 +39,7 @@ export async function set(
       hint: `pipe it in: ./yard mcp secret set ${name} < FILE`,
     });
   const request = { name, value, ...(servers === undefined ? {} : { servers }) };
-  const reply = await withApi((api) => api.setServerSecret(request));
+  const reply = await withApi(terminal, (api) => api.setServerSecret(request));
   if (options.json) return writeJson(terminal, reply);
   const { usedBy } = reply.secret;
   terminal.note(`${name} is stored; write it as \${secret:${name}}`);
@@ -48,7 +48,7 @@ export async function set(
 
 /** Lists names, owners and users of secrets. */
 export async function list(terminal: Terminal, options: Output & Times): Promise<void> {
-  const reply = await withApi((api) => api.listServerSecrets({}));
+  const reply = await withApi(terminal, (api) => api.listServerSecrets({}));
   if (options.json) return writeJson(terminal, reply);
   if (reply.secrets.length === 0)
     return terminal.note("no secret is stored; store one with: ./yard mcp secret set NAME");
@@ -64,7 +64,7 @@ export async function list(terminal: Terminal, options: Output & Times): Promise
 
 /** Deletes a secret that no server uses. */
 export async function remove(terminal: Terminal, name: string, options: Output): Promise<void> {
-  const reply = await withApi((api) => api.deleteServerSecret({ name }));
+  const reply = await withApi(terminal, (api) => api.deleteServerSecret({ name }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`${name} is deleted`);
 }

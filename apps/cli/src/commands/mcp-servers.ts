@@ -47,13 +47,13 @@ const contracts = {
 
 type Api = ReturnType<typeof client<typeof contracts>>;
 
-async function withApi<T>(question: (api: Api) => Promise<T>): Promise<T> {
-  return withBus(await findBus(process.env), (bus) => question(client(bus, contracts)));
+async function withApi<T>(terminal: Terminal, question: (api: Api) => Promise<T>): Promise<T> {
+  return withBus(await findBus(terminal.env), (bus) => question(client(bus, contracts)));
 }
 
 /** One server with its status and its declaration; literal secrets are not shown. */
 export async function get(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await withApi((api) => api.getServer({ server }));
+  const reply = await withApi(terminal, (api) => api.getServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   const { server: info, declaration, updatedAt } = reply;
   const lines = fieldLines([
@@ -104,7 +104,7 @@ async function addDeclared(
   if (!options.json) for (const note of options.notes) terminal.note(note);
   await change(terminal, options, "added", (api) => api.addServer({ server }));
   if (options.json) return;
-  for (const line of await reachOfServer(server)) terminal.note(line);
+  for (const line of await reachOfServer(server, terminal.env)) terminal.note(line);
 }
 
 export async function update(
@@ -129,13 +129,13 @@ export async function enable(
 
 /** Reverts to the declaration in the server file. */
 export async function reset(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await withApi((api) => api.resetServer({ server }));
+  const reply = await withApi(terminal, (api) => api.resetServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`${server} is what the server file says again; edits of the file count`);
 }
 
 export async function remove(terminal: Terminal, server: string, options: Output): Promise<void> {
-  const reply = await withApi((api) => api.removeServer({ server }));
+  const reply = await withApi(terminal, (api) => api.removeServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(`${server} is removed; nothing of it runs any more`);
 }
@@ -146,7 +146,7 @@ export async function connect(
   server: string,
   options: Output,
 ): Promise<ExitCode> {
-  const reply = await withApi((api) => api.connectServer({ server }));
+  const reply = await withApi(terminal, (api) => api.connectServer({ server }));
   if (options.json) writeJson(terminal, reply);
   else terminal.note(statusText(reply.server));
   return reply.server.status === "connected" ? EXIT.ok : EXIT.failed;
@@ -157,7 +157,7 @@ export async function disconnect(
   server: string,
   options: Output,
 ): Promise<void> {
-  const reply = await withApi((api) => api.disconnectServer({ server }));
+  const reply = await withApi(terminal, (api) => api.disconnectServer({ server }));
   if (options.json) return writeJson(terminal, reply);
   terminal.note(
     reply.server === null
@@ -172,7 +172,7 @@ export async function check(
   server: string | undefined,
   options: Output,
 ): Promise<ExitCode> {
-  const { servers } = await withApi((api) => api.listServers({}));
+  const { servers } = await withApi(terminal, (api) => api.listServers({}));
   const asksFor = servers.filter(({ id }) => server === undefined || id === server);
   if (server !== undefined && asksFor.length === 0) {
     throw new CliError("unknown_server", `MCP server not found: ${server}`, {
@@ -190,7 +190,7 @@ export async function logs(
   server: string,
   options: Output & { tail: number },
 ): Promise<void> {
-  const reply = await withApi((api) => api.serverLogs({ server, tail: options.tail }));
+  const reply = await withApi(terminal, (api) => api.serverLogs({ server, tail: options.tail }));
   if (options.json) return writeJson(terminal, reply);
   if (reply.lines.length === 0) {
     return terminal.note(
@@ -213,7 +213,7 @@ async function change(
   what: string,
   ask: (api: Api) => Promise<{ server: ServerInfo }>,
 ): Promise<void> {
-  const reply = await withApi(ask);
+  const reply = await withApi(terminal, ask);
   if (options.json) return writeJson(terminal, reply);
   const { id, status } = reply.server;
   const now = status === what ? "" : ` and ${status}`;

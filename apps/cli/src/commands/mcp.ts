@@ -10,7 +10,7 @@ import { writeJson, type Terminal } from "../terminal.ts";
 const DESCRIPTION_WIDTH = 70;
 
 export async function servers(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listServers }).listServers({}),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -52,7 +52,7 @@ export async function tools(
     ...(server === undefined ? {} : { server }),
     ...(options.findings === true ? { findings: true } : {}),
   };
-  const { reply, user } = await withBus(await findBus(process.env), async (bus) => ({
+  const { reply, user } = await withBus(await findBus(terminal.env), async (bus) => ({
     reply: await client(bus, { listTools }).listTools(request),
     user: bus.user,
   }));

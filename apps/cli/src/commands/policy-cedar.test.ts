@@ -17,6 +17,7 @@ function recordingTerminal() {
   const notes: string[] = [];
   const paint: Terminal["paintOut"] = (_style, text) => text;
   const terminal: Terminal = {
+    env: {},
     out: (line) => void out.push(line),
     note: (line) => void notes.push(line),
     error: (line) => void notes.push(line),

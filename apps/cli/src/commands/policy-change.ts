@@ -42,7 +42,7 @@ export async function activate(
     ...(followFiles === undefined ? {} : { followFiles }),
     ...(note === undefined ? {} : { note }),
   };
-  const activation = await withBus(await findBus(process.env), async (bus) => {
+  const activation = await withBus(await findBus(terminal.env), async (bus) => {
     try {
       return await client(bus, { activatePolicy }).activatePolicy(request);
     } catch (error) {
@@ -63,7 +63,7 @@ export async function rollback(
   options: { note?: string; json?: true },
 ): Promise<void> {
   const { note } = options;
-  const activation = await withBus(await findBus(process.env), (bus) =>
+  const activation = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { rollbackPolicy }).rollbackPolicy(note === undefined ? {} : { note }),
   );
   printActivation(terminal, activation, options);
@@ -74,7 +74,7 @@ export async function versions(
   terminal: Terminal,
   options: { json?: true } & Times,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listPolicyVersions }).listPolicyVersions({}),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -109,7 +109,7 @@ export async function stop(
   options: ScopeOptions & { reason: string; json?: true },
 ): Promise<void> {
   const request = { scope: scopeOf(options), reason: options.reason };
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { stopCalls }).stopCalls(request),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -121,7 +121,7 @@ export async function resume(
   options: ScopeOptions & { json?: true },
 ): Promise<void> {
   const scope = scopeOf(options);
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { resumeCalls }).resumeCalls({ scope }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -129,7 +129,7 @@ export async function resume(
 }
 
 export async function stops(terminal: Terminal, options: { json?: true } & Times): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listStops }).listStops({}),
   );
   if (options.json) return writeJson(terminal, reply);

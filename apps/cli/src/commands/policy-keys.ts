@@ -15,7 +15,7 @@ const USES = {
 
 /** `yard policy keys`: the keys of run tokens, and what each is used for. */
 export async function keys(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listTokenKeys }).listTokenKeys({}),
   );
   if (options.json) return writeJson(terminal, reply);

@@ -51,7 +51,7 @@ export async function replay(
   options: TimeRange & { bundle?: string; json?: true },
 ): Promise<ExitCode> {
   const files = options.bundle === undefined ? null : await readPolicyFiles(options.bundle);
-  const replayed = await withAudit(async (bus) => {
+  const replayed = await withAudit(terminal, async (bus) => {
     const policy = client(bus, { replayDecisions });
     const total: Replayed = {
       decisions: 0,

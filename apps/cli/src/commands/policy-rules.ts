@@ -13,7 +13,7 @@ export async function rules(
   terminal: Terminal,
   { json, wide }: { json?: true; wide?: true },
 ): Promise<void> {
-  const found = await withBus(await findBus(process.env), async (bus) => {
+  const found = await withBus(await findBus(terminal.env), async (bus) => {
     const { listPolicyRules: list } = client(bus, { listPolicyRules });
     let page = await list({});
     const all = [...page.rules];

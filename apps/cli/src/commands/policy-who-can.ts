@@ -12,7 +12,7 @@ export async function whoCan(
   tool: string,
   options: { json?: true },
 ): Promise<void> {
-  const { name, reply } = await withBus(await findBus(process.env), async (bus) => {
+  const { name, reply } = await withBus(await findBus(terminal.env), async (bus) => {
     const ref = toolRefOf(await namedTool(bus, tool));
     noteUnknownNames(terminal, await unknownNames(bus, { tool: ref.name }));
     return { name: ref.name, reply: await client(bus, { whoCanCall }).whoCanCall({ tool: ref }) };

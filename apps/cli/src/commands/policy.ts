@@ -89,7 +89,7 @@ async function explained(
     const request = { ...requestOf(CLI_USER, tool), ...runOf };
     return (await import("./policy-offline.ts")).explainFiles(file, request);
   }
-  return withBus(await findBus(process.env), async (bus) => {
+  return withBus(await findBus(terminal.env), async (bus) => {
     const whole = await namedTool(bus, tool);
     const request = requestOf(bus.user, whole);
     const run = runId === undefined ? {} : { runId: await namedRun(bus, runId) };
@@ -167,7 +167,7 @@ export async function test(
   file: string | undefined,
   options: { json?: true },
 ): Promise<ExitCode> {
-  const reply = await validation(file);
+  const reply = await validation(file, terminal.env);
   const exitCode = reply.valid ? EXIT.ok : EXIT.failed;
   if (options.json) {
     writeJson(terminal, reply);
@@ -205,7 +205,7 @@ export async function lint(
   file: string | undefined,
   options: { json?: true },
 ): Promise<ExitCode> {
-  const reply = await validation(file);
+  const reply = await validation(file, terminal.env);
   const isClean = reply.findings.length === 0 && reply.problems.length === 0;
   const exitCode = isClean ? EXIT.ok : EXIT.failed;
   if (options.json) {
@@ -223,11 +223,10 @@ export async function lint(
 /** Files are judged here, by the service's own functions; what is in force, by the service. */
 async function validation(
   file: string | undefined,
+  env: NodeJS.ProcessEnv,
 ): Promise<Validation & { readonly coverage?: Coverage }> {
   if (file !== undefined) return (await import("./policy-offline.ts")).validateFiles(file);
-  return withBus(await findBus(process.env), (bus) =>
-    client(bus, { validatePolicy }).validatePolicy({}),
-  );
+  return withBus(await findBus(env), (bus) => client(bus, { validatePolicy }).validatePolicy({}));
 }
 
 function printProblems(terminal: Terminal, file: string | undefined, reply: Validation): void {

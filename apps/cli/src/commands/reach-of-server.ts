@@ -11,10 +11,13 @@ const ANY_TOOL = "any-tool-of-this-server";
  * Lists the rules that allow the tools of a server, or a rule to paste when none allows all of them. Empty when the policy does not
  * answer.
  */
-export async function reachOfServer({ id, tags }: ServerDeclaration): Promise<string[]> {
+export async function reachOfServer(
+  { id, tags }: ServerDeclaration,
+  env: NodeJS.ProcessEnv,
+): Promise<string[]> {
   if (typeof id !== "string") return [];
   const labels = Array.isArray(tags) ? tags.filter((tag) => typeof tag === "string") : [];
-  const answer = await withBus(await findBus(process.env), async (bus) => ({
+  const answer = await withBus(await findBus(env), async (bus) => ({
     ...(await client(bus, { whoCanCall }).whoCanCall({ tool: mcpToolRef(id, ANY_TOOL), labels })),
     user: bus.user,
   })).catch(() => null);

@@ -23,7 +23,7 @@ export async function revoke(
       hint: "yard revoke run <runId> | agent <name> | server <id> | key <kid>",
     });
   const what = `${target.kind} ${target.name}`;
-  const bus = await findBus(process.env);
+  const bus = await findBus(terminal.env);
   if (options.lift === true) {
     const reply = await withBus(bus, (open) =>
       client(open, { resumeCalls }).resumeCalls({ scope: scope.data }),

@@ -49,7 +49,7 @@ export async function replay(
   options: { readonly json?: true },
 ): Promise<ExitCode> {
   const recorded = RunId.safeParse(source).success ? null : await readRecording(source);
-  return withBus(await findBus(process.env), async (bus) => {
+  return withBus(await findBus(terminal.env), async (bus) => {
     const ofRun = async () =>
       client(bus, { getRecording }).getRecording({ runId: await namedRun(bus, source) });
     const run = recorded ?? (await ofRun()).run;

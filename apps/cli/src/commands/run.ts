@@ -50,7 +50,7 @@ export async function run(
   input: string,
   options: RunOptions,
 ): Promise<ExitCode> {
-  const chosen = options.model ?? setting("model", process.env).value;
+  const chosen = options.model ?? setting("model", terminal.env).value;
   const command = commandOf(await textOrStandardInput(input), {
     ...options,
     ...(chosen === null ? {} : { model: chosen }),
@@ -65,7 +65,7 @@ export async function run(
     throw new CliError("usage", "--record waits for the run's end and does not go with --no-wait");
   if (file !== undefined) await (await import("./run-recording.ts")).mayRecord(file);
   const files = await readFiles(options.file ?? []);
-  return withBus(await findBus(process.env), async (bus) => {
+  return withBus(await findBus(terminal.env), async (bus) => {
     const start = { agent, command: await withFiles(bus, command, files), json };
     if (!options.wait) return startOnly(bus, terminal, start);
     const code = await startAndWait(bus, terminal, start);
@@ -146,7 +146,7 @@ export async function tail(
   checkRunName(named);
   const json = options.json === true;
   const queueWait = { seconds: options.wait };
-  return withBus(await findBus(process.env), async (bus) => {
+  return withBus(await findBus(terminal.env), async (bus) => {
     const runId = await namedRun(bus, named);
     return toItsEnd(bus, { terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
       tailRun(bus, { runId, terminal, json, ...followed, queueWait, live: true }),

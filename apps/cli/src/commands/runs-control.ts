@@ -30,7 +30,7 @@ export async function steer(
 ): Promise<void> {
   checkRunName(named);
   const text = await textOrStandardInput(message);
-  const runId = await withBus(await findBus(process.env), async (bus) => {
+  const runId = await withBus(await findBus(terminal.env), async (bus) => {
     const id = await namedRun(bus, named);
     const { sequence } = await publishCommand(bus, steerRun, { runId: id }, { message: text });
     await answerOfRun(bus, { runId: id, sequence, answer: runSteered });
@@ -46,7 +46,7 @@ export async function resume(
   options: LimitOptions & { readonly json?: true },
 ): Promise<void> {
   checkRunName(named);
-  const runId = await withBus(await findBus(process.env), async (bus) => {
+  const runId = await withBus(await findBus(terminal.env), async (bus) => {
     const id = await namedRun(bus, named);
     const limits = limitsOf(options);
     const { sequence } = await publishCommand(bus, resumeRun, { runId: id }, { limits });
@@ -73,7 +73,7 @@ export async function fork(
   const { step, input, agent, model } = options;
   const newRunId = runIdOf(Date.now(), randomBytes(10));
   const limits = limitsOf(options);
-  const runId = await withBus(await findBus(process.env), async (bus) => {
+  const runId = await withBus(await findBus(terminal.env), async (bus) => {
     const id = await namedRun(bus, named);
     const command = {
       newRunId,
@@ -105,7 +105,7 @@ export async function dead(
     runs,
     letters = [],
     next,
-  } = await withBus(await findBus(process.env), (bus) =>
+  } = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listDeadRuns }).listDeadRuns(pageOf(options)),
   );
   if (options.json) return writeJson(terminal, { runs, letters, next });
@@ -149,7 +149,7 @@ export async function redrive(
   const letterId = LetterId.safeParse(named);
   if (!letterId.success)
     throw new CliError("usage", `${named} is no letter; \`yard runs dead\` shows them`);
-  const sent = await withBus(await findBus(process.env), (bus) =>
+  const sent = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { redriveCommand }).redriveCommand({ letterId: letterId.data }),
   );
   const text =
@@ -164,7 +164,7 @@ export async function questions(
   terminal: Terminal,
   options: { readonly json?: true } & PageOptions & Times,
 ): Promise<void> {
-  const { questions: waiting, next } = await withBus(await findBus(process.env), (bus) =>
+  const { questions: waiting, next } = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listQuestions }).listQuestions(pageOf(options)),
   );
   if (options.json) return writeJson(terminal, { questions: waiting, next });
@@ -196,7 +196,7 @@ export async function answer(
 ): Promise<void> {
   const [runId = ""] = callId.split(":");
   const value = options.answerJson === true ? parsed(options.answer) : options.answer;
-  const { outcome } = await withBus(await findBus(process.env), (bus) =>
+  const { outcome } = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { answerQuestion }).answerQuestion({ runId, callId, answer: value }),
   );
   const text =

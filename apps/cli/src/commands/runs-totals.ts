@@ -21,7 +21,7 @@ interface TotalsOptions extends RunFilterOptions {
 export async function totals(terminal: Terminal, options: TotalsOptions): Promise<void> {
   const filter = runFilterOf(options);
   const { range } = options;
-  const found = await withBus(await findBus(process.env), (bus) =>
+  const found = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { totalRuns }).totalRuns({ ...filter, ...(range !== undefined && { range }) }),
   );
   if (options.json) return writeJson(terminal, found);

@@ -40,7 +40,7 @@ interface ListOptions extends PageOptions, Times, RunFilterOptions {
 
 export async function list(terminal: Terminal, options: ListOptions): Promise<void> {
   const filter = runFilterOf(options);
-  const { page, stops, why } = await withBus(await findBus(process.env), async (bus) => {
+  const { page, stops, why } = await withBus(await findBus(terminal.env), async (bus) => {
     const [found, inForce] = await Promise.all([
       client(bus, { listRuns }).listRuns({
         ...pageOf(options),
@@ -103,7 +103,7 @@ export async function show(
 ): Promise<void> {
   checkRunName(named);
   const seen: StoredEvent[] = [];
-  const { run } = await withBus(await findBus(process.env), async (bus) => {
+  const { run } = await withBus(await findBus(terminal.env), async (bus) => {
     const runId = await namedRun(bus, named);
     const found = await client(bus, { getRun }).getRun({ runId });
     await followRun(bus, { runId, stopAtEnd: true, onEvent: (event) => seen.push(event) });
@@ -140,7 +140,7 @@ export async function events(
   };
   return untilStopped(async (stop) => {
     try {
-      await withBus(await findBus(process.env), (bus) => follow(bus, stop));
+      await withBus(await findBus(terminal.env), (bus) => follow(bus, stop));
     } finally {
       story.end();
     }
@@ -159,7 +159,7 @@ export async function cancel(
   { json, reason }: { json?: true; reason?: string },
 ): Promise<ExitCode> {
   checkRunName(named);
-  const { runId, outcome } = await withBus(await findBus(process.env), async (bus) => {
+  const { runId, outcome } = await withBus(await findBus(terminal.env), async (bus) => {
     const id = await namedRun(bus, named);
     const why = reason === undefined ? {} : { reason };
     const reply = await client(bus, { requestCancel }).requestCancel({ runId: id, ...why });
@@ -186,7 +186,7 @@ export async function retry(
 ): Promise<ExitCode> {
   checkRunName(named);
   const limits = limitsOf(options);
-  const runId = await withBus(await findBus(process.env), async (bus) => {
+  const runId = await withBus(await findBus(terminal.env), async (bus) => {
     const id = await namedRun(bus, named);
     if (Object.keys(limits).length === 0) await refuseAtLimit(bus, id);
     const { sequence } = await publishCommand(bus, retryRun, { runId: id }, { limits });

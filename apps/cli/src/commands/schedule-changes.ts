@@ -57,7 +57,7 @@ export async function add(
   const sessionTarget = payload.kind === "systemEvent" ? "main" : "isolated";
   const enabled = options.paused !== true;
   const job = { ...fields, name, schedule, payload, sessionTarget, enabled } as const;
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { addSchedule }).addSchedule({
       job,
       ...(options.key === undefined ? {} : { idempotencyKey: options.key }),
@@ -72,7 +72,7 @@ export async function edit(
   options: JobOptions & { name?: string; delivery: boolean } & OwnerOption,
 ): Promise<void> {
   const { name, owner } = options;
-  const job = await withBus(await findBus(process.env), async (bus) => {
+  const job = await withBus(await findBus(terminal.env), async (bus) => {
     const current = await findJob(bus, named, owner);
     const patch: ScheduleJobPatch = {
       ...fieldsOf(options, current),
@@ -102,7 +102,7 @@ async function switchTo(
   named: string,
   { enabled, owner, json }: OwnerOption & { enabled: boolean },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { updateSchedule }).updateSchedule({
       jobId: await jobIdOf(bus, named, owner),
       patch: { enabled },
@@ -118,7 +118,7 @@ export async function run(
   named: string,
   { due, owner, json }: { due?: true } & OwnerOption,
 ): Promise<ExitCode> {
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { runSchedule }).runSchedule({
       jobId: await jobIdOf(bus, named, owner),
       mode: due === true ? "due" : "force",
@@ -144,7 +144,7 @@ export async function remove(
   named: string,
   { owner, json }: OwnerOption,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { removeSchedule }).removeSchedule({
       jobId: await jobIdOf(bus, named, owner),
       ...ownerOf(owner),

@@ -29,7 +29,7 @@ export async function list(
     OwnerOption,
 ): Promise<void> {
   const { search, state: enabled, owner, all } = options;
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listSchedules }).listSchedules({
       enabled,
       ...pageOf(options),
@@ -64,7 +64,7 @@ export async function show(
   named: string,
   { owner, json }: OwnerOption,
 ): Promise<void> {
-  const job = await withBus(await findBus(process.env), (bus) => findJob(bus, named, owner));
+  const job = await withBus(await findBus(terminal.env), (bus) => findJob(bus, named, owner));
   if (json) return writeJson(terminal, { job });
   for (const line of fieldLines(describeJob(job))) terminal.out(line);
 }
@@ -75,7 +75,7 @@ export async function history(
   options: { status?: ScheduleRun["status"][]; limit: number } & OwnerOption,
 ): Promise<void> {
   const { status, limit, owner } = options;
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { scheduleRuns }).scheduleRuns({
       limit,
       ...(named === undefined ? {} : { jobId: await jobIdOf(bus, named, owner) }),

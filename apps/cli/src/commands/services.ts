@@ -8,7 +8,7 @@ import { writeJson, type Terminal } from "../terminal.ts";
 
 /** `yard services`: the services that answer on the bus, with their endpoints and statistics. */
 export async function services(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
-  const found = await withBus(await findBus(process.env), (bus) => discoverServices(bus));
+  const found = await withBus(await findBus(terminal.env), (bus) => discoverServices(bus));
   if (options.json) {
     writeJson(terminal, { services: found });
     return EXIT.ok;

@@ -40,7 +40,7 @@ export async function set(
     throw new CliError("usage", "name what is to change", {
       hint: "see what can be changed with: ./yard sessions set --help",
     });
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { patchSession }).patchSession({
       session: await namedSession(bus, session, ownerOf(owner)),
       ...ownerOf(owner),
@@ -64,7 +64,7 @@ export async function reset(
   options: { yes?: true } & OwnerOption,
 ): Promise<void> {
   await confirm(`forget everything that was said in ${session}?`, options);
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { resetSession }).resetSession({
       session: await namedSession(bus, session, ownerOf(options.owner)),
       ...ownerOf(options.owner),
@@ -81,7 +81,7 @@ export async function remove(
   options: { yes?: true } & OwnerOption,
 ): Promise<void> {
   await confirm(`delete ${session} and everything that was said in it?`, options);
-  const reply = await withBus(await findBus(process.env), async (bus) =>
+  const reply = await withBus(await findBus(terminal.env), async (bus) =>
     client(bus, { deleteSession }).deleteSession({
       session: await namedSession(bus, session, ownerOf(options.owner)),
       ...ownerOf(options.owner),

@@ -26,7 +26,7 @@ export async function answerLine(
   options: OwnerOption,
 ): Promise<SaidLine | null> {
   if (!line.startsWith("/")) return { message: line };
-  const { skills, agents } = await withBus(await findBus(process.env), async (bus) => {
+  const { skills, agents } = await withBus(await findBus(terminal.env), async (bus) => {
     const importer = client(bus, { listSkills, listAgents });
     const [known, { agents: all }] = await Promise.all([
       importer.listSkills({}),
@@ -83,7 +83,7 @@ async function switchAgent(
   { owner, json }: OwnerOption,
 ): Promise<void> {
   const { session, agent } = to;
-  const changed = await withBus(await findBus(process.env), (bus) =>
+  const changed = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { patchSession }).patchSession({ session, ...ownerOf(owner), agent }),
   );
   if (json) return writeJson(terminal, changed);
@@ -98,7 +98,7 @@ async function switchSkill(
   { session, skill, isOn }: { session: string; skill: string; isOn: boolean },
   { owner, json }: OwnerOption,
 ): Promise<void> {
-  const changed = await withBus(await findBus(process.env), async (bus) => {
+  const changed = await withBus(await findBus(terminal.env), async (bus) => {
     const sessions = client(bus, { getSession, patchSession });
     const named = { session, ...ownerOf(owner) };
     const { skillsOff } = (await sessions.getSession(named)).session;

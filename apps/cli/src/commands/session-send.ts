@@ -38,7 +38,7 @@ export async function send(
   const json = options.json ?? false;
   const said = await answerLine(terminal, { session, line }, options);
   if (said === null) return EXIT.ok;
-  return withBus(await findBus(process.env), async (bus) => {
+  return withBus(await findBus(terminal.env), async (bus) => {
     const sent = await client(bus, { sendToSession }).sendToSession({
       session: await namedSession(bus, session, ownerOf(owner)),
       ...said,

@@ -32,7 +32,7 @@ export async function list(
     Times,
 ): Promise<void> {
   const { search, kind, active, limit, owner, all } = options;
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listSessions }).listSessions({
       limit,
       ...(search === undefined ? {} : { search }),
@@ -85,7 +85,7 @@ export async function show(
   options: { messages: number; tools?: true } & OwnerOption,
 ): Promise<void> {
   const { messages: limit, owner } = options;
-  const { about, said } = await withBus(await findBus(process.env), async (bus) => {
+  const { about, said } = await withBus(await findBus(terminal.env), async (bus) => {
     const named = await namedSession(bus, session, ownerOf(owner));
     const query = { session: named, ...ownerOf(owner) };
     const sessions = client(bus, { getSession, sessionHistory });

@@ -27,7 +27,7 @@ export async function list(
   options: { json?: true; scope: SkillScope | "all" },
 ): Promise<void> {
   const { scope } = options;
-  const { skills: all } = await withBus(await findBus(process.env), (bus) =>
+  const { skills: all } = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listSkills }).listSkills({}),
   );
   const skills = scope === "all" ? all : all.filter((skill) => skill.scope === scope);
@@ -62,7 +62,7 @@ export async function show(
 ): Promise<void> {
   const { version, file } = options;
   if (file !== undefined) return showFile(terminal, { ...options, name, path: file });
-  const found = await withBus(await findBus(process.env), (bus) =>
+  const found = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { getSkill }).getSkill({ name, digest: version }),
   );
   if (options.json) return writeJson(terminal, found);
@@ -99,7 +99,7 @@ async function showFile(
 ): Promise<void> {
   const { name, path, version } = wanted;
   const parts: Buffer[] = [];
-  const facts = await withBus(await findBus(process.env), async (bus) => {
+  const facts = await withBus(await findBus(terminal.env), async (bus) => {
     const files = client(bus, { readSkillFile });
     for (let offset = 0; ;) {
       const part = await files.readSkillFile({ name, path, version, offset });

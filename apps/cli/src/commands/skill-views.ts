@@ -24,7 +24,7 @@ export async function budget(
   options: { json?: true; window?: number },
 ): Promise<void> {
   const { window } = options;
-  const catalogue = await withBus(await findBus(process.env), (bus) =>
+  const catalogue = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { skillCatalogue }).skillCatalogue(
       window === undefined ? {} : { contextWindow: window },
     ),
@@ -46,7 +46,7 @@ export async function match(
   words: readonly string[],
   options: { json?: true; limit: number },
 ): Promise<void> {
-  const found = await withBus(await findBus(process.env), (bus) =>
+  const found = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { matchSkills }).matchSkills({ text: words.join(" "), limit: options.limit }),
   );
   if (options.json) return writeJson(terminal, found);
@@ -75,7 +75,7 @@ export async function manifest(
   name: string | undefined,
   options: { json?: true },
 ): Promise<void> {
-  const skills = await withBus(await findBus(process.env), async (bus) => {
+  const skills = await withBus(await findBus(terminal.env), async (bus) => {
     const { skillManifests: page } = client(bus, { skillManifests });
     const request = name === undefined ? {} : { name };
     let reply = await page(request);

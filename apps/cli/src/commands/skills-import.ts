@@ -84,7 +84,7 @@ async function askAboutFindings(terminal: Terminal, source: Source, person: Pers
       severe.push(skill);
   };
   const judged: Source = { ...source, dryRun: true, here: true };
-  await withImporter(judged, (importer) => sendAll(importer, judged, onSkill));
+  await withImporter(terminal, judged, (importer) => sendAll(importer, judged, onSkill));
   if (severe.length === 0) return;
   for (const { name, file, scan } of severe)
     for (const line of scan === undefined ? [] : scanLines(name ?? file, scan))
@@ -180,18 +180,21 @@ async function run(
     else for (const line of lines) terminal.out(printableLine(line));
     if (done % PROGRESS_EVERY === 0) terminal.note(`${done} skills`);
   };
-  const counts = await withImporter(source, (importer) => sendAll(importer, source, onSkill));
+  const counts = await withImporter(terminal, source, (importer) =>
+    sendAll(importer, source, onSkill),
+  );
   for (const diagnostic of counts.diagnostics) terminal.note(diagnosticText(diagnostic));
   if (json) writeJsonLine(terminal, { schemaVersion: 1, type: "summary", counts: counts.counts });
   return counts.counts;
 }
 
 async function withImporter<T>(
+  { env }: Terminal,
   { here }: Source,
   use: (importer: SkillImporter) => Promise<T>,
 ): Promise<T> {
-  if (here) return (await import("../skills/importer-here.ts")).withImporterHere(process.env, use);
-  return withBus(await findBus(process.env), (bus) =>
+  if (here) return (await import("../skills/importer-here.ts")).withImporterHere(env, use);
+  return withBus(await findBus(env), (bus) =>
     use({
       ...client(bus, { uploadSkills }),
       unpackSkills: (request, archive) =>

@@ -25,7 +25,7 @@ export async function versions(
   name: string,
   options: Options & Times,
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listVersions }).listVersions({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -43,7 +43,7 @@ export async function rollback(
   name: string,
   { version, json }: Options & { version?: string | undefined },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { rollbackSkill }).rollbackSkill({ name, version }),
   );
   if (json) return writeJson(terminal, reply);
@@ -51,7 +51,7 @@ export async function rollback(
 }
 
 export async function remove(terminal: Terminal, name: string, options: Options): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { removeSkill }).removeSkill({ name }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -61,7 +61,7 @@ export async function remove(terminal: Terminal, name: string, options: Options)
 }
 
 export async function withheld(terminal: Terminal, options: Options): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listWithheld }).listWithheld({}),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -86,7 +86,7 @@ export async function trust(
   options: Options & { agent?: true; version?: string; reason?: string },
 ): Promise<void> {
   const kind = options.agent === true ? "agent" : "skill";
-  const reply = await withBus(await findBus(process.env), async (bus) => {
+  const reply = await withBus(await findBus(terminal.env), async (bus) => {
     const store = client(bus, { listWithheld, trustSkill });
     const version = options.version ?? (await onlyVersion(store, kind, name));
     return store.trustSkill({ kind, name, version, reason: options.reason ?? "" });
@@ -100,7 +100,7 @@ export async function diff(
   name: string,
   { from, to, json }: Options & { from?: string; to?: string },
 ): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { diffSkill }).diffSkill({ name, from, to }),
   );
   if (json) return writeJson(terminal, reply);

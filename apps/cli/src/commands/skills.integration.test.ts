@@ -84,6 +84,7 @@ function recorder(): { terminal: Terminal; out: string[]; notes: string[] } {
   const notes: string[] = [];
   const plain = (_style: unknown, text: string) => text;
   const terminal: Terminal = {
+    env: process.env,
     out: (line) => void out.push(line),
     note: (line) => void notes.push(line),
     error: (line) => void notes.push(line),

@@ -34,7 +34,7 @@ export async function check(
   options: { target?: string; json?: true },
 ): Promise<void> {
   const targets = options.target === undefined ? undefined : [targetNamed(options.target)];
-  const { files, diagnostics } = await withBus(await findBus(process.env), async (bus) => {
+  const { files, diagnostics } = await withBus(await findBus(terminal.env), async (bus) => {
     const { checkSkills: page } = client(bus, { checkSkills });
     const request = { directory: resolve(directory), targets };
     let reply = await page(request).catch((error: unknown) => explainDirectory(directory, error));
@@ -137,7 +137,7 @@ export async function render(
   name: string,
   { words, json }: { words: readonly string[]; json?: true },
 ): Promise<void> {
-  const rendered = await withBus(await findBus(process.env), (bus) =>
+  const rendered = await withBus(await findBus(terminal.env), (bus) =>
     // The shell took the quotes away; the importer splits the line again and must find the same words.
     client(bus, { renderSkill }).renderSkill({ name, arguments: words.map(shellWord).join(" ") }),
   );

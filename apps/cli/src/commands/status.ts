@@ -20,7 +20,7 @@ const LAST_FAILURES = 3;
 
 /** `yard status`: one screen; exit 6 when a service does not answer. Failed queries are shown as such. */
 export async function status(terminal: Terminal, options: { json?: true }): Promise<ExitCode> {
-  const facts = await factsOf(await findBus(process.env));
+  const facts = await factsOf(await findBus(terminal.env));
   if (options.json) writeJson(terminal, facts);
   else for (const line of screenOf(facts)) terminal.out(line);
   return facts.missing.length === 0 ? EXIT.ok : EXIT.dependencyDown;

@@ -18,15 +18,15 @@ export async function ensure(
   terminal: Terminal,
   options: { json?: true; replicas?: number; auditGib?: number; operatorKey?: string },
 ): Promise<void> {
-  const target = await findBus(process.env, ADMIN_USER);
+  const target = await findBus(terminal.env, ADMIN_USER);
   const { replicas, auditGib } = options;
   const wanted = {
     ...(replicas === undefined ? {} : { replicas }),
     ...(auditGib === undefined ? {} : { auditBytes: auditGib * GIB }),
   };
-  const connectTimeoutMs = Number(process.env["YARD_CONNECT_MS"] ?? "") || 5_000;
+  const connectTimeoutMs = Number(terminal.env["YARD_CONNECT_MS"] ?? "") || 5_000;
   const result = await withBus(target, (bus) => ensureStreams(bus, wanted), { connectTimeoutMs });
-  const operatorKey = options.operatorKey ?? keyOfDev(target);
+  const operatorKey = options.operatorKey ?? keyOfDev(target, terminal.env);
   if (result.left.length > 0 && operatorKey !== null) {
     const updated = await updateAudit({ ...target, nkeyFile: operatorKey }, wanted);
     result.updated.push(...updated);
@@ -49,7 +49,7 @@ interface Row {
 
 /** `yard streams list`: how full each stream is, and how far its consumers are behind. Needs the admin key. */
 export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const streams = await withBus(await findBus(process.env, ADMIN_USER), queueLags);
+  const streams = await withBus(await findBus(terminal.env, ADMIN_USER), queueLags);
   if (options.json) return writeJson(terminal, { streams });
   if (streams.length === 0)
     return terminal.note("there are no streams; make them with: ./yard streams ensure");
@@ -80,8 +80,8 @@ function sizeText({ bytes, maxBytes }: StreamLag): string {
 }
 
 /** `yard dev` keeps the key of its own installation. */
-function keyOfDev({ source }: BusTarget): string | null {
-  return source === "dev" ? stateDirectory(process.env).operatorKey : null;
+function keyOfDev({ source }: BusTarget, env: NodeJS.ProcessEnv): string | null {
+  return source === "dev" ? stateDirectory(env).operatorKey : null;
 }
 
 async function updateAudit(target: BusTarget, wanted: StreamOptions): Promise<readonly string[]> {

@@ -32,7 +32,7 @@ interface Row {
 
 /** `yard tools list --all`: every tool of the installation, and what the policy says about calls by this user. */
 export async function allTools(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const { user, rows } = await withBus(await findBus(process.env), async (bus) => ({
+  const { user, rows } = await withBus(await findBus(terminal.env), async (bus) => ({
     user: bus.user,
     rows: await judgedTools(bus, null, (await knownTools(bus)).tools.filter(isDecided)),
   }));
@@ -46,7 +46,7 @@ export async function agentTools(
   name: string,
   options: { json?: true },
 ): Promise<void> {
-  const { user, rows } = await withBus(await findBus(process.env), async (bus) => {
+  const { user, rows } = await withBus(await findBus(terminal.env), async (bus) => {
     const { agent } = await client(bus, { getAgent }).getAgent({ name });
     const { tools } = await knownTools(bus);
     const selected = tools.filter((tool) => isDecided(tool) && isSelected(agent, tool));

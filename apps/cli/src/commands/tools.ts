@@ -18,7 +18,7 @@ const DESCRIPTION_WIDTH = 90;
 
 /** Lists the built-in tools that the policy lets one call. */
 export async function list(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { listBuiltins }).listBuiltins({}),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -59,7 +59,7 @@ export async function call(
   };
   const timeoutMs =
     options.timeout === undefined ? builtinTimeoutMs(tool, args) : options.timeout * 1_000;
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { callBuiltin }).callBuiltin(request, { timeoutMs }),
   );
   if (options.json) writeJson(terminal, reply);
@@ -80,7 +80,7 @@ export async function cancel(
   callId: string,
   options: { json?: true },
 ): Promise<ExitCode> {
-  const reply = await withBus(await findBus(process.env), (bus) =>
+  const reply = await withBus(await findBus(terminal.env), (bus) =>
     client(bus, { cancelBuiltin }).cancelBuiltin({ callId }),
   );
   if (options.json) writeJson(terminal, reply);

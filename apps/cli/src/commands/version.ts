@@ -8,7 +8,7 @@ import { VERSION } from "../version.ts";
 
 /** `yard version`: works without a bus, too. */
 export async function version(terminal: Terminal, options: { json?: true }): Promise<void> {
-  const found = await answering();
+  const found = await answering(terminal.env);
   const services = found.map(({ name, id, version: of }) => ({ name, id, version: of }));
   const own = { yard: VERSION, node: process.versions.node };
   if (options.json) return writeJson(terminal, { ...own, services });
@@ -24,9 +24,9 @@ export async function version(terminal: Terminal, options: { json?: true }): Pro
 }
 
 /** Without a running instance the list is empty: the command prints versions, so that is no failure. */
-async function answering() {
+async function answering(env: NodeJS.ProcessEnv) {
   try {
-    return await withBus(await findBus(process.env), (bus) => discoverServices(bus));
+    return await withBus(await findBus(env), (bus) => discoverServices(bus));
   } catch (error) {
     if (error instanceof CliError && error.code === "not_running") return [];
     throw error;

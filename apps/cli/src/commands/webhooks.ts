@@ -23,7 +23,7 @@ type Dead = Reply<"GET /webhooks/{id}">["dead"][number];
 type Hook = Reply<"GET /hooks">["hooks"][number];
 
 export async function list(terminal: Terminal, options: Json & Times): Promise<void> {
-  const reply = await withGateway((gateway) => gateway.request("GET /webhooks"));
+  const reply = await withGateway(terminal, (gateway) => gateway.request("GET /webhooks"));
   if (options.json) return writeJson(terminal, reply);
   if (reply.webhooks.length === 0)
     return terminal.note(
@@ -47,7 +47,9 @@ export async function add(
   { event: events, agent, json }: Json & { readonly event: string[]; readonly agent?: string },
 ): Promise<void> {
   const body = { url, events, ...(agent !== undefined && { agent }) };
-  const made = await withGateway((gateway) => gateway.request("POST /webhooks", { body }));
+  const made = await withGateway(terminal, (gateway) =>
+    gateway.request("POST /webhooks", { body }),
+  );
   if (json) return writeJson(terminal, made);
   terminal.note(
     `${made.webhook.id} gets ${events.join(", ")}; keep its secret now: it is shown only once`,
@@ -71,7 +73,7 @@ export async function edit(
     throw new CliError("usage", "name what is to change", {
       hint: "see it with: ./yard webhooks edit --help",
     });
-  const reply = await withGateway((gateway) =>
+  const reply = await withGateway(terminal, (gateway) =>
     gateway.request("PATCH /webhooks/{id}", { path: { id }, body }),
   );
   if (json) return writeJson(terminal, reply);
@@ -88,7 +90,7 @@ export async function remove(
   options: Json & { readonly yes?: true },
 ): Promise<void> {
   await confirm(`end ${id} and forget what it has not delivered?`, options);
-  const reply = await withGateway((gateway) =>
+  const reply = await withGateway(terminal, (gateway) =>
     gateway.request("DELETE /webhooks/{id}", { path: { id } }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -101,7 +103,7 @@ export async function deliveries(
   id: string,
   options: Json & Times,
 ): Promise<void> {
-  const reply = await withGateway((gateway) =>
+  const reply = await withGateway(terminal, (gateway) =>
     gateway.request("GET /webhooks/{id}", { path: { id } }),
   );
   if (options.json) return writeJson(terminal, reply);
@@ -124,7 +126,7 @@ export async function redeliver(
   { json }: Json,
 ): Promise<void> {
   const request = { path: { id }, body: deliveryId === undefined ? {} : { deliveryId } };
-  const reply = await withGateway((gateway) =>
+  const reply = await withGateway(terminal, (gateway) =>
     gateway.request("POST /webhooks/{id}/redeliver", request),
   );
   if (json) return writeJson(terminal, reply);
@@ -135,7 +137,7 @@ export async function redeliver(
 
 /** `yard webhooks hooks`: incoming webhooks, which start runs. */
 export async function hooks(terminal: Terminal, { json }: Json): Promise<void> {
-  const reply = await withGateway((gateway) => gateway.request("GET /hooks"));
+  const reply = await withGateway(terminal, (gateway) => gateway.request("GET /hooks"));
   if (json) return writeJson(terminal, reply);
   if (reply.hooks.length === 0)
     return terminal.note("there are no hooks; hooks.json names them, see docs/http.md");

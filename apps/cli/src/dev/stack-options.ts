@@ -53,10 +53,13 @@ export async function stackOptions(
 }
 
 /** The project to start: the one that is named, or the one around the working directory. Throws an error that names a missing file. */
-export async function chosenProject({ project, demo }: StackFlags): Promise<Project> {
+export async function chosenProject(
+  { project, demo }: StackFlags,
+  env: NodeJS.ProcessEnv,
+): Promise<Project> {
   if (project !== undefined) return findProject(project);
   if (demo === true) return findProject(DEMO_PROJECT);
-  const found = projectAt(process.cwd(), process.env);
+  const found = projectAt(process.cwd(), env);
   if (found !== null) return findProject(found);
   throw new CliError("no_project", `${process.cwd()} is in no project`, {
     hint: "make one with: yard init my-project && cd my-project && yard dev; or start the demo: yard dev --demo",

@@ -19,7 +19,10 @@ import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 const START = "start it with ./yard dev";
 
 /** Checks the running instance. Without one there is nothing to check. */
-export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
+export async function instanceChecks(
+  state: StateDirectory,
+  env: NodeJS.ProcessEnv,
+): Promise<Check[]> {
   const instance = await findRunningInstance(state.instanceFile);
   if (instance === null) return [skipped("instance", `nothing runs here; ${START}`)];
   const { owner, phase, natsUrl, natsMonitorUrl, redisUrl } = instance;
@@ -34,8 +37,8 @@ export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
       const user = monitorRedisUser.name;
       const login = redisLogin({ url: redisUrl, isOurs, keys: state.keys, user });
       if (isOurs) return checkRedis(login, null);
-      const passwordFile = process.env["YARD_REDIS_PASSWORD_FILE"] || login.passwordFile;
-      const sentinels = process.env["YARD_REDIS_SENTINEL_PASSWORD_FILE"] || null;
+      const passwordFile = env["YARD_REDIS_PASSWORD_FILE"] || login.passwordFile;
+      const sentinels = env["YARD_REDIS_SENTINEL_PASSWORD_FILE"] || null;
       return checkRedis({ ...login, passwordFile }, sentinels);
     }),
     await checkStreams(state, natsUrl),
