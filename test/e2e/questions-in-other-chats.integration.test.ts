@@ -128,13 +128,13 @@ const chats: readonly Chat[] = [
               label: (one["text"] as { text: string }).text,
               data: String(one["value"]),
             }));
-          const shown = all
+          const whole = all
             .filter(({ type }) => type === "rich_text")
             .flatMap(({ elements }) => elements)
             .flatMap(({ elements }) => elements as { text: string }[])
             .map((one) => one.text)
             .join("");
-          return { id: String(ts), text: shown === "" ? String(text) : shown, buttons };
+          return { id: String(ts), text: whole === "" ? String(text) : whole, buttons };
         })
         .filter(({ text }) => text.includes(part)),
     async press({ id }, { from, data, place }) {
@@ -289,7 +289,7 @@ for (const chat of chats) {
       1,
     );
     assert.equal(await chat.press(colour, { from: mine, data: green }), "Answered by cli.");
-    const accepted = (content: object) => JSON.stringify({ action: "accept", content });
+    const accepted = (given: object) => JSON.stringify({ action: "accept", content: given });
     assert.equal(await outputOf(picking), accepted({ colour: "green" }));
     await ended(pick, "Answered by cli");
     const late = await chat.press(colour, { from: mine, data: buttonOf(colour, "red") });

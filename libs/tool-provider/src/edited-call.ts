@@ -42,8 +42,7 @@ export function withEdit(
   outcome: CallOutcome,
   { by, args }: { readonly by: string; readonly args: InspectedContent },
 ): CallOutcome {
-  const { content, withheld } = args;
-  const shown = cutText(withheld ?? canonicalJson(content), MAX_SHOWN);
+  const shown = cutText(args.withheld ?? canonicalJson(args.content), MAX_SHOWN);
   const note = `[${by} changed the arguments of this call before approving it; it was made with: ${shown}]`;
   switch (outcome.kind) {
     case "result":
