@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -7,15 +8,19 @@ import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf, isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { approveCall, getApproval } from "@switchyard/contracts/policy/approvals";
-import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import { until } from "@switchyard/local-servers/until";
 import { testDirectory } from "@switchyard/testing/test-servers";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { createLog } from "@switchyard/service/log";
+import { connectRedis } from "@switchyard/service/redis";
 import { createApprovalGate } from "@switchyard/tool-provider/approval-gate";
 import { NotSentError } from "@switchyard/tool-provider/call-once";
 import type { CallOutcome } from "@switchyard/tool-provider/call-store";
 import { createCallsInWork } from "@switchyard/tool-provider/calls-in-work";
 import { executeCall } from "@switchyard/tool-provider/execute-call";
 import { createExecutionAudit } from "@switchyard/tool-provider/execution-audit";
+import { createMaskStore } from "@switchyard/tool-provider/mask-store";
 import { createPolicyGate, type Requester } from "@switchyard/tool-provider/policy-gate";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
@@ -36,13 +41,44 @@ rules:
     what: { tools: [bank.pay] }
     when: [{ arg: /amount, op: gt, value: 50 }]
     approve: { count: 2 }
+  - id: moves
+    effect: allow
+    approval: always
+    what: { tools: [bank.move] }
+    when: [{ window: { sum: /amount, per: user, within: 1h, lte: 5000 } }]
+  - { id: mails, effect: allow, approval: always, what: { tools: [bank.mail] }, unmask: [iban] }
+  - id: transfers
+    effect: allow
+    what: { tools: [bank.transfer] }
+    unmask: [iban]
+    approve: { from: [cli], unmask: [iban] }
+  - { id: no-cards, effect: deny, when: [{ finds: [card] }] }
+  - id: gifts
+    effect: allow
+    what: { tools: [bank.give] }
+    when: [{ arg: /amount, op: lte, value: 50 }]
+    approve: { from: [ann], escalate: { after: 1s, to: [cli] } }
+  - id: large-gifts
+    effect: allow
+    what: { tools: [bank.give] }
+    when: [{ arg: /amount, op: gt, value: 50 }]
+    approve: { from: [ann], escalate: { after: 4h, to: [cli] } }
+results:
+  - { id: hide, finds: [iban], effect: mask }
 budgets:
   - { id: one-at-a-time, for: { agents: [demo] }, per: run, concurrency: 1 }
 `;
 const PAY = mcpToolRef("bank", "pay");
+const [MOVE, MAIL, TRANSFER, GIVE] = ["move", "mail", "transfer", "give"].map((name) =>
+  mcpToolRef("bank", name),
+) as [ToolRef, ToolRef, ToolRef, ToolRef];
+const IBAN = "DE89370400440532013000";
+const OTHER_IBAN = "GB82WEST12345698765432";
 
-const world = await startPolicyWorld({ rules: RULES, teams: ["team-a"] });
-await world.startReplica();
+const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "ann"] });
+const masksKeyFile = `${world.keyFile}.masks`;
+await writeFile(masksKeyFile, randomBytes(32).toString("base64url"), { mode: 0o600 });
+await world.startReplica({ YARD_APPROVERS: "cli", YARD_MASKS_KEY_FILE: masksKeyFile });
 const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 const bus = await world.connectAs("broker");
 const person = client(await world.connectAs("cli"), { approveCall, getApproval });
@@ -63,8 +99,21 @@ const gate = createPolicyGate(bus, {
 const approvals = createApprovalGate(bus, { onNotSettled: (error) => assert.fail(String(error)) });
 const calls = createCallsInWork(bus);
 after(() => calls.stop());
-/** No rule of this policy inspects anything. */
-const masks = { mask: async () => [], values: async () => new Map<string, string>() };
+const redis = await connectRedis({
+  url: world.redis.url,
+  name: "test",
+  log: createLog({ service: "test", level: "fatal" }),
+});
+after(() => redis.disconnect());
+const masks = createMaskStore({
+  redis,
+  keys: await readCipherKeyFile(masksKeyFile, "YARD_MASKS_KEY_FILE"),
+  onLost: (error) => assert.fail(String(error)),
+});
+const [iban = "", otherIban = ""] = await masks.mask({ runId: "run-1", user: "team-a" }, [
+  { kind: "iban", value: IBAN },
+  { kind: "iban", value: OTHER_IBAN },
+]);
 
 /** The schema of the tool requires a recipient. */
 const misfit = failuresOf(callTool.errors).invalid_arguments("it has no recipient", {
@@ -73,7 +122,7 @@ const misfit = failuresOf(callTool.errors).invalid_arguments("it has no recipien
 
 let lastCall = 0;
 /** A call as a provider makes it, with the arguments that reached the tool. */
-function provider(args: Record<string, unknown>) {
+function provider(args: Record<string, unknown>, ref = PAY) {
   lastCall += 1;
   const callId = `call-${lastCall}`;
   const sent: unknown[] = [];
@@ -88,10 +137,10 @@ function provider(args: Record<string, unknown>) {
     };
     const call = calls.begin({ requester, callId, server: "bank" });
     try {
-      const decided = await gate.check({ ref: PAY, args }, call.requester);
+      const decided = await gate.check({ ref, args }, call.requester);
       assert.equal(decided.decision.effect, "ask");
-      call.begin(decided.principal, PAY);
-      const about = { call, ref: PAY, pin: undefined, args, callId, approvalId: undefined };
+      call.begin(decided.principal, ref);
+      const about = { call, ref, pin: undefined, args, callId, approvalId: undefined };
       return await executeCall(
         { approvals, executions: createExecutionAudit(null), masks },
         { ...about, decided },
@@ -101,7 +150,7 @@ function provider(args: Record<string, unknown>) {
           },
           decideAgain: async (changed) => ({
             args: changed,
-            decided: await gate.check({ ref: PAY, args: changed }, call.requester),
+            decided: await gate.check({ ref, args: changed }, call.requester),
           }),
           send: async (given) => {
             sent.push(given);
@@ -113,7 +162,8 @@ function provider(args: Record<string, unknown>) {
           },
         },
       );
-    } catch (error) {
+    } catch (caught) {
+      const error = call.failureOf(caught);
       throw error instanceof NotSentError && error.cause instanceof ServiceError
         ? error.cause
         : error;
@@ -223,4 +273,105 @@ test("the audit has the digests of both arguments, and who changed them", async 
   assert.ok(approved.includes(`"askedDigest":"${canonicalDigest(asked)}"`), approved);
   assert.ok(approved.includes(`"argsDigest":"${canonicalDigest(changed)}"`), approved);
   assert.ok(approved.includes('"by":"cli"'), approved);
+});
+
+const isRefusedEdit = (error: unknown) =>
+  isError(error, approveCall, "edit_refused") || isError(error, approveCall, "not_editable");
+
+test("the changed amount counts in windows, the requested one does not, and no edit gets past the limit", async () => {
+  const first = provider({ amount: 10, to: "ann" }, MOVE);
+  const second = provider({ amount: 20, to: "ann" }, MOVE);
+  const third = provider({ amount: 30, to: "ann" }, MOVE);
+  const ids = [await first.waiting(), await second.waiting(), await third.waiting()] as const;
+  await assert.rejects(
+    person.approveCall({ id: ids[0], arguments: { amount: 5_001, to: "ann" } }),
+    isRefusedEdit,
+  );
+  // Each of the changed calls alone is within the limit.
+  for (const [at, amount] of [3_000, 1_960, 50].entries())
+    await person.approveCall({ id: ids[at] ?? "", arguments: { amount, to: "ann" } });
+  await first.attempt();
+  await second.attempt();
+  await assert.rejects(third.attempt(), (error) => isError(error, callTool, "denied"));
+  assert.deepEqual([first.sent.length, second.sent.length, third.sent.length], [1, 1, 0]);
+  const { approval } = await person.getApproval({ id: ids[2] });
+  assert.equal(approval.state, "approved", "the approval of a call that was not made is not used");
+});
+
+test("an approver gets no masked value by changing where it goes", async () => {
+  const call = provider({ amount: 1, to: "ben", text: `pay ${iban}` }, MAIL);
+  const id = await call.waiting();
+  for (const changed of [
+    { amount: 1, to: "cli", text: `pay ${iban}` },
+    { amount: 1, to: "ben", text: `pay ${otherIban}` },
+    { amount: 1, to: "ben", text: `pay ${iban} ${otherIban}` },
+  ])
+    await assert.rejects(person.approveCall({ id, arguments: changed }), (error) =>
+      isError(error, approveCall, "not_editable"),
+    );
+  assert.equal((await person.getApproval({ id })).approval.state, "pending");
+  await person.approveCall({ id, arguments: { amount: 1, to: "cli", text: "no number" } });
+  await call.attempt();
+  assert.deepEqual(call.sent, [{ amount: 1, to: "cli", text: "no number" }]);
+});
+
+test("an approver who is shown a masked value changes the other arguments, and the model sees the mask alone", async () => {
+  const call = provider({ amount: 1, to: iban }, TRANSFER);
+  const id = await call.waiting();
+  const { unmasked } = await person.getApproval({ id });
+  assert.deepEqual(unmasked, [{ mask: iban, value: IBAN }]);
+  // The value of another mask was not shown.
+  await assert.rejects(
+    person.approveCall({ id, arguments: { amount: 1, to: otherIban } }),
+    (error) => isError(error, approveCall, "not_editable"),
+  );
+  await person.approveCall({ id, arguments: { amount: 2, to: iban } });
+  const made = await call.attempt();
+  assert.deepEqual(call.sent, [{ amount: 2, to: IBAN }]);
+  assert.ok(!JSON.stringify(made).includes(IBAN));
+  const typed = provider({ amount: 3, to: iban }, TRANSFER);
+  await person.approveCall({ id: await typed.waiting(), arguments: { amount: 4, to: IBAN } });
+  const outcome = await typed.attempt();
+  assert.deepEqual(typed.sent, [{ amount: 4, to: IBAN }]);
+  assert.ok(outcome.kind === "result");
+  assert.ok(outcome.result.text.includes(iban), outcome.result.text);
+  assert.ok(!JSON.stringify(outcome).includes(IBAN), "the note to the model is inspected, too");
+});
+
+test("changed arguments are inspected, and people of an earlier escalation do not count for a later one", async () => {
+  const call = provider({ amount: 14, to: "emil" });
+  const id = await call.waiting();
+  await assert.rejects(
+    person.approveCall({ id, arguments: { amount: 14, to: "4111 1111 1111 1111" } }),
+    isRefusedEdit,
+  );
+  await person.approveCall({ id });
+  await call.attempt();
+  const gift = provider({ amount: 5, to: "emil" }, GIVE);
+  const given = await gift.waiting();
+  await until(() =>
+    person.approveCall({ id: given, arguments: { amount: 60, to: "emil" } }).then(
+      () => assert.fail("cli counts for large gifts after four hours alone"),
+      (error: unknown) => isRefusedEdit(error) && error,
+    ),
+  );
+  await person.approveCall({ id: given, arguments: { amount: 6, to: "emil" } });
+  await gift.attempt();
+  assert.deepEqual(gift.sent, [{ amount: 6, to: "emil" }]);
+});
+
+test("a grant of a session covers no changed call, and a change gives none", async () => {
+  const granted = provider({ amount: 21, to: "fritz" });
+  await person.approveCall({ id: await granted.waiting(), scope: "session", maxUses: 1 });
+  await granted.attempt();
+  const covered = provider({ amount: 22, to: "fritz" });
+  await covered.attempt();
+  const call = provider({ amount: 23, to: "fritz" });
+  const id = await call.waiting();
+  await person.approveCall({ id, arguments: { amount: 24, to: "fritz" } });
+  await call.attempt();
+  assert.deepEqual(call.sent, [{ amount: 24, to: "fritz" }]);
+  const again = provider({ amount: 24, to: "fritz" });
+  await again.waiting();
+  assert.deepEqual(again.sent, []);
 });

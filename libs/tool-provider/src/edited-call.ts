@@ -5,6 +5,7 @@ import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { ApprovalGate, CallToApprove, Consumed } from "./approval-gate.ts";
 import { NotSentError } from "./call-once.ts";
 import type { CallOutcome } from "./call-store.ts";
+import type { InspectedContent } from "./inspect-call.ts";
 import type { Decided } from "./decision-cache.ts";
 
 /** The policy's answer about changed arguments, and these as the tool takes them. */
@@ -36,12 +37,12 @@ export async function consumeEdited(
   throw new TypeError("the policy answered about changed arguments with others");
 }
 
-/** Adds a note for the model that a person changed the arguments: the result is that of another call than the one it requested. */
+/** Adds a note for the model that a person changed the arguments, inspected as a result is: the result is that of another call than the one it requested. */
 export function withEdit(
   outcome: CallOutcome,
-  { by, args }: { readonly by: string; readonly args: Readonly<Record<string, unknown>> },
+  { by, args }: { readonly by: string; readonly args: InspectedContent },
 ): CallOutcome {
-  const shown = cutText(canonicalJson(args), MAX_SHOWN);
+  const shown = cutText(args.withheld ?? canonicalJson(args.content), MAX_SHOWN);
   const note = `[${by} changed the arguments of this call before approving it; it was made with: ${shown}]`;
   switch (outcome.kind) {
     case "result":

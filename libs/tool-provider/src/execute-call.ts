@@ -4,7 +4,7 @@ import type { ApprovalGate } from "./approval-gate.ts";
 import type { CallInWork } from "./call-in-work.ts";
 import { NotSentError } from "./call-once.ts";
 import type { CallOutcome } from "./call-store.ts";
-import { inspectOutcome, unmaskArguments } from "./inspect-call.ts";
+import { inspectOutcome, inspectResult, unmaskArguments } from "./inspect-call.ts";
 import type { MaskStore } from "./mask-store.ts";
 import type { Decided } from "./decision-cache.ts";
 import { consumeEdited, withEdit, type NewDecision } from "./edited-call.ts";
@@ -83,7 +83,11 @@ export async function executeCall(
     record = await executions.begin({ ...execution, passed });
     const sent = await steps.send(args);
     const { outcome: made, findings, isWithheld } = await inspectOutcome(masks, sent, decided);
-    const outcome = edited === null ? made : withEdit(made, { by: edited.by, args: about.args });
+    // The person may have written a value that rules mask.
+    const outcome =
+      edited === null
+        ? made
+        : withEdit(made, { by: edited.by, args: await inspectResult(masks, about.args, decided) });
     record.ended(isWithheld ? "withheld" : outcomeName(made), findings);
     await passed?.executed(outcome);
     return outcome;

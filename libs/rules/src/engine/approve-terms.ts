@@ -13,6 +13,8 @@ export interface ApproveTerms {
   readonly reasonFor: ("approvals" | "denials")[];
   /** The shortest time to decide of the rules; null when none states one. */
   readonly withinMs: number | null;
+  /** The time from which escalations count, in milliseconds since the Unix epoch. */
+  readonly requestedAtMs: number;
 }
 
 /** Combines `approve` of rules. Requirements that name the same people become one with the highest count. */
@@ -41,6 +43,7 @@ export function approveTerms(
     ),
     reasonFor: (["approvals", "denials"] as const).filter(requires),
     withinMs: times.length === 0 ? null : Math.min(...times),
+    requestedAtMs,
   };
 }
 

@@ -18,6 +18,7 @@ import { missingApprovals } from "@switchyard/contracts/policy/approval-words";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
 import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { Finding } from "@switchyard/contracts/policy/findings";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { failuresOf } from "@switchyard/contracts/errors";
 import { storeFailureAs } from "@switchyard/service/store-error";
@@ -49,7 +50,7 @@ import {
 } from "./approver.ts";
 import { badPointer } from "./argument-constraint.ts";
 import type { UnmaskFor } from "./unmask-arguments.ts";
-import { editOf, editRefusal, notEditable } from "./edit-call.ts";
+import { editOf, editRefusal, masksNotShown, notEditable } from "./edit-call.ts";
 import { presentArguments } from "./present-arguments.ts";
 import {
   endApproval,
@@ -88,6 +89,8 @@ export interface ApprovalHandlerDeps extends AdmitDeps {
   readonly contextOf: (call: Pick<Approval, "principal" | "callId">) => Promise<RunPart | null>;
   /** Returns the values behind masks that the caller is shown. */
   readonly unmask: UnmaskFor;
+  /** Returns the kinds of masked values that approvers of the call are shown. */
+  readonly kindsFor: (approval: Approval) => readonly Finding[];
   /** Throws the failure while decisions of people cannot be recorded. */
   readonly recordable: DecisionAudit["admit"];
   readonly signer: DecisionSigner | null;
@@ -287,7 +290,7 @@ export async function approve(
   const edit =
     args === undefined
       ? null
-      : await checkedEdit(deps, approval, { args, scope, who, reason: reason ?? null });
+      : await checkedEdit(deps, stored, { args, scope, who, reason: reason ?? null });
   const settings = settingsFor(deps.settings, who);
   deps.recordable(fail.approvals_unavailable);
   const result = await orUnavailable(() =>
@@ -307,7 +310,7 @@ export async function approve(
 /** Throws unless the rules let the call pass with these arguments by one person's approval. Null when they are those of the request. */
 async function checkedEdit(
   deps: ApprovalHandlerDeps,
-  approval: Approval,
+  { approval, presentation }: StoredApproval,
   {
     args,
     scope,
@@ -323,7 +326,8 @@ async function checkedEdit(
   const { id, principal, tool, state } = approval;
   if (state !== "pending")
     return editOf(approval, args, { by: who.caller, at: approval.requestedAt });
-  const why = notEditable(approval, args, scope);
+  const known = { shown: presentation.args, kinds: deps.kindsFor(approval) };
+  const why = notEditable(approval, args, scope) ?? masksNotShown(args, known);
   if (why !== null)
     throw fail.not_editable(`The arguments of ${id} cannot be changed: ${why}.`, {
       id,

@@ -6,6 +6,8 @@ import {
 import type { ApprovalRequirement } from "@switchyard/contracts/policy/approval-votes";
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { Decision } from "@switchyard/contracts/policy/policy";
+import type { Finding } from "@switchyard/contracts/policy/findings";
+import { masksInValue } from "@switchyard/service/inspect/masks-in";
 import type { ApproveTerms } from "@switchyard/rules/engine/approve-terms";
 import type { StoredEdit } from "./approval-store.ts";
 import { hasMask } from "./mask-secrets.ts";
@@ -40,6 +42,23 @@ export function notEditable(
   return null;
 }
 
+/**
+ * The reason why an approver may not send the masked values in the changed arguments; null when there are none, or all of them were shown to it.
+ * An approver who is shown masks alone could otherwise let a call send their values elsewhere.
+ */
+export function masksNotShown(
+  args: Readonly<Record<string, unknown>>,
+  { shown, kinds }: { readonly shown: string; readonly kinds: readonly Finding[] },
+): string | null {
+  const known = new Set(masksInValue(shown).map(({ mask }) => mask));
+  const hidden = masksInValue(args).find(
+    ({ kind, mask }) => !known.has(mask) || !kinds.includes(kind),
+  );
+  return hidden === undefined
+    ? null
+    : `they have ${hidden.mask}, whose value approvers of this call are not shown: leave it out, or deny the call`;
+}
+
 /** Binds the approval to the changed arguments; null when they are those of the request. */
 export function editOf(
   approval: Approval,
@@ -60,7 +79,7 @@ export function editedBinding(approval: Approval, args: Readonly<Record<string, 
 
 /** The reason why the rules do not let this approval count for the changed call; null when it counts. A pure function. */
 export function editRefusal(
-  approval: Pick<Approval, "requirements">,
+  approval: Pick<Approval, "requirements" | "requestedAt">,
   {
     decision,
     terms,
@@ -75,7 +94,9 @@ export function editRefusal(
   const { effect, rule, reason } = decision;
   if (effect === "deny") return { rule, reason: `the rules deny the changed call: ${reason}` };
   if (effect === "allow") return null;
-  const missing = terms.requirements.find((one) => !isMet(one, approval.requirements));
+  const missing = terms.requirements.find(
+    (one) => !approval.requirements.some((met) => isMet(one, met, { terms, approval })),
+  );
   if (missing !== undefined)
     return {
       rule: missing.rules[0] ?? rule,
@@ -86,15 +107,27 @@ export function editRefusal(
   return null;
 }
 
-/** True when one of the approval's requirements names the same people and asks for no less. */
-function isMet(wanted: ApprovalRequirement, met: readonly ApprovalRequirement[]): boolean {
-  const people = peopleOf(wanted);
-  return met.some(
-    (one) =>
-      peopleOf(one) === people &&
-      one.count >= wanted.count &&
-      (one.notRequester || !wanted.notRequester),
+/** True when the requirement of the approval names the same people, asks for no less, and adds people no earlier. */
+function isMet(
+  wanted: ApprovalRequirement,
+  met: ApprovalRequirement,
+  { terms, approval }: { terms: ApproveTerms; approval: Pick<Approval, "requestedAt"> },
+): boolean {
+  const wait = escalatesAfter(wanted, terms.requestedAtMs);
+  const waited = escalatesAfter(met, Date.parse(approval.requestedAt));
+  return (
+    peopleOf(met) === peopleOf(wanted) &&
+    met.count >= wanted.count &&
+    (met.notRequester || !wanted.notRequester) &&
+    (waited === null || (wait !== null && waited >= wait - CLOCK_SLACK_MS))
   );
+}
+
+/** Between the terms of a call and its approval, the service may have waited for Redis. */
+const CLOCK_SLACK_MS = 500;
+
+function escalatesAfter({ escalatesAt }: ApprovalRequirement, requestedAtMs: number) {
+  return escalatesAt === null ? null : Date.parse(escalatesAt) - requestedAtMs;
 }
 
 function peopleOf({ from, users, to, toUsers }: ApprovalRequirement): string {

@@ -101,6 +101,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     recordOutcome: options.recordOutcome,
     termsOf: options.termsOf,
     decisionOn: options.decisionOn,
+    kindsFor: options.kindsFor,
     contextOf: contextReader(bus),
     unmask: createUnmask({
       masks: options.masks,
