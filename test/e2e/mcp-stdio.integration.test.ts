@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { rm } from "node:fs/promises";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox/toolbox";
@@ -18,7 +19,7 @@ import { runOutsideClient, startToolUser, type OutsideServer } from "../lib/outs
 import { callOf, errorOf, startStdioWorld, type Called, type Json } from "../lib/stdio-world.ts";
 import { yardCommand } from "../lib/yard-command.ts";
 
-const { dev, stateDir, token, basics, seed, bridge, paramsOf, connectV1, connectV2 } =
+const { dev, stateDir, workspace, token, basics, seed, bridge, paramsOf, connectV1, connectV2 } =
   await startStdioWorld();
 const natsEnv = bridge(dev.natsUrl, seed);
 const { client: nats } = await connectV2({ env: natsEnv });
@@ -31,7 +32,7 @@ for (const [how, connect] of [
   ["SDK v1", connectV1],
   ["SDK v2", connectV2],
 ] as [string, typeof connectV2][]) {
-  test(`${how} over stdio lists what is not for owners, over NATS and over HTTP [F3] [F39]`, async () => {
+  test(`${how} over stdio lists what is not for owners, over NATS and over HTTP [F3]`, async () => {
     for (const env of [natsEnv, bridge(dev.httpUrl, token), {}]) {
       const { client } = await connect({ env });
       assert.deepEqual(await namesOf(client), open.toSorted());
@@ -278,7 +279,7 @@ const { client: chat } = await connectV2({ env: chatEnv });
 const messageIdOf = ({ json }: Called): string =>
   String((json["payload"] as { messageIds: string[] }).messageIds[0]);
 
-test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F18] [F20-F22] [F37] [F40] [F41] [X39]", async () => {
+test("messages are sent, read, reacted to, pinned and deleted, and each sent one is on the disk [F13-F22] [F37] [F38] [F40-F42] [X39]", async () => {
   await rm(effectsFile, { force: true });
   const sent = await callOf(chat, "message_send", {
     target: "user:42",
@@ -312,20 +313,37 @@ test("messages are sent, read, reacted to, pinned and deleted, and each sent one
       ["loopback", "group:other", true],
     ],
   );
-  for (const [name, args] of [
-    ["message_react", { emoji: "👍", messageId }],
-    ["message_react", { emoji: "👍", messageId, remove: true }],
-    ["message_pin", { messageId }],
-    ["message_delete", { messageId }],
+  const file = join(workspace, "plan.txt");
+  await writeFile(file, "the plan");
+  const attached = { target: "user:42", file, caption: "see" };
+  const withFile = await callOf(chat, "message_send_attachment", attached);
+  assert.equal(withFile.isError, false, withFile.text);
+  const marks = async () => {
+    const { json } = await callOf(chat, "message_read", {});
+    const all = (json["payload"] as { messages: Json[] }).messages;
+    const found = all.find((message) => message["messageId"] === messageId);
+    return found && [found["reactions"], found["isPinned"]];
+  };
+  for (const [name, args, expected] of [
+    ["message_react", { emoji: "👍", messageId }, [["👍"], undefined]],
+    ["message_pin", { messageId }, [["👍"], true]],
+    ["message_react", { emoji: "👍", messageId, remove: true }, [[], true]],
+    ["message_delete", { messageId }, undefined],
   ] as const) {
     const done = await callOf(chat, name, args);
     assert.deepEqual([done.isError, done.json["kind"]], [false, "action"], done.text);
+    assert.deepEqual(await marks(), expected, name);
   }
   const read = await callOf(chat, "message_read", { channelId: "user:42", limit: 10 });
   const { messages } = read.json["payload"] as { messages: Json[] };
   assert.deepEqual(
-    messages.map(({ text }) => text),
-    ["hello\nthere", "wow", "to all"],
+    messages.map(({ text, attachments }) => [text, (attachments as unknown[]).length]),
+    [
+      ["hello\nthere", 0],
+      ["wow", 0],
+      ["to all", 0],
+      ["see", 1],
+    ],
   );
   const dry = { target: "user:42", message: "not sent", dryRun: true };
   assert.equal((await callOf(chat, "message_send", dry)).json["dryRun"], true);
@@ -342,8 +360,10 @@ test("messages are sent, read, reacted to, pinned and deleted, and each sent one
       "message_send_with_effect loopback default user:42",
       "message_broadcast loopback default user:42",
       "message_broadcast loopback default group:other",
+      "message_send_attachment loopback default user:42",
     ],
   );
+  assert.deepEqual([effects.sentMediaUrls, effects.sentTexts.at(-1)], [[file], "see"]);
 });
 
 test("what message tools refuse, they say, and nothing is written down [F13-F18] [F20-F22] [F40]", async () => {
