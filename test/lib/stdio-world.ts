@@ -27,8 +27,8 @@ export async function startStdioWorld() {
   });
   const workspace = join(directory, "workspace");
   await mkdir(workspace);
-  const env = { YARD_CHANNELS_ROOTS: workspace };
-  const dev = await startYardDev({ project, stateDir, workspace, env });
+  const files = { YARD_CHANNELS_ROOTS: workspace };
+  const dev = await startYardDev({ project, stateDir, workspace, env: files });
   after(async () => {
     await dev.stop();
     await rm(directory, { recursive: true, force: true });
