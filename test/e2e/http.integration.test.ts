@@ -105,9 +105,7 @@ async function asked(method: string, path: string, body?: unknown) {
 }
 
 test("a server is added, changed, disconnected, connected and removed, and its tools are listed, under both paths [A48-A54] [C11-C17] [X10]", async () => {
-  const program = fileURLToPath(
-    import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
-  );
+  const program = "${YARD_HOME}/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
   for (const { top, own, tools } of [
     { top: "/mcp/servers", own: "/mcp/servers/added", tools: "/mcp/tools/everything" },
     { top: "/mcp", own: "/mcp/added", tools: "/mcp/everything/tools" },
