@@ -1,6 +1,6 @@
 // An agent of the Agent Client Protocol without a model. It executes the lines of its prompt: `call <tool> <arguments>`,
-// `say <text>`, `pause <milliseconds>`, `answer <text>`, which it says last in place of the results, and `cost <dollars>`, which it reports
-// as its cost so far. It stores its progress, so that it resumes at the same line. Use it to try a runtime with the type `acp`.
+// `say <text>`, `pause <milliseconds>`, `list tools`, `answer <text>`, which it says last in place of the results, and `cost <dollars>`,
+// which it reports as its cost so far. It stores its progress, so that it resumes at the same line. Use it to try a runtime with the type `acp`.
 import { randomUUID } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
@@ -56,7 +56,9 @@ agent({ name: "script-agent" })
       before !== null && before.lines.length > 0
         ? before
         : {
-            lines: text.split("\n").filter((line) => /^(call|say|cost|pause|answer) /.test(line)),
+            lines: text
+              .split("\n")
+              .filter((line) => /^(call|say|list|cost|pause|answer) /.test(line)),
             results: [],
           };
     await keepScript(sessionId, script);
@@ -85,6 +87,7 @@ async function doLine(
   if (line.startsWith("say ")) return say(client, sessionId, `${line.slice(4)}\n`);
   if (line.startsWith("cost ")) return reportCost(client, sessionId, Number(line.slice(5)));
   if (line.startsWith("answer ")) script.answer = line.slice(7);
+  if (line === "list tools") script.results.push(await listTools(sessionId));
   if (line.startsWith("pause ")) await setTimeout(Number(line.slice(6)));
   if (!line.startsWith("call ")) return;
   const [, name = "", args = "{}"] = /^call (\S+) ?(.*)$/.exec(line) ?? [];
@@ -109,6 +112,11 @@ function callTool(
   if (client === undefined) throw new Error("the session has no tools");
   const call = { name, arguments: JSON.parse(args) as Record<string, unknown> };
   return client.callTool(call, { timeout: CALL_MS, signal });
+}
+
+async function listTools(sessionId: string): Promise<string> {
+  const listed = await tools.get(sessionId)?.listTools();
+  return (listed?.tools ?? []).map(({ name }) => name).join(" ");
 }
 
 function say(client: AgentContext, sessionId: string, text: string): Promise<void> {

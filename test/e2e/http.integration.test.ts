@@ -94,6 +94,86 @@ test("an admin over HTTP changes what admins change, whatever the name, and an o
   }
 });
 
+/** A request as a client of the older systems sends it, with the status and the body of the answer. */
+async function asked(method: string, path: string, body?: unknown) {
+  const response = await fetch(`${dev.httpUrl}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, json: (await response.json()) as Record<string, unknown> };
+}
+
+test("a server is added, changed, disconnected, connected and removed, and its tools are listed, under both paths [A48-A54] [C11-C17] [X10]", async () => {
+  const program = "${YARD_HOME}/node_modules/@modelcontextprotocol/server-everything/dist/index.js";
+  for (const { top, own, tools } of [
+    { top: "/mcp/servers", own: "/mcp/servers/added", tools: "/mcp/tools/everything" },
+    { top: "/mcp", own: "/mcp/added", tools: "/mcp/everything/tools" },
+  ]) {
+    const server = { id: "added", name: "Added", transport: "stdio", command: process.execPath };
+    assert.equal((await asked("POST", top, { ...server, args: [program] })).status, 201);
+    const shown = (answer: Awaited<ReturnType<typeof asked>>) => {
+      const { name, status } = answer.json["server"] as { name: string; status: string };
+      return [answer.status, name, status];
+    };
+    const connected = await asked("POST", `${own}/connect`);
+    assert.deepEqual(shown(connected), [200, "Added", "connected"]);
+    const changed = await asked("PUT", own, { name: "Renamed" });
+    assert.deepEqual(shown(changed), [200, "Renamed", "connected"]);
+    // A list has the tools that the policy allows the caller.
+    for (const path of [tools, "/mcp/tools"]) {
+      const listed = (await asked("GET", path)).json["tools"] as { name: string }[];
+      const others = listed.filter(({ name }) => !name.startsWith("mcp__everything__"));
+      assert.ok(listed.length > others.length, path);
+      assert.equal(others.length > 0, path === "/mcp/tools", path);
+    }
+    const { servers } = (await asked("GET", top)).json as { servers: { id: string }[] };
+    assert.ok(servers.some(({ id }) => id === "added"));
+    const away = await asked("POST", `${own}/disconnect`);
+    assert.deepEqual(shown(away), [200, "Renamed", "disconnected"]);
+    assert.equal((await asked("PATCH", "/mcp/servers/added", { name: "Again" })).status, 200);
+    assert.deepEqual((await asked("DELETE", own)).json, { removed: true, server: "added" });
+    assert.equal((await asked("DELETE", own)).json["code"], "NOT_FOUND");
+  }
+});
+
+test("a client of OpenClaw's importer lists skills, reads instructions and imports, with its codes [B28]", async () => {
+  const { skills } = (await asked("GET", "/openclaw/skills")).json as {
+    skills: { name: string }[];
+  };
+  assert.ok(skills.some(({ name }) => name === "summarise-files"));
+  const read = await asked("GET", "/openclaw/skills/openclaw-skill-summarise-files/instructions");
+  const { body } = (await asked("GET", "/skills/summarise-files")).json["skill"] as {
+    body: string;
+  };
+  assert.deepEqual([read.status, read.json["text"]], [200, body]);
+  const counts = async (path: string, given: object) => {
+    const { status, json } = await asked("POST", path, given);
+    return [status, (json["skills"] as { loaded: number } | undefined)?.loaded ?? json["code"]];
+  };
+  const path = "skills/summarise-files/SKILL.md";
+  assert.deepEqual(await counts("/openclaw/import", { path }), [201, 1]);
+  const many = { dirPath: "skills" };
+  assert.deepEqual(await counts("/openclaw/import-directory", many), [201, 1]);
+  const none = { dirPath: "nowhere" };
+  assert.deepEqual(await counts("/openclaw/import-directory", none), [400, "IMPORT_ERROR"]);
+  const upload = await send("/skills", {
+    body: {
+      label: "to be removed",
+      skills: [
+        {
+          directory: "gone-soon",
+          files: [{ path: "SKILL.md", text: "---\nname: gone-soon\ndescription: x\n---\nx" }],
+        },
+      ],
+    },
+  });
+  assert.ok(upload);
+  const own = "/openclaw/skills/openclaw-skill-gone-soon";
+  assert.equal((await asked("DELETE", own)).status, 200);
+  assert.equal((await asked("DELETE", own)).json["code"], "NOT_FOUND");
+});
+
 test("the command line makes, shows, exchanges and ends API keys", async () => {
   const yard = async (...args: string[]) => {
     const cli = fileURLToPath(new URL("../../apps/cli/src/main.ts", import.meta.url));

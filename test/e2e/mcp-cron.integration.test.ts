@@ -62,7 +62,7 @@ test("jobs are added, listed, changed, run and removed, and an added one is on t
   assert.equal((await callOf(owner, "cron_status")).json["jobs"], before);
 });
 
-test("a reminder has the end of the chat that it was made in, if that is wanted [F25]", async () => {
+test("a reminder has the end of the chat that it was made in, if that is wanted, and its run names the session [F25] [F29]", async () => {
   await callOf(owner, "sessions_send", { sessionKey: "desk", agentId: "helper", message: "Ada?" });
   const job = {
     name: "reminder",
@@ -76,7 +76,18 @@ test("a reminder has the end of the chat that it was made in, if that is wanted 
     (json["payload"] as Json)["text"],
     "call Ada\n\nRecent context:\n- User: Ada?\n- Assistant: You said Ada?",
   );
-  await callOf(owner, "cron_remove", { jobId: json["id"] });
+  const jobId = json["id"];
+  await callOf(owner, "cron_run", { jobId });
+  const [entry] = await until(
+    async () => (await callOf(owner, "cron_runs", { jobId })).json["entries"] as Json[],
+    (all) => all.length > 0,
+  );
+  assert.deepEqual([entry?.["provider"], entry?.["status"]], ["scripted", "ok"]);
+  const { json: list } = await callOf(owner, "sessions_list", {});
+  const found = (list["sessions"] as Json[]).find(({ key }) => key === entry?.["sessionKey"]);
+  assert.match(String(entry?.["sessionId"]), /^ses-/);
+  assert.equal(entry?.["sessionId"], found?.["sessionId"]);
+  await callOf(owner, "cron_remove", { jobId });
 });
 
 test("what a job answers is announced in the chat that it was made in [F25]", async () => {

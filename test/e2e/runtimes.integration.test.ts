@@ -8,6 +8,7 @@ import { call } from "@switchyard/bus/call";
 import { publishCommand } from "@switchyard/bus/publish";
 import { approveCall, listApprovals } from "@switchyard/contracts/policy/approvals";
 import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
+import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox/toolbox";
 import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { until } from "@switchyard/local-servers/until";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
@@ -33,10 +34,17 @@ await writeFile(
   "---\nname: coder\nruntime: script\ntools: [read_file, write_file, list_files]\n---\nDo what the lines say.\n",
 );
 await writeFile(
+  join(project, "agents", "desk.md"),
+  "---\nname: desk\nruntime: script\n---\nDo what the lines say.\n",
+);
+await writeFile(
   join(project, "policies", "rules.yaml"),
   `version: 1
 rights: [{ id: one-person, right: approve-own, users: [cli] }]
+owners: { users: [cli] }
 rules:
+  - { id: desk-has-all, effect: allow, who: { agents: [desk] }, what: { tools: ["*"] }, approval: auto }
+  - { id: desk-pins-nothing, effect: deny, who: { agents: [desk] }, what: { tools: [message_pin] } }
   - { id: coder-reads, effect: allow, who: { agents: [coder] }, what: { tools: [read_file] }, approval: auto }
   - { id: coder-writes, effect: allow, who: { agents: [coder] }, what: { tools: [write_file] }, approval: always }
 `,
@@ -72,4 +80,28 @@ test("a coding CLI works for the real services: the policy decides, a person app
   assert.match(String(run.output), /list_files failed: there is no tool list_files/);
   assert.equal(run.toolCalls, 2);
   assert.equal(await readFile(join(workspace, "b.txt"), "utf8"), "xyzzy");
+});
+
+test("a coding CLI that the runner starts has all 29 tools but those that a rule denies its agent [F1] [F39]", async () => {
+  const input = ["list tools", "call cron_status {}", "call message_pin {}"].join("\n");
+  await publishCommand(bus, startRun, { agent: "desk" }, { runId: "all-tools", input });
+  // There is no run before a runner has taken the command.
+  const run = await until(
+    async () => (await call(bus, getRun, { runId: "all-tools" }).catch(() => null))?.run,
+    (found) => found?.status === "succeeded" || found?.status === "failed",
+  );
+  assert.ok(run !== undefined);
+  const [names = "", cron, pin] = String(run.output).split("; ");
+  assert.equal(PLATFORM_TOOLS.length, 29);
+  const platform = new Set<string>(PLATFORM_TOOLS);
+  assert.deepEqual(
+    names
+      .split(" ")
+      .filter((name) => platform.has(name))
+      .toSorted(),
+    PLATFORM_TOOLS.filter((name) => name !== "message_pin").toSorted(),
+    JSON.stringify(run.failure),
+  );
+  assert.match(String(cron), /^cron_status: .*"jobs": 0/s);
+  assert.match(String(pin), /^message_pin failed: /);
 });

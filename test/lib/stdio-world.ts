@@ -27,7 +27,8 @@ export async function startStdioWorld() {
   });
   const workspace = join(directory, "workspace");
   await mkdir(workspace);
-  const dev = await startYardDev({ project, stateDir, workspace });
+  const files = { YARD_CHANNELS_ROOTS: workspace };
+  const dev = await startYardDev({ project, stateDir, workspace, env: files });
   after(async () => {
     await dev.stop();
     await rm(directory, { recursive: true, force: true });

@@ -5,7 +5,9 @@ import { EXIT } from "./exit-codes.ts";
 import { HELP_TOPICS, topicNamed, topicSummary, topicText } from "./help-topics.ts";
 import { parseCommandLine } from "../test-fixtures/parse-command-line.ts";
 
-test("each topic has a summary and fits a terminal [D34, DR9, X31]", () => {
+test("the seven topics of the requirements are there, each with a summary, and fit a terminal [D34, DR9, X31]", () => {
+  for (const topic of ["skills", "agents", "commands", "config", "memory", "tools", "workspace"])
+    assert.equal(topicNamed(topic), topic);
   for (const topic of HELP_TOPICS) {
     assert.match(topicSummary(topic), /^\p{L}.*\.$/u, topic);
     for (const line of topicText(topic).split("\n")) assert.ok(line.length <= 100, line);

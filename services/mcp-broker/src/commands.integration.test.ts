@@ -56,7 +56,7 @@ async function done(...args: string[]): Promise<string> {
 
 const isUp = (id: string) => broker.until(id, ({ status }) => status === "connected");
 
-test("yard mcp add, add-json, list, get, tools and call work with real servers [A3, A32, A37, A38, A39, C1, C8, CR6, A60]", async () => {
+test("yard mcp add, add-json, list, get, tools and call work with real servers [A3, A32, A37, A38, A39, C1, C8, A60]", async () => {
   await Promise.all([
     done("add", "files", "--", process.execPath, FILES, directory),
     done(

@@ -21,6 +21,7 @@ test("reads all fields of a full file [D58]", () => {
     "description: >",
     "  Does a thing.",
     "  Use it often.",
+    "version: 2.0.0",
     "user-invocable: no",
     "disable-model-invocation: true",
     "allowed-tools: Read, Bash(git add:*) mcp__files__*",
@@ -37,7 +38,7 @@ test("reads all fields of a full file [D58]", () => {
   ].join("\n");
   const { skill, metadata, codes } = load(text);
   const { record, ...plain } = skill;
-  assert.equal(record?.openclaw?.emoji, "x");
+  assert.deepEqual([record?.openclaw?.emoji, record?.version], ["x", "2.0.0"]);
   assert.deepEqual(plain, {
     name: "my-skill",
     description: "Does a thing. Use it often.",
