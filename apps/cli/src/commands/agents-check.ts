@@ -90,9 +90,7 @@ interface LocalFile {
 
 /** A file itself; for a directory all files that may be agents, four levels down. */
 async function agentFilesAt(path: string): Promise<LocalFile[]> {
-  const facts = await stat(path).catch((cause: unknown) => {
-    throw new CliError("file_missing", `${path} cannot be read`, { cause });
-  });
+  const facts = await stat(path);
   if (facts.isFile()) return [await readAgent(path, path.split(sep).slice(-2).join("/"))];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   const found = entries
