@@ -76,11 +76,12 @@ async function judged(
   }));
 }
 
-/** Checks the agent files of a directory in this process, also while services run. */
+/** Checks the agent files of a directory and the built-in tools that they name in this process, also while services run. */
 export async function checkedAgents(directory: string): Promise<readonly Checked[]> {
   const found = await agentFilesAt(directory);
   const { checkAgentsHere } = await import("../agents-here.ts");
-  return found.length === 0 ? [] : checkAgentsHere(found);
+  const checked = found.length === 0 ? [] : await checkAgentsHere(found);
+  return checked.map((file) => withProblems(file, { models: null, tools: offlineTools }));
 }
 
 interface LocalFile {

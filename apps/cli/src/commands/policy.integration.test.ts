@@ -58,10 +58,24 @@ service.handle(validatePolicy, () =>
 function runOf(runId: string): RunDetail {
   const at = "2026-01-01T00:00:00.000Z";
   return {
-    ...{ runId, agent: "reviewer", requester: "team-a", model: "scripted/plan", status: "running" },
-    ...{ steps: 1, toolCalls: 1, attempts: 1, createdAt: at, updatedAt: at, labels: {} },
-    ...{ input: "x", output: null, failure: null, cancellation: null, skills: [] },
-    ...{ usage: { inputTokens: 1, outputTokens: 1 }, agentDigest: DIGEST },
+    runId,
+    agent: "reviewer",
+    requester: "team-a",
+    model: "scripted/plan",
+    status: "running",
+    steps: 1,
+    toolCalls: 1,
+    attempts: 1,
+    createdAt: at,
+    updatedAt: at,
+    labels: {},
+    input: "x",
+    output: null,
+    failure: null,
+    cancellation: null,
+    skills: [],
+    usage: { inputTokens: 1, outputTokens: 1 },
+    agentDigest: DIGEST,
   };
 }
 

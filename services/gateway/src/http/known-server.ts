@@ -1,5 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { isRecord } from "@switchyard/contracts/json-record";
+import { isAboutServer } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 
 /** The codes that a request about a server that does not exist can have: no broker has its subjects, and nothing is recorded of its tools. */
@@ -10,11 +11,11 @@ const UNCLEAR = new Set(["no_responders", "unknown_pin"]);
  * server's tools, which every broker answers for every server.
  */
 export async function aboutServer<Reply>(
-  { path }: Pick<Route, "path">,
+  route: Pick<Route, "path">,
   ask: () => Promise<Reply>,
   listToolsOfServer: () => Promise<unknown>,
 ): Promise<Reply> {
-  if (!path.startsWith("/mcp/servers/{id}/")) return ask();
+  if (!isAboutServer(route)) return ask();
   try {
     const reply = await ask();
     if (isEmpty(reply)) await checkExists(listToolsOfServer);
