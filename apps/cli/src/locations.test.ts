@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { test } from "node:test";
 import { tempDirectory } from "../test-fixtures/temp-directory.ts";
-import { HOME, projectAt, stateDirectory, yardFrom } from "./locations.ts";
+import { HOME, packagedCommand, projectAt, stateDirectory, yardFrom } from "./locations.ts";
 
 test("keys of the demo are outside the repository, which agents may read", () => {
   const state = stateDirectory({ HOME: "/home/someone" }, null);
@@ -58,4 +58,26 @@ test("yard is named by its path from a directory", () => {
   assert.equal(yardFrom(HOME), "./yard");
   assert.equal(yardFrom(join(HOME, "my-project")), "../yard");
   assert.equal(yardFrom("/a/b/c/d"), yardFrom("/e/f/g/h"), "far away it is absolute");
+});
+
+test("an installed package is yard where PATH leads to it, else npx with the scope", () => {
+  const root = realpathSync(tempDirectory());
+  const home = join(root, "lib", "node_modules", "@switchyard", "yard");
+  const linkIn = (folder: string, target: string): string => {
+    mkdirSync(folder, { recursive: true });
+    symlinkSync(target, join(folder, "yard"));
+    return folder;
+  };
+  mkdirSync(join(home, "bin"), { recursive: true });
+  writeFileSync(join(home, "bin", "yard.js"), "");
+  writeFileSync(join(root, "yard-of-ruby"), "");
+  const global = linkIn(join(root, "bin"), join(home, "bin", "yard.js"));
+  const ofNpx = linkIn(join(root, "node_modules", ".bin"), join(home, "bin", "yard.js"));
+  const other = linkIn(join(root, "ruby"), join(root, "yard-of-ruby"));
+  const named = (...folders: string[]) => packagedCommand(home, folders.join(delimiter));
+  assert.equal(named("/no/such/folder", global), "yard");
+  assert.equal(named(ofNpx, global), "yard");
+  assert.equal(named(ofNpx), "npx @switchyard/yard", "only npx has it on PATH");
+  assert.equal(named(other, global), "npx @switchyard/yard", "yard is another program there");
+  assert.equal(named(), "npx @switchyard/yard");
 });

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { shellWord } from "./shell-word.ts";
 
@@ -95,12 +95,33 @@ function demoState(env: NodeJS.ProcessEnv): string {
 
 /** The command by which a person calls `yard` from a directory: its path in a clone, since nothing puts it on PATH. */
 export function yardFrom(directory: string): string {
-  // Without the scope npx would run a stranger's package where ours is not installed.
-  if (IS_INSTALLED) return "npx @switchyard/yard";
+  if (IS_INSTALLED) return packagedCommand(HOME, process.env["PATH"] ?? "");
   const program = join(HOME, "yard");
   const path = relative(directory, program);
   const isNear = !/^(?:\.\.\/){3}/.test(path);
   return shellWord(isNear ? (path.startsWith("..") ? path : `./${path}`) : program);
+}
+
+/** Without the scope npx would run a stranger's package where ours is not installed. */
+const BY_NPX = "npx @switchyard/yard";
+
+/**
+ * The command of an installed package: `yard` where PATH leads to this very package, as after `npm install -g`. The folder that npx adds to PATH does not
+ * count, because a person's shell does not have it.
+ */
+export function packagedCommand(home: string, path: string): string {
+  for (const folder of path.split(delimiter)) {
+    if (folder.endsWith(join("node_modules", ".bin"))) continue;
+    const program = join(folder, "yard");
+    if (statSync(program, { throwIfNoEntry: false })?.isFile() !== true) continue;
+    return realpathSync(program).startsWith(home + sep) ? "yard" : BY_NPX;
+  }
+  return BY_NPX;
+}
+
+/** Replaces the command in a text of the package by the one that a person calls it by. */
+export function withOwnCommand(text: string): string {
+  return IS_INSTALLED && text.includes(BY_NPX) ? text.replaceAll(BY_NPX, yardFrom("")) : text;
 }
 
 /** The XDG state directory, https://specifications.freedesktop.org/basedir-spec/latest/. */

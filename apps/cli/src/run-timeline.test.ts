@@ -134,7 +134,10 @@ test("the end of a run shows how many of its calls were denied", () => {
   const end = (toolCalls: number, deniedCalls?: number) =>
     story(storedEvent(runFinished, { model: "a/m", toolCalls, deniedCalls }));
   assert.match(end(3)[0] ?? "", /3 tool calls, 1 ms/);
-  assert.match(end(3, 2)[0] ?? "", /3 tool calls \(2 denied; why: yard policy explain TOOL\)/);
+  assert.match(
+    end(3, 2)[0] ?? "",
+    /3 tool calls \(2 denied; why: .* policy explain TOOL --run last\)/,
+  );
   assert.match(end(2, 2)[0] ?? "", /2 tool calls \(all denied; /);
 });
 

@@ -280,5 +280,5 @@ function deniedText({
 }): string {
   if (deniedCalls === undefined) return "";
   const which = deniedCalls === toolCalls ? "all" : String(deniedCalls);
-  return ` (${which} denied; why: yard policy explain TOOL)`;
+  return ` (${which} denied; why: ./yard policy explain TOOL --run last)`;
 }

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { withOwnCommand } from "./locations.ts";
 import { printableJson } from "./printable.ts";
 
 export type Style = Parameters<typeof styleText>[0];
@@ -23,8 +24,8 @@ export function processTerminal(): Terminal {
   return {
     env: process.env,
     out: (line) => void process.stdout.write(`${line}\n`),
-    note: (line) => void process.stderr.write(`${line}\n`),
-    error: (line) => void process.stderr.write(`${line}\n`),
+    note: (line) => void process.stderr.write(`${withOwnCommand(line)}\n`),
+    error: (line) => void process.stderr.write(`${withOwnCommand(line)}\n`),
     paintOut: (style, text) => styleText(style, text, { stream: process.stdout }),
     paintNote: (style, text) => styleText(style, text, { stream: process.stderr }),
   };

@@ -77,11 +77,12 @@ async function judged(
   }));
 }
 
-/** Checks the agent files of a directory in this process, also while services run. */
+/** Checks the agent files of a directory and the built-in tools that they name in this process, also while services run. */
 export async function checkedAgents(directory: string): Promise<readonly Checked[]> {
   const found = await agentFilesAt(directory);
   const { checkAgentsHere } = await import("../agents-here.ts");
-  return found.length === 0 ? [] : checkAgentsHere(found);
+  const checked = found.length === 0 ? [] : await checkAgentsHere(found);
+  return checked.map((file) => withProblems(file, { models: null, tools: offlineTools }));
 }
 
 interface LocalFile {
@@ -91,9 +92,7 @@ interface LocalFile {
 
 /** A file itself; for a directory all files that may be agents, four levels down. */
 async function agentFilesAt(path: string): Promise<LocalFile[]> {
-  const facts = await stat(path).catch((cause: unknown) => {
-    throw new CliError("file_missing", `${path} cannot be read`, { cause });
-  });
+  const facts = await stat(path);
   if (facts.isFile()) return [await readAgent(path, path.split(sep).slice(-2).join("/"))];
   const entries = await readdir(path, { recursive: true, withFileTypes: true });
   const found = entries

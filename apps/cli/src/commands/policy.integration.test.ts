@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { serve } from "@switchyard/bus/serve";
 import { testBus } from "@switchyard/testing/test-bus";
 import { explainPolicy } from "@switchyard/contracts/policy/policy-explain";
+import { getRun, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { validatePolicy } from "@switchyard/contracts/policy/policy-texts";
 import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { yard, yardEnvironment } from "../../test-fixtures/yard-process.ts";
@@ -33,6 +34,16 @@ service.handle(explainPolicy, ({ user, agent, tool, args }) => {
     nearest: { rule: "admins", failed: [failed] },
   });
 });
+const runner = serve(await testBus(nats, "runner"), {
+  name: "runner",
+  version: "0.0.0",
+  description: "One run",
+  onFault: ({ error }) => assert.fail(String(error)),
+});
+runner.handle(getRun, ({ runId }, { fail }) => {
+  if (runId !== "team-a~r1") throw fail.unknown_run(`there is no run ${runId}`, { runId });
+  return Promise.resolve({ run: runOf(runId) });
+});
 service.handle(validatePolicy, () =>
   Promise.resolve({
     valid: true,
@@ -43,6 +54,30 @@ service.handle(validatePolicy, () =>
     findings: [],
   }),
 );
+
+function runOf(runId: string): RunDetail {
+  const at = "2026-01-01T00:00:00.000Z";
+  return {
+    runId,
+    agent: "reviewer",
+    requester: "team-a",
+    model: "scripted/plan",
+    status: "running",
+    steps: 1,
+    toolCalls: 1,
+    attempts: 1,
+    createdAt: at,
+    updatedAt: at,
+    labels: {},
+    input: "x",
+    output: null,
+    failure: null,
+    cancellation: null,
+    skills: [],
+    usage: { inputTokens: 1, outputTokens: 1 },
+    agentDigest: DIGEST,
+  };
+}
 
 test("explains a decision with its rules and what is missing; a denial is not a failure", async () => {
   const args = ["policy", "explain", "files.read_file", '{"path":"a"}', "--agent", "demo"];
@@ -60,6 +95,25 @@ test("explains a decision with its rules and what is missing; a denial is not a 
   const { data } = JSON.parse(json.stdout) as { data: { principal: unknown; tool: unknown } }; // of the served peer
   assert.deepEqual(data.principal, { user: "team-a", agent: null, runId: null });
   assert.deepEqual(data.tool, { name: "think", server: null, tool: "think" });
+});
+
+test("explains a call of a run as its agent and its user, which options replace; an unknown run is not found", async () => {
+  const explained = async (...options: string[]) => {
+    const args = ["policy", "explain", "think", "--run", "team-a~r1", ...options, "--json"];
+    const { stdout, stderr } = await yard(args, env);
+    assert.notEqual(stdout, "", stderr);
+    const { user, agent } = (JSON.parse(stdout) as { data: { principal: Record<string, unknown> } })
+      .data.principal; // of the served peer
+    return [user, agent];
+  };
+  assert.deepEqual(await explained(), ["team-a", "reviewer"]);
+  assert.deepEqual(await explained("--user", "cli"), ["cli", "reviewer"]);
+  assert.deepEqual(await explained("--agent", "demo"), ["team-a", "demo"]);
+  const checked = await yard(["policy", "check", "think", "--run", "team-a~r1"], env);
+  assert.match(checked.stdout, /no: think for reviewer/);
+  const unknown = await yard(["policy", "explain", "think", "--run", "team-a~r2"], env);
+  assert.equal(unknown.code, 3);
+  assert.match(unknown.stderr, /there is no run team-a~r2/);
 });
 
 test("refuses patterns, bad names and bad arguments as usage", async () => {

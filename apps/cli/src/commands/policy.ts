@@ -1,4 +1,6 @@
+import type { Bus } from "@switchyard/bus/bus";
 import { client } from "@switchyard/bus/call";
+import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { findingsText } from "@switchyard/contracts/policy/findings";
 import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import {
@@ -91,12 +93,20 @@ async function explained(
   }
   return withBus(await findBus(terminal.env), async (bus) => {
     const whole = await namedTool(bus, tool);
-    const request = requestOf(bus.user, whole);
-    const run = runId === undefined ? {} : { runId: await namedRun(bus, runId) };
+    const run = runId === undefined ? null : await principalOf(bus, runId, options);
+    const request = { ...requestOf(run?.user ?? bus.user, whole), ...run };
     report(await unknownNames(bus, { tool: whole, agent }));
     if (user !== undefined) await noteUnknownUser(terminal, bus, user);
-    return client(bus, { explainPolicy }).explainPolicy({ ...request, ...run });
+    return client(bus, { explainPolicy }).explainPolicy(request);
   });
+}
+
+/** The calls of a run are its agent's, for the user that it works for; `--agent` and `--user` replace them. */
+async function principalOf(bus: Bus, named: string, { agent, user }: ExplainOptions) {
+  const runId = await namedRun(bus, named);
+  if (agent !== undefined && user !== undefined) return { runId, user, agent };
+  const { run } = await client(bus, { getRun }).getRun({ runId });
+  return { runId, user: user ?? run.requester, agent: agent ?? run.agent };
 }
 
 function answerOf({ effect, tier }: Explanation["decision"]): string {

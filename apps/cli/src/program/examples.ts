@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { withOwnCommand } from "../locations.ts";
 
 /** Example command lines, at least one for each command; shown at the end of its help. */
 const EXAMPLES: readonly string[] = [
@@ -216,7 +217,7 @@ export function addExamples(program: Command): void {
     const title = lines.length === 1 ? "Example:" : "Examples:";
     command.addHelpText(
       "after",
-      ["", title, ...lines.map((line) => `  ./yard ${line}`)].join("\n"),
+      withOwnCommand(["", title, ...lines.map((line) => `  ./yard ${line}`)].join("\n")),
     );
   }
 }

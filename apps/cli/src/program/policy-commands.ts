@@ -14,7 +14,10 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
     .option("--agent <name>", "agent of the run; without it the user calls the tool itself")
     .option("--role <role...>", "roles of the agent")
     .option("--file <path>", "by the rules of a file or directory instead; needs no server")
-    .option("--run <id>", "show what this run has used of its budgets, and touched")
+    .option(
+      "--run <id>",
+      "as this run's agent and user, with what it used of its budgets and touched",
+    )
     .option("--json", JSON_TEXT)
     .action((tool, args, options) =>
       perform(options, async (terminal) =>
@@ -31,7 +34,10 @@ export function addPolicyCommands(program: Command, perform: Perform): void {
     .option("--agent <name>", "agent of the run; without it the user calls the tool itself")
     .option("--role <role...>", "roles of the agent")
     .option("--file <path>", "by the rules of a file or directory instead; needs no server")
-    .option("--run <id>", "look at what this run has used of its budgets, and touched")
+    .option(
+      "--run <id>",
+      "as this run's agent and user, with what it used of its budgets and touched",
+    )
     .option("--json", JSON_TEXT)
     .action((tool, args, options) =>
       perform(options, async (terminal) =>

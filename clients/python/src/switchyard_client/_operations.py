@@ -2242,8 +2242,8 @@ class Operations:
             id: Id of the MCP server.
 
         Raises:
-            ProblemError: `forbidden_admin`, `forbidden`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `forbidden_admin`, `forbidden`, `NOT_FOUND`, `not_found`, those of every
+                request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.disconnect_server("files")
@@ -2323,8 +2323,9 @@ class Operations:
             id: Id of the MCP server.
 
         Raises:
-            ProblemError: `forbidden_admin`, `forbidden`, `refresh_failed`, those of every request,
-                such as `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `forbidden_admin`, `forbidden`, `NOT_FOUND`, `not_found`,
+                `refresh_failed`, those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
 
         Example:
             client.refresh_tools("files")
@@ -2350,8 +2351,8 @@ class Operations:
             after: The last tool of the page before.
 
         Raises:
-            ProblemError: those of every request, such as `unauthenticated`, `forbidden`,
-                `rate_limited`.
+            ProblemError: `NOT_FOUND`, `not_found`, those of every request, such as
+                `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.list_pins("files")
@@ -2381,9 +2382,9 @@ class Operations:
             override: Codes of the hard findings that are accepted.
 
         Raises:
-            ProblemError: `forbidden_admin`, `forbidden`, `unknown_pin`, `not_found`, `pin_changed`,
-                `findings_block`, those of every request, such as `unauthenticated`, `forbidden`,
-                `rate_limited`.
+            ProblemError: `forbidden_admin`, `forbidden`, `NOT_FOUND`, `unknown_pin`, `not_found`,
+                `pin_changed`, `findings_block`, those of every request, such as `unauthenticated`,
+                `forbidden`, `rate_limited`.
 
         Example:
             client.approve_pins("files")
@@ -2405,8 +2406,8 @@ class Operations:
             tools: The tools.
 
         Raises:
-            ProblemError: `forbidden_admin`, `forbidden`, `unknown_pin`, `not_found`, those of every
-                request, such as `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `forbidden_admin`, `forbidden`, `NOT_FOUND`, `unknown_pin`, `not_found`,
+                those of every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.block_pins("files", tools=["mcp__files__*", "read_file"])
@@ -2428,7 +2429,7 @@ class Operations:
             tool: Name of the tool at its server.
 
         Raises:
-            ProblemError: `unknown_pin`, `not_found`, those of every request, such as
+            ProblemError: `NOT_FOUND`, `unknown_pin`, `not_found`, those of every request, such as
                 `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
@@ -2525,10 +2526,10 @@ class Operations:
             tail: The number of last lines to return.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.list_server_messages("files")
@@ -2555,10 +2556,10 @@ class Operations:
             level: Severity, from the least to the worst.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.set_server_log_level("files", level="debug")
@@ -2579,10 +2580,10 @@ class Operations:
             id: Id of the MCP server.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.list_resources("files")
@@ -2598,10 +2599,10 @@ class Operations:
             id: Id of the MCP server.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.list_resource_templates("files")
@@ -2622,10 +2623,10 @@ class Operations:
             uri: URI of the resource.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.read_resource("files", uri="file:///notes/README.md")
@@ -2646,10 +2647,10 @@ class Operations:
             id: Id of the MCP server.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.list_prompts("files")
@@ -2673,10 +2674,10 @@ class Operations:
             args: Arguments of the prompt, by name.
 
         Raises:
-            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `stopped`,
-                `not_supported`, `scope_required`, `instances_exhausted`, `question_pending`,
-                `server_overloaded`, `overloaded`, `rate_limited`, those of every request, such as
-                `unauthenticated`, `forbidden`, `rate_limited`.
+            ProblemError: `invalid_token`, `unauthenticated`, `denied`, `forbidden`, `NOT_FOUND`,
+                `not_found`, `stopped`, `not_supported`, `scope_required`, `instances_exhausted`,
+                `question_pending`, `server_overloaded`, `overloaded`, `rate_limited`, those of
+                every request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
             client.get_prompt("files", "reviewer")

@@ -187,6 +187,7 @@ test("the servers' routes answer as the seed's clients know them [AR12, CR7]", a
     [gone.status, gone.json["code"], gone.json["detail"]],
     [404, "NOT_FOUND", "MCP server not found: gone"],
   );
+  assert.match(String(gone.json["next"]), /^GET \/api\/v1\/mcp\/servers lists the MCP servers/);
   const away = await post("/mcp/servers/files/connect");
   assert.deepEqual([away.status, away.json["code"]], [500, "CONNECTION_ERROR"]);
   await service.drain();

@@ -18,7 +18,7 @@ import { readRun } from "../agent-runs/read-run.ts";
 import type { AccessAudit } from "../identity/access-audit.ts";
 import type { Idempotency } from "../identity/idempotency.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
-
+import { aboutServer } from "./known-server.ts";
 import { acceptCommand, type AcceptedCommand, type CommandParts } from "./accept-command.ts";
 
 const BODY_LIMIT = 1024 * 1024;
@@ -82,15 +82,17 @@ export function serveRoute(
           })
         : call(bus, contract, request, options);
     };
+    const server = c.req.param("id") ?? "";
+    const askServer = () => aboutServer(route, ask, () => call(bus, listTools, { server }, about));
     const reply =
       contract.role === "admin"
         ? await access.administered(
             c,
             user,
             { operation: contract.name, isRead: route.method === "get" },
-            ask,
+            askServer,
           )
-        : await ask();
+        : await askServer();
     return answerOf(c, route, reply);
   };
 }

@@ -1,9 +1,10 @@
 import { errorTexts } from "@switchyard/contracts/explain/error-texts";
 import { exampleOf } from "@switchyard/contracts/explain/example-of";
 import { explainedSchema } from "@switchyard/contracts/explain/explained-schema";
+import { getServer } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { z } from "zod";
 import { Problem, problemBody, statusOf } from "../problems/problem.ts";
-import { placeholders } from "../routes/route-shape.ts";
+import { isAboutServer, placeholders } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { AcceptedCommand, ownSchemaNames } from "./schema-names.ts";
 import type { Json } from "./shared-schemas.ts";
@@ -144,10 +145,12 @@ interface KnownProblem {
   readonly data?: z.ZodType;
 }
 
-function declaredProblems({ contract, codes = {} }: Route): KnownProblem[] {
+function declaredProblems({ contract, path, codes = {} }: Route): KnownProblem[] {
+  const { unknown_server } = getServer.errors;
+  const more = isAboutServer({ path }) ? { unknown_server } : {};
   const declared: [string, z.ZodType?][] =
     contract.kind === "rpc"
-      ? Object.entries(contract.errors).map(([code, { data }]) => [code, data])
+      ? Object.entries({ ...more, ...contract.errors }).map(([code, { data }]) => [code, data])
       : COMMAND_CODES.map((code) => [code]);
   return declared.map(([inner, data]) => {
     const [status = statusOf(inner), code = inner] = codes[inner] ?? [];

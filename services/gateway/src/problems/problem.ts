@@ -14,11 +14,14 @@ export class Problem extends Error {
   readonly code: string;
   readonly data: unknown;
   readonly headers: Readonly<Record<string, string>>;
+  /** The next step; undefined for the one of the status. */
+  readonly next: string | undefined;
 
   constructor(facts: {
     status: number;
     code: string;
     detail: string;
+    next?: string | undefined;
     data?: unknown;
     headers?: Readonly<Record<string, string>>;
   }) {
@@ -26,6 +29,7 @@ export class Problem extends Error {
     this.status = facts.status;
     this.code = facts.code;
     this.data = facts.data ?? null;
+    this.next = facts.next ?? NEXT_BY_CODE[facts.code];
     this.headers = facts.headers ?? {};
   }
 }
@@ -97,6 +101,12 @@ const NEXT: Readonly<Record<number, string>> = {
   507: "delete runs' sessions, jobs or what agents keep in memory, or wait until old runs expire, and send the same request again",
 };
 
+/** The next step of codes for which the status says too little. */
+const NEXT_BY_CODE: Readonly<Record<string, string>> = {
+  unknown_server:
+    "GET /api/v1/mcp/servers lists the MCP servers and their ids; POST /api/v1/mcp/servers adds one",
+};
+
 export function statusOf(code: string): number {
   if (Object.hasOwn(STATUS, code)) return STATUS[code] ?? 409;
   if (code.startsWith("unknown_")) return 404;
@@ -111,7 +121,7 @@ export function problemOf(error: unknown, route: { readonly codes?: Codes } = {}
   if (found === null || own === undefined) return found;
   const [status, code, message] = own;
   const detail = message === undefined ? found.message : `${message}: ${found.message}`;
-  return new Problem({ status, code, detail, data: found.data });
+  return new Problem({ status, code, detail, next: found.next, data: found.data });
 }
 
 function knownProblem(error: unknown): Problem | null {
@@ -139,8 +149,9 @@ function secondsOf(data: unknown): number {
 }
 
 /** The body of the answer. */
-export function problemBody({ status, code, message, data }: Problem, requestId: string): string {
-  const next = NEXT[status] ?? "look for the request id in the log of the gateway";
+export function problemBody(problem: Problem, requestId: string): string {
+  const { status, code, message, data } = problem;
+  const next = problem.next ?? NEXT[status] ?? "look for the request id in the log of the gateway";
   return JSON.stringify({
     type: `urn:switchyard:problem:${code}`,
     title: code.replaceAll("_", " ").toLowerCase(),

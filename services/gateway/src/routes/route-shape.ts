@@ -64,3 +64,8 @@ export function requestOf(contract: Route["contract"]): z.ZodType {
 export function placeholders(template: string): string[] {
   return [...template.matchAll(/\{([a-zA-Z]+)\}/g)].map((match) => match[1] ?? "");
 }
+
+/** True for the routes of everything that one MCP server has. */
+export function isAboutServer({ path }: Pick<Route, "path">): boolean {
+  return path.startsWith("/mcp/servers/{id}/");
+}
