@@ -83,7 +83,7 @@ export const listAgents = rpc({
   request: z.strictObject({}),
   reply: z.object({
     agents: z.array(AgentSummary),
-    /** What keeps agent files of the importer's directories from loading; left out when all load. At most 100. */
+    /** At most 100 errors, which keep agent files of the importer's directories from loading; they are left out when all load. */
     unusable: z
       .array(Diagnostic.pick({ code: true, message: true, file: true, line: true }))
       .optional(),
