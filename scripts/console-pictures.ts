@@ -25,6 +25,8 @@ try {
   await lights.go(`/runs/${runId}`);
   await lights.page.getByTestId("timeline").getByText("files › write_file").click();
   await lights.page.getByTestId("decision").waitFor();
+  await lights.page.mouse.move(0, 0);
+  await lights.page.evaluate("document.querySelector('main').scrollTo(0, 0)");
   await keep(lights.page, "run");
   await lights.go("/tools/mcp__everything__echo");
   await lights.page.getByTestId("field-message").getByRole("textbox").fill("hello from a form");
@@ -34,7 +36,7 @@ try {
   await keep(lights.page, "tools");
   await send("/runs", { agent: "reviewer", input: "What is new?" });
   await lights.go("/approvals");
-  await lights.page.getByTestId("approval-detail").waitFor();
+  await lights.page.locator('[data-testid="approve"]:enabled').waitFor();
   await keep(lights.page, "approvals");
   await lights.go("/");
   await lights.page.getByText(/[1-9] replicas?$/).waitFor();

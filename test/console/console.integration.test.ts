@@ -94,6 +94,7 @@ test(
     );
     await page.goBack();
     await page.getByRole("tab", { name: "Conversation" }).click();
+    await page.getByTestId("conversation").getByText("I look around.").waitFor();
     assert.match(
       await page.getByTestId("conversation").innerText(),
       /I look around\.[\s\S]*Look around, please/,

@@ -87,3 +87,50 @@ test("a rule is made from a denial in the audit", { skip }, async (t) => {
   await page.getByTestId("audit-record").getByTestId("make-rule").click();
   await page.getByTestId("proposed-rule").getByText("effect: allow").waitFor();
 });
+
+test(
+  "what is written in a dialog is not lost by Escape, a click beside it, or a selection that ends beside it",
+  { skip },
+  async (t) => {
+    const { page, go } = await there().look(t);
+    await go("/servers");
+    await page.getByTestId("add-server").click();
+    const dialog = page.getByTestId("add-server-dialog");
+    const heading = (await dialog.getByRole("heading").boundingBox()) ?? { x: 0, y: 0 };
+    await page.mouse.move(heading.x + 5, heading.y + 5);
+    await page.mouse.down();
+    await page.mouse.move(4, 4, { steps: 4 });
+    await page.mouse.up();
+    assert.equal(await dialog.count(), 1, "a selection that ends beside it");
+    const text = dialog.getByTestId("server-json");
+    await text.fill("half of a declaration");
+    for (let times = 0; times < 3; times += 1) await page.keyboard.press("Escape");
+    await page.mouse.click(4, 4);
+    await dialog.getByText("It stays open, because you wrote in it.").waitFor();
+    assert.equal(await text.inputValue(), "half of a declaration");
+    assert.deepEqual(await axeViolations(page), []);
+    await dialog.getByRole("button", { name: "Discard that and close" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByTestId("add-server").click();
+    await text.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+  },
+);
+
+test("a view whose code does not come is loaded again", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/");
+  for (const times of [1, 2]) {
+    let left = times;
+    await page.route(/\/assets\/(audit|webhooks)-.*\.js$/, async (route) => {
+      left -= 1;
+      await (left < 0 ? route.continue() : route.abort());
+    });
+    const [name = "", heading = ""] = times === 1 ? ["audit", "Audit"] : ["webhooks", "Webhooks"];
+    await page.locator(`nav a[href="/${name}"]`).click();
+    await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+    assert.ok(left <= 0, "its code did not come");
+    await page.unrouteAll();
+  }
+});

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
 import type { Page } from "playwright-core";
 import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns } from "./archived-runs.ts";
@@ -8,7 +11,14 @@ import { countClicks } from "./clicks.ts";
 import { approveByKey, decidable, noCallWaits, statesOf } from "./approve.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
-const there = await consoleWorld();
+const project = await mkdtemp(join(tmpdir(), "yard-views-"));
+after(() => rm(project, { recursive: true, force: true }));
+await cp("test/console/project", project, { recursive: true });
+await writeFile(
+  join(project, "agents/faulty.yaml"),
+  "name: faulty\nmodel: scripted/plan\nplan: { steps: [] }\n",
+);
+const there = await consoleWorld({ project });
 
 const ROUTES = [
   "/",
@@ -37,12 +47,21 @@ const ROUTES = [
   "/not/here",
 ];
 
+/** The longest name of an agent, which is a part of the id of its runs, too. */
+const LONG_NAME = "agent-" + "long-".repeat(10) + "name";
+
 /** A run, a job and a comparison to open, made once. */
 const paths = async (): Promise<readonly string[]> => {
+  await keepArchivedRuns(there().dev, 2, {
+    agent: LONG_NAME,
+    errorCode: "code_of_an_error_".repeat(4),
+    costUsd: 12_345.67,
+  });
   const run = async (input: string): Promise<string> =>
     String((await there().send("/runs", { agent: "reader", input }))["runId"]);
   const [one, other] = [await run("for axe"), await run("for axe, too")];
   await there().send("/runs", { agent: "careful", input: "notes.md" });
+  const rejected = await rejectedRun();
   const asked = await there().send("/runs", { agent: "curious", input: "for axe" });
   const added = (await there().send("/schedules", {
     job: {
@@ -65,11 +84,19 @@ const paths = async (): Promise<readonly string[]> => {
       (view) => `/runs/${one}${view}`,
     ),
     `/runs/${String(asked["runId"])}`,
+    `/runs/${rejected}`,
     `/compare/${one}/${other}?show=all`,
     "/agents/none-of-this-name",
   ];
 };
 let made: Promise<readonly string[]> | undefined;
+
+/** Asks for a run that is refused for a file of its input. */
+const rejectedRun = async (): Promise<string> => {
+  const facts = { name: "a.txt", mediaType: "text/plain", sizeBytes: 1, sha256: "0".repeat(64) };
+  const input = [{ type: "file", ref: `file-${"0".repeat(32)}`, ...facts }];
+  return String((await there().send("/runs", { agent: "reader", input }))["runId"]);
+};
 
 const isWider = (page: Page): Promise<boolean> =>
   page.evaluate(
@@ -302,6 +329,24 @@ test(
   },
 );
 
+test("faulty agent files and rejected runs are listed with their reasons", { skip }, async (t) => {
+  const { page, go } = await there().look(t);
+  await go("/agents");
+  const faulty = page.getByTestId("unusable-agents");
+  await faulty.getByText("agents/faulty.yaml").first().waitFor();
+  assert.match(await faulty.innerText(), /1 error[\s\S]*plan\.answer: is missing/);
+  await go("/runs");
+  const runId = await rejectedRun();
+  const rejected = page.getByTestId("rejected-runs");
+  await rejected.locator("summary").click();
+  const row = rejected.getByRole("listitem").filter({ hasText: runId.slice("cli~".length) });
+  await row.getByText(/names files that cannot be used/).waitFor();
+  assert.deepEqual(await axeViolations(page), []);
+  await row.getByRole("link").click();
+  await page.locator('.page-head [data-status="rejected"]').waitFor();
+  await page.getByTestId("outcome").getByText("A file of its input does not exist").waitFor();
+});
+
 const DOT = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAoAAAAKCAYAAACNMs+9AAAAFUlEQVR42mNk+M9Qz0AEYBxVSF+FABJADveWkH6oAAAAAElFTkSuQmCC",
   "base64",
@@ -440,7 +485,7 @@ test(
       .waitFor();
     await page.getByTestId("by-agent").getByRole("row", { name: "archived 3 0 $0.75" }).waitFor();
     const chart = page.getByTestId("spend-chart");
-    await chart.getByText(/^\$[\d.]+ for runs begun in the last 24 hours$/).waitFor();
+    await chart.getByText(/^\$[\d.,]+ for runs begun in the last 24 hours$/).waitFor();
     await chart.locator("canvas").waitFor();
     await go("/audit");
     const download = page.waitForEvent("download");

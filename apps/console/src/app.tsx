@@ -53,10 +53,33 @@ function CurrentView() {
 
 type Loaded = ComponentType<{ params: Readonly<Record<string, string>> }>;
 
+const AGAIN_AFTER_MS = 1_000;
+const RELOADED = "switchyard.reloaded";
+
+/**
+ * A view's code may not come: the gateway starts anew, or it has another version of the console. So it is loaded again, then with the
+ * whole page, which happens once for an address, and after that the person decides.
+ */
+async function loadTwice(view: View): Promise<Loaded> {
+  try {
+    const loaded = await view.load().catch(async () => {
+      await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
+      return view.load();
+    });
+    sessionStorage.removeItem(RELOADED);
+    return loaded;
+  } catch (error) {
+    if (sessionStorage.getItem(RELOADED) === location.pathname) throw error;
+    sessionStorage.setItem(RELOADED, location.pathname);
+    location.reload();
+    return new Promise(() => {});
+  }
+}
+
 function LoadedView({ view, params }: Match) {
   const [state, setState] = useState<{ view: Loaded } | { error: unknown } | null>(null);
   useEffect(() => {
-    view.load().then(
+    loadTwice(view).then(
       (loaded) => setState({ view: loaded }),
       (error: unknown) => setState({ error }),
     );

@@ -1,5 +1,7 @@
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { isPortTaken, SERVER_TITLE, type LocalServer, type ServerName } from "./local-server.ts";
@@ -62,10 +64,43 @@ export async function launchOnChosenPort(
   return server;
 }
 
-/** The gateway's port of the last time while it is free; null for any free one. */
-export async function rememberedHttpPort(portsFile: string): Promise<number | null> {
+/** The first address of a project's console; other projects have the next ones. */
+const FIRST_HTTP_PORT = 4_224;
+const HTTP_PORTS = 20;
+
+/** The gateway's port of the last time while it is free, else the first free one from 4224; null where all of these are taken. */
+export async function chooseHttpPort(
+  portsFile: string,
+  claims: string = tmpdir(),
+): Promise<number | null> {
   const { http } = await readChosenPorts(portsFile);
-  return http !== null && (await isFree(http)) ? http : null;
+  if (http !== null && (await isFree(http))) return http;
+  for (let port = FIRST_HTTP_PORT; port < FIRST_HTTP_PORT + HTTP_PORTS; port += 1)
+    if ((await isFree(port)) && (await isClaimed(join(claims, `switchyard-port-${port}`))))
+      return port;
+  return null;
+}
+
+/** Claims a port for this process: the gateway listens seconds later, and another project may start meanwhile. */
+async function isClaimed(file: string): Promise<boolean> {
+  const claim = (): Promise<boolean> =>
+    writeFile(file, String(process.pid), { flag: "wx" }).then(
+      () => true,
+      () => false,
+    );
+  if (await claim()) return true;
+  const owner = Number(await readFile(file, "utf8").catch(() => ""));
+  if (owner > 0 && hasProcess(owner)) return false;
+  await rm(file, { force: true }).catch(() => {}); // of another person: the next port is as good
+  return claim();
+}
+
+function hasProcess(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return error instanceof Error && "code" in error && error.code === "EPERM";
+  }
 }
 
 export async function rememberHttpPort(portsFile: string, port: number): Promise<void> {

@@ -15,7 +15,7 @@ import { ensureKeys, type KeyDirectory } from "../key-directory.ts";
 import type { StateDirectory } from "../locations.ts";
 import { count, formatDuration } from "../quantities.ts";
 import { hasOwnRedis } from "../redis-login.ts";
-import { launchOnChosenPort, rememberHttpPort, rememberedHttpPort } from "./chosen-ports.ts";
+import { chooseHttpPort, launchOnChosenPort, rememberHttpPort } from "./chosen-ports.ts";
 import {
   launchServer,
   resolveLocalServer,
@@ -99,7 +99,7 @@ export class Stack {
         laptopTokenFile: await ensureLaptopToken(state.keys),
         bubblewrap: await localBubblewrap(env, report),
         console: await localConsole(report),
-        httpPort: await rememberedHttpPort(state.portsFile),
+        httpPort: await chooseHttpPort(state.portsFile),
       });
       await Promise.race([
         Promise.all(specs.map((spec) => this.#startService(spec))),

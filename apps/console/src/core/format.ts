@@ -49,10 +49,11 @@ export function numberText(n: number): string {
   return n.toLocaleString("en");
 }
 
-/** In US dollars; small amounts with their significant digits. */
+/** In US dollars; small amounts with their significant digits, large ones without cents. */
 export function usdText(usd: number): string {
   if (usd === 0) return "$0";
-  return usd < 0.01 ? `$${usd.toPrecision(2)}` : `$${usd.toFixed(2)}`;
+  if (usd < 0.01) return `$${usd.toPrecision(2)}`;
+  return usd < 1_000 ? `$${usd.toFixed(2)}` : `$${numberText(Math.round(usd))}`;
 }
 
 export function bytesText(bytes: number): string {

@@ -39,7 +39,7 @@ export function startLive(): void {
     else hiding = setTimeout(() => void (isVisible.value = false), HIDDEN_MS);
   });
   let lastId: string | null = null;
-  let opened = 0;
+  let hasBegun = false;
   effect(() => {
     if (session.value.phase !== "signed-in") return undefined;
     if (!isVisible.value && !wantsNotes.value) return undefined;
@@ -51,8 +51,9 @@ export function startLive(): void {
   const take = (passed: Passed): void => {
     if ("state" in passed) {
       liveState.value = passed.state;
-      // Events may have been missed before this.
-      if (passed.state === "live" && (opened += 1) > 1) notify("other", null);
+      // Events may have been missed before this, the first time since what the page loaded meanwhile.
+      if (passed.state === "live") notify("other", null);
+      hasBegun = true;
       return;
     }
     const { message } = passed;
@@ -67,8 +68,12 @@ export function startLive(): void {
         signal: ending,
         read: () => passedEvents(lastId, ending),
         take,
-        // The tab that reads has an open stream, or reports that it has none.
-        catchUp: () => Promise.resolve(take({ state: "live" })),
+        // The tab that reads has an open stream, or reports that it has none. A page that has just begun has missed nothing.
+        catchUp: async () => {
+          if (hasBegun) take({ state: "live" });
+          else liveState.value = "live";
+          hasBegun = true;
+        },
       });
     } catch {
       liveState.value = "waiting";

@@ -81,6 +81,7 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
           <span>The arguments that the call is made with; the rules decide about them, too</span>
           <textarea
             class="code"
+            ref={bringIntoSight}
             rows={10}
             value={edited}
             data-testid="edited-arguments"
@@ -139,6 +140,12 @@ export function Decide({ approval, presentation, onDecidedByKey }: Props) {
       </div>
     </>
   );
+}
+
+/** On a phone the field is below what decides. */
+function bringIntoSight(field: HTMLTextAreaElement | null): void {
+  field?.scrollIntoView({ block: "center" });
+  field?.focus({ preventScroll: true });
 }
 
 /** One person may change what is shown whole and as it is. */

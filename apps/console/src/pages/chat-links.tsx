@@ -24,37 +24,34 @@ export function ChatLinks() {
   return (
     <section class="card">
       <h2>Linked chats</h2>
-      <ResourceView
-        of={links}
-        empty={(data) =>
-          data.links.length > 0 ? null : (
-            <p>
+      <ResourceView of={links}>
+        {(data) =>
+          data.links.length === 0 ? (
+            <p class="quiet">
               No person of a chat decides here. <code>yard channels link</code> makes a code.
             </p>
+          ) : (
+            <ul class="lines" data-testid="chat-links">
+              {data.links.map((link) => (
+                <li key={link.id} data-testid="chat-link">
+                  <strong>{link.caller}</strong>
+                  <span>
+                    {link.channel}/{link.accountId}, person {link.personId}
+                  </span>
+                  <span class="quiet">
+                    {link.asks ? "gets calls and questions" : "decides in groups"}, ends{" "}
+                    <Time at={link.expiresAt} />
+                  </span>
+                  {may("DELETE /chat-links/{id}") && (
+                    <button type="button" class="button small" onClick={() => void revoke(link)}>
+                      End
+                    </button>
+                  )}
+                </li>
+              ))}
+            </ul>
           )
         }
-      >
-        {(data) => (
-          <ul class="lines" data-testid="chat-links">
-            {data.links.map((link) => (
-              <li key={link.id} data-testid="chat-link">
-                <strong>{link.caller}</strong>
-                <span>
-                  {link.channel}/{link.accountId}, person {link.personId}
-                </span>
-                <span class="quiet">
-                  {link.asks ? "gets calls and questions" : "decides in groups"}, ends{" "}
-                  <Time at={link.expiresAt} />
-                </span>
-                {may("DELETE /chat-links/{id}") && (
-                  <button type="button" class="button small" onClick={() => void revoke(link)}>
-                    End
-                  </button>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
       </ResourceView>
     </section>
   );

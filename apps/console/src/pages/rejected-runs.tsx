@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { count } from "../core/format.ts";
+import { count, shortRunId } from "../core/format.ts";
 import { onLive } from "../core/live.ts";
 import { client, session } from "../core/session.ts";
 import { Time } from "../ui/time.tsx";
@@ -26,7 +26,7 @@ export function RejectedRuns() {
       <ul>
         {rejected.map(({ runId, code, message, problems, at }) => (
           <li key={`${runId} ${at}`}>
-            <Time at={at} /> <a href={`/runs/${encodeURIComponent(runId)}`}>{runId}</a>{" "}
+            <Time at={at} /> <a href={`/runs/${encodeURIComponent(runId)}`}>{shortRunId(runId)}</a>{" "}
             <code>{code}</code> {message}
             {problems.length > 0 && `: ${problems.join("; ")}`}
           </li>

@@ -23,7 +23,7 @@ export function RunFacts(props: { run: RunDetail; story: StorySoFar; family: Fam
         <Time at={run.createdAt} />
       </Fact>
       <Fact name="Took">{durationText(Math.max(0, endMs - startMs))}</Fact>
-      <Fact name="Model">{run.model}</Fact>
+      {run.model !== "" && <Fact name="Model">{run.model}</Fact>}
       <Fact name="Steps">{Math.max(story.steps, run.steps)}</Fact>
       <Fact name="Tool calls">{Math.max(story.toolCalls, run.toolCalls)}</Fact>
       <Fact name="Tokens">{tokensText({ inputTokens, outputTokens, cacheReadTokens })}</Fact>

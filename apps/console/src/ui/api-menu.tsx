@@ -4,6 +4,7 @@ import { CopyButton } from "./copy.tsx";
 
 /** The operation behind each view, by the first part of its path. */
 const OPERATIONS: Readonly<Record<string, string>> = {
+  "": "/runs/totals",
   agents: "/agents",
   approvals: "/approvals",
   audit: "/audit",

@@ -1,19 +1,29 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { textsOf } from "../core/form.ts";
 import { useSeen } from "../core/seen.ts";
 
-/** A modal dialog; the browser keeps the focus in it and restores it afterwards. */
+/**
+ * A modal dialog; the browser keeps the focus in it and restores it afterwards. What a person has written is not lost by Escape or a
+ * click beside it: only a button closes it then.
+ */
 export function Dialog(props: {
   title: string;
   onClose: () => void;
   children: ComponentChildren;
   size?: "wide";
   testId?: string;
+  /** True: what is typed is a search, which is not worth keeping. */
+  isSearch?: boolean;
 }) {
-  const { title, onClose, children, size, testId } = props;
+  const { title, onClose, children, size, testId, isSearch = false } = props;
   const element = useRef<HTMLDialogElement>(null);
+  const isWritten = useRef(false);
+  // A selection of text that ends beside the dialog is a click on what is around both ends.
+  const isPressedBeside = useRef(false);
+  const [isKept, setKept] = useState(false);
+  const leave = (): void => (isWritten.current ? setKept(true) : onClose());
   useEffect(() => {
     const dialog = element.current;
     const before = document.activeElement;
@@ -32,13 +42,31 @@ export function Dialog(props: {
       data-testid={testId ?? "dialog"}
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
       }}
-      onClick={(event) => event.target === element.current && onClose()}
+      onKeyDown={(event) => {
+        // Without this a second Escape closes it in Chromium, whatever the page wants.
+        if (event.key !== "Escape" || !isWritten.current) return;
+        event.preventDefault();
+        leave();
+      }}
+      onInput={() => void (isWritten.current = !isSearch)}
+      onPointerDown={(event) => void (isPressedBeside.current = event.target === element.current)}
+      onClick={(event) => event.target === element.current && isPressedBeside.current && leave()}
     >
       <div class="dialog-body">
         <h2 id="dialog-title">{title}</h2>
         {children}
+        <div role="status" class={isKept ? "note wait" : "visually-hidden"}>
+          {isKept && (
+            <>
+              <p>It stays open, because you wrote in it.</p>
+              <button type="button" class="button small" onClick={onClose}>
+                Discard that and close
+              </button>
+            </>
+          )}
+        </div>
       </div>
     </dialog>
   );

@@ -49,7 +49,7 @@ function Palette() {
     if (step !== undefined && shown.length > 0) setAt((at + step + shown.length) % shown.length);
   };
   return (
-    <Dialog title="Go to" onClose={close} testId="palette">
+    <Dialog title="Go to" onClose={close} testId="palette" isSearch>
       <input
         type="search"
         role="combobox"
