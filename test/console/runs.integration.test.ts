@@ -176,7 +176,7 @@ test(
     const titles = await timeline.getByTestId("row").allInnerTexts();
     const calls = titles.filter((title) => title.includes("files ›"));
     assert.equal(calls.length, 4, titles.join("\n"));
-    assert.match(await page.getByTestId("facts").innerText(), /Runners that had it\s+2/);
+    assert.match(await page.getByTestId("facts").innerText(), /Times picked up\s+2/);
   },
 );
 

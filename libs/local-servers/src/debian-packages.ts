@@ -121,7 +121,9 @@ async function fetchAndUnpack(
   const planned = await apt("apt-get", [...fetch, "--print-uris"], LOCAL_TIMEOUT_MS);
   const bytes = bytesOf(planned.stdout);
   if (bytes > 0)
-    options.log(`${kind.name}: downloading ${candidate}, ${(bytes / 1e6).toFixed(1)} MB`);
+    options.log(
+      `${kind.name}: downloading ${candidate}, ${Math.max(0.1, bytes / 1e6).toFixed(1)} MB`,
+    );
   ended("apt-get", await apt("apt-get", fetch, DOWNLOAD_TIMEOUT_MS));
   const root = join(work, "root");
   await mkdir(root);

@@ -32,7 +32,7 @@ export function RunFacts(props: { run: RunDetail; story: StorySoFar; family: Fam
       </Fact>
       {family.runs.size > 0 && <Fact name="Total cost">{totalText(cost, family)}</Fact>}
       <Fact name="By">{run.requester}</Fact>
-      {run.attempts > 1 && <Fact name="Runners that had it">{run.attempts}</Fact>}
+      {run.attempts > 1 && <Fact name="Times picked up">{run.attempts}</Fact>}
       {run.session !== undefined && (
         <Fact name="Session">
           <a href={`/chat/${encodeURIComponent(run.session.key)}`}>{run.session.key}</a>
