@@ -105,16 +105,23 @@ async function start(runId: string, of: string, input: string): Promise<void> {
   await publishCommand(cli, startRun, { agent: of }, { runId, input });
 }
 
+/** A service that was killed several times is started again after a growing pause. */
+const AFTER_KILLS = { timeoutMs: 180_000 };
+
 const ENDED: ReadonlySet<string> = new Set(["succeeded", "failed", "cancelled", "dead"]);
 const runOf = async (runId: string) => (await call(cli, getRun, { runId })).run;
 
 async function outputOf(runId: string): Promise<unknown> {
-  const run = await until(async () => {
-    // A runner that was just killed does not answer.
-    const found = await runOf(runId).catch(() => null);
-    return found !== null && ENDED.has(found.status) ? found : null;
-  });
-  assert.equal(run.status, "succeeded", JSON.stringify(run));
+  const run = await until(
+    async () => {
+      // A runner that was just killed does not answer.
+      const found = await runOf(runId).catch(() => null);
+      return found !== null && ENDED.has(found.status) ? found : null;
+    },
+    (found) => found !== null,
+    AFTER_KILLS,
+  );
+  assert.equal(run?.status, "succeeded", JSON.stringify(run));
   return run.output;
 }
 
@@ -247,7 +254,11 @@ for (const victim of ["channels", "policy", "runner"])
       await until(first.answer);
       await pressUntilOver(message.id, "Approve");
       await at("decided");
-      await until(async () => (await linesOf(`line ${runId}`)) > 0);
+      await until(
+        () => linesOf(`line ${runId}`),
+        (lines) => lines > 0,
+        AFTER_KILLS,
+      );
       await at("resumed");
       await outputOf(runId);
       assert.equal(await linesOf(`line ${runId}`), 1, "no call is made twice");
@@ -256,6 +267,7 @@ for (const victim of ["channels", "policy", "runner"])
       await until(
         () => texts(),
         (all) => all.every((text) => /^(?:Answered|Approved) by cli/.test(text)),
+        AFTER_KILLS,
       );
       assert.equal(texts().length, 2, "one message for the question and one for the call");
     }

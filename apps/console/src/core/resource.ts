@@ -17,8 +17,8 @@ export interface Resource<T> {
 /** A reply is requested again this long after an event: events come in bursts. */
 const AGAIN_AFTER_MS = 700;
 /** A busy service, for example one that still handles the previous text, is retried automatically. */
-const BUSY = 429;
-const AGAIN_WHEN_BUSY_MS = 1_500;
+export const BUSY = 429;
+export const AGAIN_WHEN_BUSY_MS = 1_500;
 
 /**
  * The reply of an operation, refreshed when the request changes and when an event concerns its topics: soon after the first event, and

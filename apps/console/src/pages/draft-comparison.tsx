@@ -3,6 +3,7 @@ import type { Problem } from "@switchyard/client/problem-error";
 import type { AuditedRecord, PolicyTextFile } from "@switchyard/client/operations";
 import { useEffect, useState } from "preact/hooks";
 import { count } from "../core/format.ts";
+import { AGAIN_WHEN_BUSY_MS, BUSY } from "../core/resource.ts";
 import { client, problemOf } from "../core/session.ts";
 import { ProblemNote } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
@@ -40,6 +41,7 @@ export function DraftComparison({ files }: { files: readonly PolicyTextFile[] })
   const [isBusy, setBusy] = useState(false);
   useEffect(() => {
     const stop = new AbortController();
+    let timer: ReturnType<typeof setTimeout> | undefined;
     const run = async (): Promise<void> => {
       setBusy(true);
       const result = await compare(files).catch(problemOf);
@@ -47,9 +49,13 @@ export function DraftComparison({ files }: { files: readonly PolicyTextFile[] })
       setBusy(false);
       setProblem("changes" in result ? null : result);
       if ("changes" in result) setCompared(result);
+      else if (result.status === BUSY) timer = setTimeout(run, AGAIN_WHEN_BUSY_MS);
     };
     void run();
-    return () => stop.abort();
+    return () => {
+      stop.abort();
+      clearTimeout(timer);
+    };
   }, [files, round]);
   return (
     <section class="card" data-testid="comparison">
