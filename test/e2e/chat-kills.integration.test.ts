@@ -48,7 +48,7 @@ rules:
       },
     },
   }),
-  "agents/asker.yaml": agent("asker", [
+  "agents/chooser.yaml": agent("chooser", [
     { tool: "ask_user", with: { question: { $from: "/input" }, options: ["red", "<b>blue</b>"] } },
   ]),
   "agents/writer.yaml": agent("writer", [
@@ -133,11 +133,11 @@ async function link(from: number): Promise<void> {
 
 test("a question with options is answered by a button of the linked person, once, and the message shows it", async () => {
   await link(ANN);
-  await start("options", "asker", "Which colour, @everyone?");
+  await start("options", "chooser", "Which colour, @everyone?");
   const message = await shown("Which colour");
   assert.match(
     message.text,
-    /^Question: agent asker asks\nFor: cli\nUntil: .* UTC\nTo answer: press a button/,
+    /^Question: agent chooser asks\nFor: cli\nUntil: .* UTC\nTo answer: press a button/,
   );
   assert.deepEqual(
     message.buttons.map(({ text }) => text),
@@ -180,7 +180,7 @@ test("a question without options is answered by a reply to its message, and by n
 });
 
 test("a question that was answered elsewhere is shown so, and a revoked link answers nothing", async () => {
-  await start("elsewhere", "asker", "Which one, elsewhere?");
+  await start("elsewhere", "chooser", "Which one, elsewhere?");
   const message = await shown("elsewhere?");
   const [question] = (await call(cli, listQuestions, {})).questions;
   assert.ok(question);

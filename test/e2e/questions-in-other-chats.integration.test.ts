@@ -59,7 +59,7 @@ rules:
       },
     },
   }),
-  "agents/asker.yaml": agent("asker", "ask_user", { ...QUESTION, options: ["red", "*blue*"] }),
+  "agents/chooser.yaml": agent("chooser", "ask_user", { ...QUESTION, options: ["red", "*blue*"] }),
   "agents/writer.yaml": agent("writer", "ask_user", QUESTION),
   ...Object.fromEntries(
     ["colour", "name", "amount", "both"].map((tool) => [
@@ -229,11 +229,11 @@ for (const chat of chats) {
     for (const one of chats)
       if (one.messages(one.people[0], "You decide").length === 0) await link(one);
     const text = `Which colour by ${chat.name}, @everyone?`;
-    const runId = await start("asker", text);
+    const runId = await start("chooser", text);
     const message = await shown(chat, text);
     assert.match(
       message.text,
-      /^Question: agent asker asks\nFor: cli\nUntil: .* UTC\nTo answer: press a button/,
+      /^Question: agent chooser asks\nFor: cli\nUntil: .* UTC\nTo answer: press a button/,
     );
     assert.deepEqual(
       message.buttons.map(({ label }) => label),
@@ -323,7 +323,7 @@ for (const chat of chats)
   test(`${chat.name}: a revoked link answers nothing, and another chat of the person does`, async () => {
     const [mine] = chat.people;
     const text = `After the end of ${chat.name}?`;
-    const runId = await start("asker", text);
+    const runId = await start("chooser", text);
     const message = await shown(chat, text);
     const { links } = await call(cli, listChatLinks, {});
     const id = links.find(({ channel }) => channel === chat.name)?.id ?? "";

@@ -610,7 +610,7 @@ export type Decision = {
     /** The kinds to look for in the result, each with its effect and rule. */
     results: {
       [name: string]: {
-        /** What becomes of the result. */
+        /** The effect on the result: it is masked or withheld. */
         effect: "mask" | "deny";
         /** Id of the rule that decided; null when no rule matched. */
         rule: string;
@@ -1055,7 +1055,7 @@ export type PolicyProblem = {
 export type PolicyResultRule = {
   /** Id of the rule. */
   id: string;
-  /** What becomes of the result. */
+  /** The effect on the result: it is masked or withheld. */
   effect: "mask" | "deny";
   /** Whom the rule is about, in words. */
   who: string;

@@ -1,7 +1,7 @@
 /** The gateway's answer to a request that it refuses, RFC 9457. */
 export interface Problem {
   readonly status: number;
-  /** As in docs/reference/subjects.md, for example `unknown_run`; `unreachable` when no gateway answered. */
+  /** The codes are listed in docs/reference/subjects.md, for example `unknown_run`; it is `unreachable` when no gateway answered. */
   readonly code: string;
   readonly detail: string;
   /** The next step; missing when a proxy answered in the gateway's place. */

@@ -34,7 +34,7 @@ test("work that is there already counts, also at the limit", async () => {
 test("a failure after the limit is no unhandled rejection", async () => {
   const work = Promise.withResolvers<never>();
   await within(work.promise, { ms: 0 }, () => null);
-  work.reject(new Error("nobody listens"));
+  work.reject(new Error("too late"));
   await pause(1, new AbortController().signal);
 });
 

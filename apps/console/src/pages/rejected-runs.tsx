@@ -43,26 +43,24 @@ function useRejected(): readonly Rejected[] {
   useEffect(() => {
     if (!mayFollow) return undefined;
     const stop = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
     const read = async (): Promise<void> => {
       const found: Rejected[] = [];
       const options = { stopAtEnd: true, signal: stop.signal };
       for await (const { data } of client.followEvents({ noun: "run", event: "rejected" }, options))
         found.push(data as Rejected); // the contract of this event
       const since = Date.now() - DAY_MS;
-      const recent = found.filter(({ at }) => Date.parse(at) > since);
-      if (!stop.signal.aborted) setRejected(recent.toReversed().filter((_, index) => index < MOST));
+      const recent = found.toReversed().filter(({ at }) => Date.parse(at) > since);
+      if (!stop.signal.aborted) setRejected(recent.filter((_, index) => index < MOST));
     };
-    const begin = (): void => void read().catch(() => {}); // the list of runs reports a gateway that does not answer
-    begin();
+    void read().catch(() => {}); // the list of runs reports a gateway that does not answer
     const end = onLive((topic, message) => {
-      if (topic !== "run" || message?.event.endsWith("rejected") !== true) return;
-      clearTimeout(timer);
-      timer = setTimeout(begin, 1_000);
+      if (topic !== "run" || message?.event !== "rejected") return;
+      const { data } = message as { readonly data: Rejected }; // the contract of this event
+      const isOther = ({ runId, at }: Rejected): boolean => runId !== data.runId || at !== data.at;
+      setRejected((old) => [data, ...old.filter(isOther)].filter((_one, index) => index < MOST));
     });
     return () => {
       stop.abort();
-      clearTimeout(timer);
       end();
     };
   }, [mayFollow]);

@@ -41,7 +41,7 @@ class ProblemError(Exception):
         self.status = status
         """HTTP status."""
         self.code = code
-        """As in docs/reference/subjects.md, for example `unknown_run`."""
+        """The codes are listed in docs/reference/subjects.md, for example `unknown_run`."""
         self.detail = detail
         """The message: what failed, for which object, and why."""
         self.next = next

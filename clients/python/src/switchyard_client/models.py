@@ -812,7 +812,7 @@ class DecisionInspection(TypedDict):
 
 class DecisionInspectionResultsValue(TypedDict):
     effect: Literal["mask", "deny"]
-    """What becomes of the result."""
+    """The effect on the result: it is masked or withheld."""
     rule: str
     """Id of the rule that decided; null when no rule matched."""
 
@@ -2235,7 +2235,7 @@ class ListPolicyRulesReplyResults(TypedDict):
     id: str
     """Id of the rule."""
     effect: Literal["mask", "deny"]
-    """What becomes of the result."""
+    """The effect on the result: it is masked or withheld."""
     who: str
     """Whom the rule is about, in words."""
     what: str

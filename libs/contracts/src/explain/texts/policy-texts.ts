@@ -359,7 +359,7 @@ export const policyTexts = {
   "unmasked.value": "The value behind it.",
   "PolicyRule.unmask": "Kinds of masked values that the tool gets.",
   "PolicyResultRule.id": "Id of the rule.",
-  "PolicyResultRule.effect": "What becomes of the result.",
+  "PolicyResultRule.effect": "The effect on the result: it is masked or withheld.",
   "PolicyResultRule.finds": "The kinds of content that the rule looks for.",
   "policy.rules.reply.results": "The rules about results, in the first page alone.",
   "approvals.for-chats.reply.pending.changes":
