@@ -102,19 +102,29 @@ test("unit tests of a package share a process, where a file that cannot be loade
   assert.match(output, /test\/second\.test\.ts:\d+ fails\n.*as it should/);
 });
 
+const PASSES_LATER = `import { existsSync, writeFileSync } from "node:fs";
+  test("passes the second time", () => {
+    const wasThere = existsSync("seen"); writeFileSync("seen", "");
+    assert.ok(wasThere, "not yet");
+  });`;
+
 test("a file that passes by itself is named as flaky, and one that does not has failed", async () => {
   const { code, output, last } = await run({
-    flaky: `import { existsSync, writeFileSync } from "node:fs";
-      test("passes the second time", () => {
-        const wasThere = existsSync("seen"); writeFileSync("seen", "");
-        assert.ok(wasThere, "not yet");
-      });`,
+    flaky: PASSES_LATER,
     fails: `test("never passes", () => assert.fail("no"));`,
   });
   assert.equal(code, 1);
+  assert.match(output, /\nFailed:\n {2}test\/fails\S+ never passes\n\n/);
   assert.equal(last, "1 passed, 1 failed");
   assert.match(output, /passes the second time\n +AssertionError \[ERR_ASSERTION\]: not yet/);
   assert.match(output, /Flaky, to be fixed: test\/flaky\S+ failed first and passed by itself/);
+});
+
+test("a package whose unit tests pass by themselves is named as flaky", async () => {
+  const { code, output, last } = await run({ flaky: PASSES_LATER }, {}, "unit");
+  assert.equal(code, 0, output);
+  assert.equal(last, "1 passed, 0 failed");
+  assert.match(output, /Flaky, to be fixed: test failed first and passed by itself/);
 });
 
 test("a skip is printed with its reason, and one that is not on the list fails", async () => {

@@ -71,14 +71,15 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => in
 
 if (kind !== "unit") await printServers();
 const began = performance.now();
-const results = await runFiles(kind === "unit" ? packagesOf(files) : files, concurrency);
+const work = kind === "unit" ? packagesOf(files) : files;
+const results = await runFiles(work, concurrency);
 print(
   "Skipped",
   results.flatMap(({ skips }) => skips).map(({ test, text }) => `${test}: ${text}`),
 );
 print("Failures", results.flatMap(({ failures }) => failures).map(describe));
 // Real processes and clocks: a test may fail by coincidence. It is named, and looked at once more by itself.
-const again = kind !== "unit" && parts.length === 0 ? await lookAgain() : [];
+const again = parts.length === 0 ? await lookAgain() : [];
 const last = results.map((result) => again.find(({ file }) => file === result.file) ?? result);
 const unlisted = last.flatMap(({ skips }) => skips).filter(isUnlisted);
 print(
@@ -91,6 +92,11 @@ const failed = count(({ failures }) => failures.length) + unlisted.length;
 const skipped = count(({ skips }) => skips.length) - unlisted.length;
 const ending = skipped === 0 ? "" : `, ${skipped} skipped`;
 printProcessorTime();
+// Once more at the end, because whoever sees only the last lines of a long run needs the names.
+print(
+  "Failed",
+  [...last.flatMap(({ failures }) => failures), ...unlisted].map(({ test }) => test),
+);
 console.log(`\n(${((performance.now() - began) / 1_000).toFixed(1)} s)`);
 console.log(`${count(({ passed }) => passed)} passed, ${failed} failed${ending}`);
 process.exitCode = interrupt.signal.aborted ? 130 : failed > 0 ? 1 : 0;
@@ -110,7 +116,10 @@ async function lookAgain(): Promise<FileResult[]> {
   if (flaky.length === 0 || failing.length > MOST_SECOND_LOOKS || interrupt.signal.aborted)
     return [];
   console.log(`\nOnce more, one by one: ${flaky.join(", ")}`);
-  const second = await runFiles(flaky, 1);
+  const second = await runFiles(
+    work.filter((what) => flaky.includes(nameOf(what))),
+    1,
+  );
   print("Failures", second.flatMap(({ failures }) => failures).map(describe));
   const passed = second.filter(({ failures }) => failures.length === 0).map(({ file }) => file);
   if (passed.length > 0)
@@ -125,6 +134,10 @@ function packagesOf(paths: readonly string[]): TestPackage[] {
     (file) => /^(?:libs|services|apps)\/[^/]+|^[^/]+/.exec(file)?.[0] ?? "",
   );
   return [...packages].map(([name, inIt]) => ({ name, files: inIt }));
+}
+
+function nameOf(what: string | TestPackage): string {
+  return typeof what === "string" ? what : what.name;
 }
 
 async function runFiles(
@@ -146,7 +159,7 @@ async function runFiles(
     }
   };
   await Promise.all(Array.from({ length: atOnce }, (_, lane) => runLane(lane)));
-  const names = work.map((what) => (typeof what === "string" ? what : what.name));
+  const names = work.map(nameOf);
   return done.toSorted((a, b) => names.indexOf(a.file) - names.indexOf(b.file));
 }
 

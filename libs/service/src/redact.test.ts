@@ -224,10 +224,10 @@ test("takes time in proportion to the text, however the text is made", () => {
   ];
   for (const piece of hostile) {
     const text = piece.repeat(200_000 / piece.length);
-    const startedAt = performance.now();
+    const startedAt = process.cpuUsage().user;
     redactText(text);
     // Quadratic time takes many seconds; linear time takes milliseconds on an idle machine.
-    assert.ok(performance.now() - startedAt < 2_000, piece);
+    assert.ok(process.cpuUsage().user - startedAt < 2_000_000, piece);
   }
 });
 

@@ -195,11 +195,11 @@ test("matches is about the whole text, and a pattern that is catastrophic elsewh
     ["x\n", "fails"],
     [5, "incomparable"],
   ]);
-  const startedAt = performance.now();
+  const startedAt = process.cpuUsage().user;
   for (const value of ["(a*)*b", "(a|aa)+c", "(x+x+)+y", "(.*)*=(.*)*", "([a-z]+)+[0-9]"])
     for (const letter of ["a", "x"])
       assert.equal(judge({ op: "matches", value }, letter.repeat(16_384)), "fails", value);
-  assert.ok(performance.now() - startedAt < 5_000);
+  assert.ok(process.cpuUsage().user - startedAt < 5_000_000);
 });
 
 test("a pattern that cannot be matched in linear time, or is too large, is refused", () => {
@@ -268,7 +268,7 @@ test("hours, weekdays and dates are those of the zone, also when its clocks chan
 });
 
 test("the worst glob on the longest text is judged in well under a second", () => {
-  const startedAt = performance.now();
+  const startedAt = process.cpuUsage().user;
   judge({ op: "glob", value: `${"*a".repeat(127)}b` }, "a".repeat(16_384));
-  assert.ok(performance.now() - startedAt < 1_000);
+  assert.ok(process.cpuUsage().user - startedAt < 1_000_000);
 });
