@@ -9,9 +9,10 @@ test("every library of a service, a library or an app is in decisions/042, and n
     globSync("{libs,services,apps}/*/package.json", { cwd: root }).flatMap(read),
   );
   const text = readFileSync(join(root, "decisions/042-libraries.md"), "utf8");
-  const table = text.slice(text.indexOf("| library"), text.indexOf("| our own"));
-  const cells = table.split("\n").map((row) => row.split("|")[1] ?? "");
-  const names = [...cells.join().matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+  const list = text.slice(text.indexOf("\nLibraries:"), text.indexOf("\nOur own:"));
+  const items = list.split("\n").map((line) => line.split(": ")[0] ?? "");
+  const quoted = [...items.join().matchAll(/`([^`]+)`/g)].map(([, name = ""]) => name);
+  const names = quoted.filter((name) => !/^(?:libs|apps)\//.test(name));
   assert.deepEqual(names.toSorted(), [...used].toSorted());
 });
 
