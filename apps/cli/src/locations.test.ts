@@ -19,13 +19,15 @@ test("a chosen state directory holds everything", () => {
   assert.equal(state.instanceFile, "/data/yard/dev.json");
 });
 
-test("each project has its own state, and its keys are not below it", () => {
+test("each project has its own state, with its keys", () => {
   const env = { XDG_STATE_HOME: "/var/state" };
   const [one, other] = ["/srv/one/app", "/srv/two/app"].map((path) => stateDirectory(env, path));
   assert.equal(one?.path, "/srv/one/app/.switchyard");
   assert.equal(other?.path, "/srv/two/app/.switchyard");
-  assert.notEqual(one?.keys, other?.keys);
-  assert.match(one?.keys ?? "", /^\/var\/state\/switchyard\/app-/);
+  assert.equal(one?.keys, "/srv/one/app/.switchyard/keys");
+  assert.equal(one?.operatorKey, "/srv/one/app/.switchyard/operator.nk");
+  assert.notEqual(one?.formerKeys, other?.formerKeys);
+  assert.match(one?.formerKeys ?? "", /^\/var\/state\/switchyard\/app-[0-9a-f]{12}\/keys$/);
 });
 
 test("the project is found upwards from a directory inside it", () => {

@@ -19,6 +19,8 @@ export interface StateDirectory {
   readonly keys: string;
   /** The operator's key, beside the directory of the others. */
   readonly operatorKey: string;
+  /** The directory in which older versions had the keys of a project; null when it never had them elsewhere. */
+  readonly formerKeys: string | null;
   readonly natsData: string;
   readonly redisData: string;
   /** The merged log of `yard dev`. */
@@ -58,8 +60,8 @@ function isProject(directory: string): boolean {
 
 /**
  * The state of a project: by default of the one that the working directory is in, outside of every project that of the demo. It is `.switchyard`
- * in the project, for the demo `.yard` of the repository or `demo` in the person's own state directory, or what YARD_STATE_DIR names. Only there are the keys with the rest: a
- * project may be the workspace that agents read, so its keys are in the person's own state directory (decision 007).
+ * in the project, for the demo `.yard` of the repository or `demo` in the person's own state directory, or what YARD_STATE_DIR names. The keys are in it, but those of the
+ * demo, whose agents read the repository: they are in the person's own state directory (decision 007).
  */
 export function stateDirectory(
   env: NodeJS.ProcessEnv,
@@ -73,7 +75,8 @@ export function stateDirectory(
     : root === HOME
       ? demoState(env)
       : join(root, STATE_FOLDER);
-  const own = isChosen ? path : join(privateDirectory(env), privateName(root));
+  const persons = join(privateDirectory(env), privateName(root));
+  const own = isChosen || root !== HOME ? path : persons;
   const keys = join(own, "keys");
   return {
     path,
@@ -81,6 +84,7 @@ export function stateDirectory(
     portsFile: join(path, "ports.json"),
     keys,
     operatorKey: join(own, "operator.nk"),
+    formerKeys: isChosen || root === HOME ? null : join(persons, "keys"),
     natsData: join(path, "data", "nats"),
     redisData: join(path, "data", "redis"),
     logFile: join(path, "logs", "dev.log"),

@@ -12,7 +12,7 @@ import type { Log } from "@switchyard/service/log";
 import { createExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import { startAudit, type Audit } from "@switchyard/audit/start-audit";
 import type { ServiceKit } from "@switchyard/service/define-service";
-import { createOwnerStorage } from "@switchyard/service/owner-storage";
+import { createOwnerStorage, type OwnerStorage } from "@switchyard/service/owner-storage";
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { policyAnswers } from "@switchyard/tool-provider/policy-answers";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
@@ -23,7 +23,7 @@ import { sessionSettings, type RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
 import { reportFaultTo } from "./fault-report.ts";
 import { handleFiles } from "./files/file-handlers.ts";
-import { openFileStore, type FileStore } from "./files/file-store.ts";
+import { openFileStore } from "./files/file-store.ts";
 import { handleModelQueries, handleRuns } from "./handlers.ts";
 import type { RunEventRelay } from "./events/event-publisher.ts";
 import { createRunnerMetrics } from "./telemetry/metrics.ts";
@@ -53,6 +53,7 @@ import { sweepSessions } from "./sessions/session-sweeper.ts";
 import { followApprovals } from "./waits/follow-approvals.ts";
 import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
+import { openLargeTexts, type LargeTexts } from "./journal/large-texts.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
@@ -81,7 +82,8 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const audit = await startAudit({ ...kit, service: "runner", version: VERSION });
   // Steps are done in reverse order: after the runs.
   if (audit !== null) kit.onStop("audit", () => audit.stop());
-  const parts = await openParts(kit, { modelsConfig, wake, audit, stopping: stopping.signal });
+  const journal = await openJournal(kit, wake);
+  const parts = await openParts(kit, { modelsConfig, journal, audit, stopping: stopping.signal });
   const { controls, parked, unwritten, sessions, behind, now } = parts;
 
   const onFault = reportFaultTo(log);
@@ -109,6 +111,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
       sweepRuns,
       () => sweepSessions(sessions, onFault),
       () => findLostEvents({ bus, unwritten, wake, log, now }),
+      () => journal.texts.renew(),
     ],
     onFault,
   });
@@ -135,20 +138,14 @@ async function openParts(
   kit: ServiceKit<RunnerConfig>,
   {
     modelsConfig,
-    wake,
+    journal,
     audit,
     stopping,
-  }: { modelsConfig: ModelsConfig; wake: WakeRun; audit: Audit | null; stopping: AbortSignal },
+  }: { modelsConfig: ModelsConfig; journal: Journal; audit: Audit | null; stopping: AbortSignal },
 ): Promise<RunnerParts> {
   const { config, log, bus, redis, storage } = kit;
   const now = Date.now;
-  const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
-  const instance = randomBytes(32).toString("base64url");
-  const holder = createHash("sha256").update(instance).digest("base64url");
-  const copies = await openCopies(kit);
-  const holds = { holdMs: runCommands.ackWaitMs, holder };
-  const store = openRunStore(redis, { ...holds, keepSeconds, copies, storage });
-  const controls = openRunControls(redis, wake, storage);
+  const { instance, store, controls, keepSeconds } = journal;
   const parked = openParkedRuns(redis);
   const unwritten = openUnsyncedEvents(redis);
   const index = openRunIndex(redis, store, { keepSeconds });
@@ -183,7 +180,7 @@ async function openParts(
     parked,
     letters: openDeadLetters(redis),
     storage,
-    files: openFiles(kit),
+    files: journal.files,
     kept: openDeferredCommands(redis, { storage }),
     active: new ActiveRuns(),
     index,
@@ -212,20 +209,46 @@ async function openParts(
   };
 }
 
-/** The bytes of files have a limit of their own, since they are not in Redis. */
-function openFiles(kit: ServiceKit<RunnerConfig>): FileStore {
-  const { bus, redis, config, log } = kit;
+/** The stores of runs. */
+interface Journal extends Pick<RunnerParts, "store" | "controls" | "files"> {
+  /** The secret of this process, by which it is known as the holder of its runs. */
+  readonly instance: string;
+  readonly texts: LargeTexts;
+  readonly keepSeconds: number;
+}
+
+async function openJournal(kit: ServiceKit<RunnerConfig>, wake: WakeRun): Promise<Journal> {
+  const { config, redis, storage } = kit;
+  const keepSeconds = config.YARD_RUN_KEEP_DAYS * DAY_SECONDS;
+  const instance = randomBytes(32).toString("base64url");
+  const holder = createHash("sha256").update(instance).digest("base64url");
+  const copies = await openCopies(kit);
+  const bucket = { storage: openBucketStorage(kit), now: Date.now };
+  const texts = openLargeTexts(kit, bucket);
+  const holdMs = runCommands.ackWaitMs;
+  return {
+    instance,
+    texts,
+    keepSeconds,
+    store: openRunStore(redis, { holdMs, holder, keepSeconds, copies, storage, texts }),
+    controls: openRunControls(redis, wake, storage, texts),
+    files: openFileStore(kit, bucket),
+  };
+}
+
+/** The bytes of files and large texts have a limit of their own, since they are not in Redis. */
+function openBucketStorage(kit: ServiceKit<RunnerConfig>): OwnerStorage {
   const storage = createOwnerStorage({
-    redis,
+    redis: kit.redis,
     room: { fill: 0, limitBytes: null, usedBytes: 0 },
     service: FILES_LEDGER,
     services: [FILES_LEDGER],
-    limitBytes: config.YARD_FILES_MIB * 1024 ** 2,
+    limitBytes: kit.config.YARD_FILES_MIB * 1024 ** 2,
     now: Date.now,
-    onTrouble: (err) => log.warn({ err }, "bytes of files cannot be counted"),
+    onTrouble: (err) => kit.log.warn({ err }, "bytes of files cannot be counted"),
   });
   kit.onStop("files", () => storage.stop());
-  return openFileStore({ bus, redis }, { storage, now: Date.now });
+  return storage;
 }
 
 async function openCopies(kit: ServiceKit<RunnerConfig>): Promise<ReplicaCopies | undefined> {

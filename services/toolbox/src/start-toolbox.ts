@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { mkdir } from "node:fs/promises";
+import { mkdir, realpath } from "node:fs/promises";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
 import type { Bus } from "@switchyard/bus/bus";
 import { FairSlots } from "@switchyard/bus/fair-slots";
 import { follow } from "@switchyard/bus/follow";
@@ -11,6 +13,8 @@ import type { Audit } from "@switchyard/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import type { Environment } from "@switchyard/service/env";
+import { privatePaths } from "@switchyard/service/process/private-paths";
 import { SandboxError } from "@switchyard/service/process/sandbox";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
@@ -44,6 +48,7 @@ export interface ToolboxOptions {
   readonly metrics: Registry;
   readonly version: string;
   readonly config: ToolboxConfig;
+  readonly env: Environment;
   /** The audit that records calls; null records nothing. */
   readonly audit: Audit | null;
 }
@@ -66,8 +71,9 @@ const HOUR_MS = 3_600_000;
 export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const { bus, redis, storage, log, version, config } = options;
   const metrics = createToolboxMetrics(options.metrics);
-  const workspaces = await openWorkspaces(config);
-  const cage = await openCage(config, log);
+  const hidden = await realPaths(privatePaths(options.env, homedir()).secret);
+  const workspaces = await openWorkspaces(config, hidden);
+  const cage = await openCage(config, hidden, log);
   metrics.setSandboxed(cage.kind === "bubblewrap");
 
   const stopping = new AbortController();
@@ -162,12 +168,20 @@ function openMemory({ redis, storage, log }: ToolboxOptions): MemoryStore {
   return memory;
 }
 
-async function openWorkspaces(config: ToolboxConfig): Promise<Workspaces> {
+/** Without links; those that do not exist are left as they are. */
+function realPaths(paths: readonly string[]): Promise<string[]> {
+  return Promise.all(paths.map((path) => realpath(path).catch(() => resolve(path))));
+}
+
+async function openWorkspaces(
+  config: ToolboxConfig,
+  hidden: readonly string[],
+): Promise<Workspaces> {
   const { YARD_WORKSPACE: fixed, YARD_WORKSPACES_DIR: parent, YARD_TOOLBOX_MODE: mode } = config;
   const hint =
     "set YARD_WORKSPACES_DIR for a directory for each run, or YARD_WORKSPACE for one for everybody";
   try {
-    if (fixed !== undefined) return await fixedWorkspace(fixed, mode);
+    if (fixed !== undefined) return await fixedWorkspace(fixed, mode, hidden);
     if (parent !== undefined) {
       await mkdir(parent, { recursive: true });
       return ownWorkspaces({
@@ -175,9 +189,10 @@ async function openWorkspaces(config: ToolboxConfig): Promise<Workspaces> {
         scope: config.YARD_WORKSPACE_SCOPE,
         mode,
         limitBytes: config.YARD_WORKSPACE_MB * MIB,
+        hidden,
       });
     }
-    if (mode === "full-control") return await fixedWorkspace(process.cwd(), mode);
+    if (mode === "full-control") return await fixedWorkspace(process.cwd(), mode, hidden);
   } catch (cause) {
     const reason = cause instanceof ToolError ? cause.message : `no workspace: ${String(cause)}`;
     throw new StartError(reason, { hint, cause });
@@ -185,13 +200,18 @@ async function openWorkspaces(config: ToolboxConfig): Promise<Workspaces> {
   throw new StartError("Workspace directory must be configured in limited-control mode", { hint });
 }
 
-async function openCage(config: ToolboxConfig, log: Log): Promise<CommandCage> {
+async function openCage(
+  config: ToolboxConfig,
+  secret: readonly string[],
+  log: Log,
+): Promise<CommandCage> {
   try {
     const cage = await openCommandCage({
       setting: config.YARD_SANDBOX,
       // On the PATH of this process, not on that of the commands.
       bubblewrap: { program: config.YARD_BWRAP_BIN, path: config.PATH },
       readable: config.YARD_SANDBOX_READABLE,
+      secret,
       network: config.YARD_SANDBOX_NETWORK,
       limits: commandLimits(config),
     });

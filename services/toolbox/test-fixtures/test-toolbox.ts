@@ -145,6 +145,7 @@ async function start(options: {
     log,
     metrics,
     config,
+    env: options.env ?? {},
     version: "0.0.0",
     audit: null,
   });

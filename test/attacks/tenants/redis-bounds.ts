@@ -51,6 +51,7 @@ export const redisBounds: readonly RedisBound[] = [
       "yard:runs:dead",
       "yard:runs:left",
       "yard:runs:retried",
+      "yard:runs:texts",
     ],
     bound: "one id for each run, whose bytes its run counts",
     freedBy: "the runners' sweeper, when the run is gone",

@@ -61,7 +61,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:runs": { by: "runner", owner: "all ids with their owners in front; only runners read it" },
   "yard:runs:*": {
     by: "runner",
-    owner: "lists with the owner as their last part, and four for the runners themselves",
+    owner: "lists with the owner as their last part, and five for the runners themselves",
   },
   "yard:sessions:*": {
     by: "runner",

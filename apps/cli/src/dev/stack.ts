@@ -5,6 +5,7 @@
 // T2  A server that comes back has the port it had, so its address stays valid.
 // T3  A part is registered from before its first start until the end of this process, so that `kill` reaches it.
 
+import { sep } from "node:path";
 import { within } from "@switchyard/contracts/timeouts";
 import type { ForeignSource } from "@switchyard/topology/topology";
 import { triggerSources } from "../trigger-sources.ts";
@@ -26,6 +27,7 @@ import {
 import { ensureLaptopToken } from "../laptop-token.ts";
 import { ensureCipherKey } from "../cipher-keys.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
+import { moveKeys } from "./move-keys.ts";
 import { localConsole } from "./local-console.ts";
 import { httpAccess } from "./http-access.ts";
 import { killDescendants } from "./kill-descendants.ts";
@@ -83,12 +85,20 @@ export class Stack {
     this.#sources = triggersFile === null ? [] : await triggerSources(triggersFile);
     await this.#instance.claim({ project: project.directory, workspace }, report);
     try {
+      // Behind the claim: an instance of an older version may be using them.
+      if (await moveKeys(state))
+        report.step(`moved the keys of this project to ${state.keys} from ${state.formerKeys}`);
       const keys = await ensureKeys(state.keys, { operator: state.operatorKey });
       if (keys.created.length > 0)
         report.detail(`made ${count(keys.created.length, "key")} in ${keys.path}`);
       const natsUrl = await this.#startServer("nats", keys, signal);
       const redisUrl = await this.#startServer("redis", keys, signal);
       await prepareStreams({ natsUrl, state, report });
+      const bubblewrap = await localBubblewrap(env, report);
+      if (bubblewrap === null && state.keys.startsWith(workspace + sep))
+        report.warn(
+          "the workspace contains this project's keys, which MCP servers without a sandbox can read: make a folder files/ for what agents work on, or install bubblewrap",
+        );
       const specs = servicePlan({
         ...this.#options,
         natsUrl,
@@ -97,7 +107,7 @@ export class Stack {
         runTokenKeyFile: keys.runTokenKeyFile,
         loginKey: (await ensureCipherKey(state.keys, "mcp-logins")).key,
         laptopTokenFile: await ensureLaptopToken(state.keys),
-        bubblewrap: await localBubblewrap(env, report),
+        bubblewrap,
         console: await localConsole(report),
         httpPort: await chooseHttpPort(state.portsFile),
       });

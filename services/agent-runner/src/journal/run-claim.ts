@@ -1,6 +1,6 @@
 // The claim of a run: the arguments and the reply of the script CLAIM. See `journal-scripts.ts`.
 
-import { decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
+import { decodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { startOf } from "../core/replay.ts";
 import { fixedColumns, movingColumns } from "../core/run-summary.ts";
@@ -45,12 +45,14 @@ export interface ClaimRequest {
 
 const NO_ENTRY: EncodedEntry = { json: "", blobs: new Map() };
 
-/** Orders the arguments for CLAIM, without the last two. */
+/** Orders the arguments for CLAIM, without the last two; `first` is the encoded entry `started`. */
 export function claimArguments(
   { commandDigest, delivery, started }: ClaimRequest,
-  holdMs: number,
+  {
+    holdMs,
+    first = NO_ENTRY,
+  }: { readonly holdMs: number; readonly first?: EncodedEntry | undefined },
 ): (string | number)[] {
-  const first = started === undefined ? NO_ENTRY : encodeEntry(started);
   const columns = started === undefined ? [] : firstColumns(started);
   return [
     commandDigest ?? "",

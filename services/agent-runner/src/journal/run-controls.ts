@@ -4,6 +4,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { encodeEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
+import { textsInRedis, withPlacedTexts, type LargeTexts } from "./large-texts.ts";
 import { CANCEL, RETRY, APPEND_BY_OTHERS } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import type { WakeRun } from "../clients/run-waker.ts";
@@ -78,6 +79,7 @@ export function openRunControls(
   redis: Redis,
   wake: WakeRun = WAKES_NONE,
   storage?: Pick<OwnerStorage, "add">,
+  texts: Pick<LargeTexts, "place"> = textsInRedis(redis),
 ): RunControls {
   const run = defineScripts(redis, {
     yardRunCancel: CANCEL,
@@ -117,7 +119,7 @@ export function openRunControls(
     },
 
     async append({ runId, entry, by, expected, command }) {
-      const { json, blobs } = encodeEntry(entry);
+      const { json, blobs } = await withPlacedTexts(texts, runId, encodeEntry(entry));
       const [outcome, wakeSeq] = await run("yardRunTell", keysOf(runId), [
         json,
         by ?? "",

@@ -3,13 +3,14 @@ import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
-import { blobsOf, decodeEntry, encodeEntry } from "../core/entry-codec.ts";
+import { blobsOf, decodeEntry, encodeEntry, type EncodedEntry } from "../core/entry-codec.ts";
 import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { APPEND, BURY, CLAIM, CREATE, MARK_PUBLISHED, RELEASE, RENEW } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import { holderOf, runThing } from "./run-storage.ts";
+import { textsInRedis, withPlacedTexts, type LargeTexts } from "./large-texts.ts";
 import type { ReplicaCopies } from "./replica-copies.ts";
 import {
   claimArguments,
@@ -18,7 +19,7 @@ import {
   type ClaimResult,
   type Hold,
 } from "./run-claim.ts";
-import { blobsKey, cancelsKey, claimKey, journalKey, keysOf, stateKey } from "./run-keys.ts";
+import { cancelsKey, claimKey, journalKey, keysOf, stateKey } from "./run-keys.ts";
 import { movingColumns, readParent } from "../core/run-summary.ts";
 import type { RunState } from "../core/run-state.ts";
 
@@ -92,18 +93,19 @@ interface RunStoreOptions {
   readonly copies?: ReplicaCopies | undefined;
   /** Counts the storage of runs; left out: it is not counted. */
   readonly storage?: Pick<OwnerStorage, "set"> | undefined;
+  /** Left out: all texts are in Redis. */
+  readonly texts?: Pick<LargeTexts, "place" | "read">;
 }
 
-export function openRunStore(
-  redis: Redis,
-  { holdMs, keepSeconds = KEEP_SECONDS, holder = "", copies, storage }: RunStoreOptions,
-): RunStore {
+export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
+  const { holdMs, keepSeconds = KEEP_SECONDS, holder = "", copies, storage } = options;
+  const { texts = textsInRedis(redis) } = options;
   const run = defineScripts(redis, SCRIPTS);
   const writeEntries = copies === undefined ? run : defineScripts(copies.redis, SCRIPTS);
   /** The epochs of runs that could not be released. */
   const unreleased = new Map<string, string>();
 
-  const { decode, readForeign } = journalReader(redis);
+  const { decode, readForeign } = journalReader(texts);
 
   return {
     async reserve({ runId, parent }) {
@@ -113,10 +115,11 @@ export function openRunStore(
     },
 
     async claim(request) {
-      const { runId } = request;
+      const { runId, started } = request;
+      const first = started && (await withPlacedTexts(texts, runId, encodeEntry(started)));
       const survived = unreleased.get(runId) ?? "";
-      const args = [...claimArguments(request, holdMs), survived, holder];
-      const script = request.started === undefined ? "yardRunClaim" : "yardRunCreate";
+      const args = [...claimArguments(request, { holdMs, first }), survived, holder];
+      const script = started === undefined ? "yardRunClaim" : "yardRunCreate";
       const reply = await run(script, [...keysOf(runId), cancelsKey(runId)], args);
       unreleased.delete(runId);
       return readClaim(runId, reply);
@@ -133,10 +136,12 @@ export function openRunStore(
     async append(hold, entries, after, published) {
       const position = after.length - entries.length;
       const keep = after.end === null ? 0 : keepSeconds;
+      const encoding = encodeEntries(texts, hold.runId, entries);
+      const encoded = encoding instanceof Promise ? await encoding : encoding;
       const [answer, ...found] = await writeEntries("yardRunAppend", keysOf(hold.runId), [
         hold.epoch,
         position,
-        ...appendArguments(entries, after, { published, keep }),
+        ...appendArguments(entries, encoded, { after, published, keep }),
       ]);
       if (answer === "ok") {
         const { runId, requester } = after.started;
@@ -184,12 +189,9 @@ export function openRunStore(
 }
 
 /** Decodes the stored entries of a journal. */
-function journalReader(redis: Redis) {
+function journalReader(texts: Pick<LargeTexts, "read">) {
   const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
-    const digests = blobsOf(stored);
-    const texts =
-      digests.length === 0 ? [] : await fromRedis(redis.hmget(blobsKey(runId), ...digests));
-    const blobs = new Map(digests.flatMap((sha, index) => pairIfPresent(sha, texts[index])));
+    const blobs = await texts.read(runId, blobsOf(stored));
     return stored.map((json) => decodeEntry(json, blobs));
   };
 
@@ -222,13 +224,27 @@ const SCRIPTS = {
   yardRunRelease: RELEASE,
 } as const;
 
+/** Without long texts nothing is awaited, so scripts are sent in the order of the calls. */
+function encodeEntries(
+  texts: Pick<LargeTexts, "place">,
+  runId: string,
+  entries: readonly JournalEntry[],
+): EncodedEntry[] | Promise<EncodedEntry[]> {
+  const encoded = entries.map(encodeEntry);
+  if (encoded.every(({ blobs }) => blobs.size === 0)) return encoded;
+  return Promise.all(encoded.map((entry) => withPlacedTexts(texts, runId, entry)));
+}
+
 /** Orders the arguments for APPEND, from the number of entries on. */
 function appendArguments(
   entries: readonly JournalEntry[],
-  after: RunState,
-  { published, keep }: { readonly published: number; readonly keep: number },
+  encoded: readonly EncodedEntry[],
+  {
+    after,
+    published,
+    keep,
+  }: { readonly after: RunState; readonly published: number; readonly keep: number },
 ): (string | number)[] {
-  const encoded = entries.map(encodeEntry);
   const moving = ["published", published, ...movingColumns(after)];
   const isProgress = after.progress > after.length - entries.length;
   const progress = isProgress ? ["stalled", 0, "rests", 0] : [];
@@ -260,8 +276,4 @@ function columnsOf(entry: JournalEntry): (string | number)[] {
     default:
       return [];
   }
-}
-
-function pairIfPresent(sha: string, text: string | null | undefined): [string, string][] {
-  return text === null || text === undefined ? [] : [[sha, text]];
 }

@@ -85,6 +85,18 @@ test("ends a run whose file is missing in the store, and stores the file again w
   assert.notEqual(again.file.ref, file.ref);
 });
 
+test("an input above 256 KiB uses the owner's part of the bucket, and Redis where that is used up [41]", async () => {
+  const input = "y".repeat(700_000);
+  for (const [runId, inRedis] of [
+    ["in-bucket", false],
+    ["in-redis", true],
+  ] as const) {
+    await startAs("team-d", "plain", { runId, input: `${runId} ${input}` });
+    assert.equal((await lab.eventsUntil(`team-d~${runId}`, isEnd)).at(-1)?.name, "finished");
+    await until(async () => (await keptBy("team-d")) > 700_000 === inRedis);
+  }
+});
+
 test("refuses the starts of an owner whose storage is used up, and no other owner's", async () => {
   await startAs("team-a", "gated-first", { runId: "under-way", input: "x" });
   await until(() => reached.has("first"));

@@ -28,7 +28,7 @@ async function timeGiven(name: BuiltinName, args: object, waitsMs: number): Prom
   const outcome = await runTool(
     {
       workspaces: {
-        of: async () => ({ root: "/nowhere", mode: "limited-control" }),
+        of: async () => ({ root: "/nowhere", mode: "limited-control", hidden: [] }),
         ofNewRun: async () => null,
         sweep: async () => 0,
       },

@@ -45,6 +45,8 @@ export interface SandboxOptions {
   readonly bubblewrap: BubblewrapSearch;
   /** Directories beside those of the system that commands may read. */
   readonly readable: readonly string[];
+  /** Paths that look empty, also where they are in the workspace. */
+  readonly secret?: readonly string[];
   readonly network: boolean;
   readonly limits: CommandLimits;
 }
@@ -141,6 +143,7 @@ function wrap(
   {
     program,
     readable,
+    secret = [],
     network,
     limits,
     hasFilter,
@@ -151,6 +154,7 @@ function wrap(
     readable: [process.execPath, ...readable],
     writable: [workspace],
     hidden: [],
+    secret,
     network,
     tmpBytes: limits.tmpBytes,
   } as const;

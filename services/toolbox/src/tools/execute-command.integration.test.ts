@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
@@ -237,6 +237,23 @@ test("a command in a sandbox has no network unless it is allowed", { skip }, asy
   assert.equal(allowed.structured["stdout"], "reached\n");
 });
 
+test(
+  "a command in a sandbox finds nothing in what is secret, and cannot put it aside [46]",
+  { skip },
+  async () => {
+    await mkdir(join(root, ".switchyard", "keys"), { recursive: true });
+    await writeFile(join(root, ".switchyard", "keys", "admin.nk"), "seed");
+    const secret = [join(root, ".switchyard")];
+    const cage = await openCommandCage({ ...options, secret });
+    const tool = createExecuteCommand({ cage, path });
+    const command =
+      "cat .switchyard/keys/admin.nk; ls -A .switchyard; mv .switchyard aside; ln .switchyard/keys/admin.nk hard; grep -r seed .";
+    const { structured } = await run(tool, { command, shell: true });
+    assert.equal(structured["stdout"], "");
+    assert.deepEqual(await readdir(join(root, ".switchyard")), ["keys"]);
+  },
+);
+
 test("where no sandbox works no command runs, unless commands are to have the service's rights [ER5]", async () => {
   const without = { ...options, bubblewrap: { program: undefined, path: emptyPath } };
   await assert.rejects(openCommandCage({ ...without, setting: "require" }), /no bwrap/);
@@ -250,7 +267,7 @@ test("where no sandbox works no command runs, unless commands are to have the se
 });
 
 test("in full-control commands can access what the service can access, with or without a sandbox [E12]", async () => {
-  const workspace = { root, mode: "full-control" } as const;
+  const workspace = { root, mode: "full-control", hidden: [] } as const;
   const args = boxed.input.parse({ command: "cat secret.txt", cwd: outside });
   const { structured } = await boxed.run(args, { ...context, workspace });
   assert.equal(structured["stdout"], "top secret");

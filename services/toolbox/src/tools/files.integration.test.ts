@@ -59,7 +59,7 @@ test("read_file reports a file that is not UTF-8, and reads files without a size
   assert.equal(latin.text, "gr\ufffdn\n[not UTF-8: what could not be read became U+FFFD]");
   await put("half.txt", "ä");
   assert.equal((await run(readFile, { path: "half.txt", offset: 1 })).text, "\ufffd");
-  const free = { ...context, workspace: { root, mode: "full-control" } } as const;
+  const free = { ...context, workspace: { root, mode: "full-control", hidden: [] } } as const;
   const args = readFile.input.parse({ path: "/proc/self/status" });
   assert.match((await readFile.run(args, free)).text, /^Name:/);
   const behind = readFile.input.parse({ path: "/proc/self/status", offset: 6 });

@@ -1,8 +1,9 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { ToolError } from "../tool-error.ts";
 import { holdDirectory, explained } from "../workspace/open-path.ts";
-import type { WorkspacePath } from "../workspace/workspace.ts";
+import { isHidden, pathOf, type WorkspacePath } from "../workspace/workspace.ts";
 
 export interface FoundEntry {
   /** Path below the directory that the walk began at, with `/` between names. */
@@ -39,10 +40,13 @@ async function* walk({ target, below, recursive, signal }: Walk): AsyncGenerator
     signal.throwIfAborted();
     const kind = kindOf(entry);
     yield { path: [...below, entry.name].join("/"), kind };
+    const inside = [...below, entry.name];
     const entered =
-      kind === "directory" && !NOT_ENTERED.has(entry.name) && below.length < MAX_DEPTH;
-    if (recursive && entered)
-      yield* walk({ target, below: [...below, entry.name], recursive, signal });
+      kind === "directory" &&
+      !NOT_ENTERED.has(entry.name) &&
+      !isHidden(join(pathOf(target), ...inside), target.hidden) &&
+      below.length < MAX_DEPTH;
+    if (recursive && entered) yield* walk({ target, below: inside, recursive, signal });
   }
 }
 

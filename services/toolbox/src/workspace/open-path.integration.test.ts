@@ -11,10 +11,11 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { ToolError } from "../tool-error.ts";
+import { walkFiles } from "../tools/walk-files.ts";
 import { openForReading } from "./open-path.ts";
 import { replaceFile } from "./replace-file.ts";
 import { openWorkspace, workspacePath } from "./workspace.ts";
@@ -213,6 +214,31 @@ test("full-control reaches files outside the workspace [E12]", async () => {
     assert.equal((await file.readFile()).toString("utf8"), "top secret");
   } finally {
     await file.close();
+  }
+});
+
+test("what belongs to the installation is opened in no mode and by no detour [46]", async () => {
+  await put(".switchyard/keys/admin.nk", "seed");
+  await put(".switchyard-notes.txt", "of the project");
+  await symlink(".switchyard/keys", join(root, "borrowed"));
+  const hidden = [join(root, ".switchyard")];
+  const detours = [
+    ".switchyard",
+    ".switchyard/keys/admin.nk",
+    "./sub/../.switchyard/keys/new.txt",
+    "borrowed/admin.nk",
+    join(root, ".switchyard", "keys"),
+    `/proc/self/cwd/${relative(process.cwd(), root)}/.switchyard/keys/admin.nk`,
+  ];
+  for (const mode of ["limited-control", "full-control"] as const) {
+    const guarded = await openWorkspace(root, mode, { hidden });
+    for (const path of detours)
+      await assert.rejects(workspacePath(guarded, path), ToolError, `${mode}: ${path}`);
+    await workspacePath(guarded, ".switchyard-notes.txt");
+    const target = await workspacePath(guarded, ".");
+    const { signal } = new AbortController();
+    for await (const { path } of walkFiles(target, { recursive: true, signal }))
+      assert.ok(!path.includes("admin.nk"), path);
   }
 });
 

@@ -11,6 +11,8 @@ export interface Workspace {
   readonly mode: SecurityMode;
   /** The size limit; absent for a workspace without one. */
   readonly limitBytes?: number | undefined;
+  /** Real paths that no tool opens, in either mode: keys and data of the installation. */
+  readonly hidden: readonly string[];
 }
 
 /** A path that a tool may use: resolved, below a directory to start from. */
@@ -21,6 +23,8 @@ export interface WorkspacePath {
   readonly names: readonly string[];
   /** The caller's name for it; for messages. */
   readonly requested: string;
+  /** Those of the workspace. */
+  readonly hidden: readonly string[];
 }
 
 const MAX_PATH_BYTES = 4_096;
@@ -31,12 +35,12 @@ const MAX_LINKS = 40;
 export async function openWorkspace(
   directory: string,
   mode: SecurityMode,
-  limitBytes?: number,
+  { limitBytes, hidden = [] }: Partial<Pick<Workspace, "limitBytes" | "hidden">> = {},
 ): Promise<Workspace> {
   const root = await realpath(directory).catch(() => null);
   if (root === null || !(await stat(root)).isDirectory())
     throw new ToolError(`The workspace ${directory} is not a directory; create it first.`);
-  return { root, mode, limitBytes };
+  return { root, mode, limitBytes, hidden };
 }
 
 /**
@@ -55,8 +59,23 @@ export async function workspacePath(
     throw new ToolError(
       `Path '${requested}' is outside the allowed workspace '${workspace.root}'; use a path inside it.`,
     );
+  const { hidden } = workspace;
+  if (isHidden(real, hidden))
+    throw new ToolError(
+      `Path '${requested}' belongs to this installation of Switchyard; no tool opens it.`,
+    );
   const inside = relative(base, real);
-  return { base, names: inside === "" ? [] : inside.split(sep), requested };
+  return { base, names: inside === "" ? [] : inside.split(sep), requested, hidden };
+}
+
+/** True for a hidden path and for everything below one. */
+export function isHidden(real: string, hidden: readonly string[]): boolean {
+  return hidden.some((path) => isWithin(foldCase(path), foldCase(real)));
+}
+
+/** File systems of macOS do not distinguish case. */
+function foldCase(path: string): string {
+  return process.platform === "linux" ? path : path.toLowerCase();
 }
 
 /** The path as text, for a message or a command's working directory. */

@@ -15,8 +15,12 @@ export interface Workspaces {
 }
 
 /** One directory for all callers: the one that a person works in on a laptop. */
-export async function fixedWorkspace(directory: string, mode: SecurityMode): Promise<Workspaces> {
-  const workspace = await openWorkspace(directory, mode);
+export async function fixedWorkspace(
+  directory: string,
+  mode: SecurityMode,
+  hidden: readonly string[] = [],
+): Promise<Workspaces> {
+  const workspace = await openWorkspace(directory, mode, { hidden });
   return {
     of: async () => workspace,
     ofNewRun: async () => workspace,
@@ -33,6 +37,8 @@ export interface OwnWorkspacesOptions {
   readonly mode: SecurityMode;
   /** The size limit of each workspace; without it the disk is the limit. */
   readonly limitBytes?: number;
+  /** Real paths that no tool opens. */
+  readonly hidden?: readonly string[];
 }
 
 /** A run's id has its owner before a `~`. */
@@ -44,13 +50,14 @@ export function ownWorkspaces({
   scope,
   mode,
   limitBytes,
+  hidden = [],
 }: OwnWorkspacesOptions): Workspaces {
   const of = async (principal: Principal): Promise<Workspace> => {
     const directory = join(parent, nameOf(principal, scope));
     await mkdir(directory, { recursive: true, mode: 0o700 });
     const now = new Date();
     await utimes(directory, now, now);
-    return openWorkspace(directory, mode, limitBytes);
+    return openWorkspace(directory, mode, { limitBytes, hidden });
   };
   return {
     of,
