@@ -48,6 +48,7 @@ export async function unpackDebianPackage(
   const source = await aptSource(kind, os, etcDir);
   if ("reason" in source) return source;
   options.log(`${kind.name}: fetching ${packageName} (${source.label}) into ${cacheDir(env)}`);
+  options.log(`${kind.name}: ${howToAvoid(kind)}`);
   const work = join(
     cacheDir(env),
     "packages",
@@ -61,6 +62,12 @@ export async function unpackDebianPackage(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+function howToAvoid(kind: ProgramKind): string {
+  const programs = kind.programs.map(({ program, minimum }) => `${program} ${minimum}`);
+  const address = "urlVariable" in kind ? `, or ${kind.urlVariable} to the address of one` : "";
+  return `to do without, install ${programs.join(" or ")} or newer, or set ${kind.binaryVariable} to its path${address}`;
 }
 
 /** An expected failure of one command on the way; becomes the step's reason. */
