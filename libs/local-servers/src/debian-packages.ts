@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { debianMirror } from "./debian-mirror.ts";
 import { cacheDir, examineBinary, type FoundBinary } from "./installed-binary.ts";
 import type { CommandResult, RunCommand } from "./run-command.ts";
-import { isRecentEnough, programOf, type ProgramKind } from "./server-kinds.ts";
+import { isRecentEnough, programOf, type ProgramKind, type ServerKind } from "./server-kinds.ts";
 import { versionIn } from "./version.ts";
 
 export interface PackageOptions {
-  kind: ProgramKind;
+  kind: ProgramKind & Partial<Pick<ServerKind, "urlVariable">>;
   env: NodeJS.ProcessEnv;
   log: (line: string) => void;
   run: RunCommand;
@@ -64,9 +64,10 @@ export async function unpackDebianPackage(
   }
 }
 
-function howToAvoid(kind: ProgramKind): string {
+function howToAvoid(kind: PackageOptions["kind"]): string {
   const programs = kind.programs.map(({ program, minimum }) => `${program} ${minimum}`);
-  const address = "urlVariable" in kind ? `, or ${kind.urlVariable} to the address of one` : "";
+  const address =
+    kind.urlVariable === undefined ? "" : `, or ${kind.urlVariable} to the address of one`;
   return `to do without, install ${programs.join(" or ")} or newer, or set ${kind.binaryVariable} to its path${address}`;
 }
 

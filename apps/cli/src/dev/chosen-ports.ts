@@ -65,8 +65,7 @@ export async function launchOnChosenPort(
 }
 
 /** The first address of a project's console; other projects have the next ones. */
-const FIRST_HTTP_PORT = 4_224;
-const HTTP_PORTS = 20;
+const HTTP_PORTS = Array.from({ length: 20 }, (_, index) => 4_224 + index);
 
 /** The gateway's port of the last time while it is free, else the first free one from 4224; null where all of these are taken. */
 export async function chooseHttpPort(
@@ -74,8 +73,8 @@ export async function chooseHttpPort(
   claims: string = tmpdir(),
 ): Promise<number | null> {
   const { http } = await readChosenPorts(portsFile);
-  if (http !== null && (await isFree(http))) return http;
-  for (let port = FIRST_HTTP_PORT; port < FIRST_HTTP_PORT + HTTP_PORTS; port += 1)
+  const own = http === null ? [] : [http];
+  for (const port of [...own, ...HTTP_PORTS])
     if ((await isFree(port)) && (await isClaimed(join(claims, `switchyard-port-${port}`))))
       return port;
   return null;
