@@ -71,8 +71,8 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => in
 
 if (kind !== "unit") await printServers();
 const began = performance.now();
-const work = kind === "unit" ? packagesOf(files) : files;
-const results = await runFiles(work, concurrency);
+const allWork = kind === "unit" ? packagesOf(files) : files;
+const results = await runFiles(allWork, concurrency);
 print(
   "Skipped",
   results.flatMap(({ skips }) => skips).map(({ test, text }) => `${test}: ${text}`),
@@ -92,7 +92,7 @@ const failed = count(({ failures }) => failures.length) + unlisted.length;
 const skipped = count(({ skips }) => skips.length) - unlisted.length;
 const ending = skipped === 0 ? "" : `, ${skipped} skipped`;
 printProcessorTime();
-// Once more at the end, because whoever sees only the last lines of a long run needs the names.
+// Once more at the end: of a long run often only the last lines are kept.
 print(
   "Failed",
   [...last.flatMap(({ failures }) => failures), ...unlisted].map(({ test }) => test),
@@ -117,7 +117,7 @@ async function lookAgain(): Promise<FileResult[]> {
     return [];
   console.log(`\nOnce more, one by one: ${flaky.join(", ")}`);
   const second = await runFiles(
-    work.filter((what) => flaky.includes(nameOf(what))),
+    allWork.filter((what) => flaky.includes(nameOf(what))),
     1,
   );
   print("Failures", second.flatMap(({ failures }) => failures).map(describe));

@@ -6,7 +6,7 @@ import { warmUp } from "../lib/measure.ts";
 import type { Stage } from "../lib/stage.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import { installedGateway } from "../gateway/installed-gateway.ts";
-import { freePort } from "../gateway/start-gateway.ts";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { post, RESTATE_SDK, startRestate } from "./start-restate.ts";
 import { followRuns } from "../runs/run-follower.ts";
 

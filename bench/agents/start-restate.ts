@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import { installedGateway } from "../gateway/installed-gateway.ts";
-import { freePort } from "../gateway/start-gateway.ts";
+import { freePort } from "@switchyard/local-servers/free-port";
 import type { Stage } from "../lib/stage.ts";
 
 const SERVER_VERSION = "1.7.12";

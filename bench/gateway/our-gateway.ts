@@ -2,7 +2,7 @@ import { Agent, request as httpRequest } from "node:http";
 import { text as textOf } from "node:stream/consumers";
 import type { Bus } from "@switchyard/bus/bus";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
-import { freePort } from "./start-gateway.ts";
+import { freePort } from "@switchyard/local-servers/free-port";
 import type { Stage } from "../lib/stage.ts";
 
 /** A running Switchyard and its gateway. */

@@ -11,7 +11,8 @@ import {
 import { checkEcho, echoArgs } from "../broker/brokered-call.ts";
 import type { Bench } from "../lib/bench.ts";
 import { installedGateway } from "./installed-gateway.ts";
-import { freePort, startGateway } from "./start-gateway.ts";
+import { freePort } from "@switchyard/local-servers/free-port";
+import { startGateway } from "./start-gateway.ts";
 
 const echoServer = fileURLToPath(new URL("../broker/echo-server.ts", import.meta.url));
 const START_MS = 20_000;

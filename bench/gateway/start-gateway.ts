@@ -1,23 +1,12 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Stage } from "../lib/stage.ts";
 
 const START_MS = 30_000;
 const STOP_MS = 3_000;
-
-/** A port of loopback that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // listening on TCP
-  server.close();
-  await once(server, "close");
-  return port;
-}
 
 /** Starts a gateway in a process group of its own, and resolves when its port takes connections. */
 export async function startGateway(

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { once } from "node:events";
 import { mkdir, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { verifyStreams } from "@switchyard/bus/verify-streams";
@@ -176,13 +175,4 @@ function onThisMachine(
     .replace('"/data"', JSON.stringify(join(folder, `nats-${index}/data`)))
     .replace("/var/run/nats/nats.pid", join(folder, `nats-${index}/nats.pid`))
     .replace("$SERVER_NAME", `nats-${index}`);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,7 +1,7 @@
 import { execFile, spawn } from "node:child_process";
-import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { until } from "@switchyard/local-servers/until";
 
 const BUILD_MS = 300_000;
@@ -27,13 +27,4 @@ export async function startLoopbackRegistry(
     ),
   );
   return { port, stop: () => child.kill("SIGKILL") };
-}
-
-/** The registry has no way to report a port of the system's choice. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo; // never a string for TCP
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { builtConsole } from "@switchyard/console/build";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import type { Page } from "playwright-core";
@@ -112,14 +111,3 @@ test("a person without a role here sees the reason, and is not let in", { skip }
   await page.goto(url);
   await page.getByTestId("sign-in").waitFor();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  assert.ok(typeof address === "object" && address !== null);
-  server.close();
-  await once(server, "close");
-  return address.port;
-}

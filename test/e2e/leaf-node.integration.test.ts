@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
-import { once } from "node:events";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { connect, type NatsConnection } from "nats";
@@ -91,13 +90,4 @@ async function ask(
 function jetStreamOf(domain: string): string {
   const store = JSON.stringify(join(directory, domain));
   return `jetstream { store_dir: ${store}, domain: ${domain}, sync_interval: always, max_file_store: 1TB }`;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port: free } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, "close");
-  return free;
 }

@@ -123,10 +123,13 @@ export function packagedCommand(home: string, path: string): string {
   return BY_NPX;
 }
 
-/** Replaces the command in a text of the package by the one that a person calls it by. */
+/** Replaces the command in a text, as it is in the package or in a clone, by the one that a person calls it by in the working directory. */
 export function withOwnCommand(text: string): string {
-  return IS_INSTALLED && text.includes(BY_NPX) ? text.replaceAll(BY_NPX, yardFrom("")) : text;
+  if (IS_INSTALLED) return text.includes(BY_NPX) ? text.replaceAll(BY_NPX, yardFrom("")) : text;
+  return text.replaceAll(IN_CLONE, () => yardFrom(process.cwd()));
 }
+
+const IN_CLONE = /(?<![\w/.])\.\/yard(?= )/g;
 
 /** The XDG state directory, https://specifications.freedesktop.org/basedir-spec/latest/. */
 function privateDirectory(env: NodeJS.ProcessEnv): string {

@@ -38,6 +38,8 @@ export function buildProgram(version: string, perform: Perform): Command {
     .helpCommand(false)
     // Behind a command an option is the command's: --version of `skills rollback` names one of the skill.
     .enablePositionalOptions()
+    // Descriptions are wrapped in a narrow terminal, too.
+    .configureHelp({ minWidthToWrap: 20 })
     .showHelpAfterError("(add --help for the usage)")
     .addHelpText("after", EPILOGUE);
   addLocalCommands(program, perform);

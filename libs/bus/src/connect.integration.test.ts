@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { rpc } from "@switchyard/contracts/define";
 import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
@@ -29,15 +30,6 @@ const ping = rpc({
   request: z.strictObject({}),
   reply: z.object({ pong: z.int() }),
 });
-
-/** Finds a port without a listener. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server has an address with a port
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** Speaks just enough of the NATS protocol to be taken for a server of some version. */
 async function serverOfVersion(version: string): Promise<string> {

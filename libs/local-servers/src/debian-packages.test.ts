@@ -130,6 +130,12 @@ test("Redis comes from the system's own sources with the libraries that are miss
     commands.findLast((command) => command.includes("install")),
     "apt-get install --quiet --yes --download-only --reinstall --no-install-recommends redis-server redis-tools",
   );
+  assert.ok(
+    logged.includes(
+      "redis: to do without, install redis-server 7.0.0 or valkey-server 7.2.0 or newer, or set YARD_REDIS_SERVER_BIN to its path, or YARD_REDIS_URL to the address of one",
+    ),
+    logged.join("\n"),
+  );
   assert.ok(logged.includes("redis: downloading 5:7.0.15-1~deb12u10, 1.3 MB"), logged.join("\n"));
   const starter = await readFile(found.binary, "utf8");
   const home = `${cache}/packages/redis-server-5_7.0.15-1~deb12u10`;

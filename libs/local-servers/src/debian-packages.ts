@@ -9,11 +9,11 @@ import { join } from "node:path";
 import { debianMirror } from "./debian-mirror.ts";
 import { cacheDir, examineBinary, type FoundBinary } from "./installed-binary.ts";
 import type { CommandResult, RunCommand } from "./run-command.ts";
-import { isRecentEnough, programOf, type ProgramKind } from "./server-kinds.ts";
+import { isRecentEnough, programOf, type ProgramKind, type ServerKind } from "./server-kinds.ts";
 import { versionIn } from "./version.ts";
 
 export interface PackageOptions {
-  kind: ProgramKind;
+  kind: ProgramKind & Partial<Pick<ServerKind, "urlVariable">>;
   env: NodeJS.ProcessEnv;
   log: (line: string) => void;
   run: RunCommand;
@@ -48,6 +48,7 @@ export async function unpackDebianPackage(
   const source = await aptSource(kind, os, etcDir);
   if ("reason" in source) return source;
   options.log(`${kind.name}: fetching ${packageName} (${source.label}) into ${cacheDir(env)}`);
+  options.log(`${kind.name}: ${howToAvoid(kind)}`);
   const work = join(
     cacheDir(env),
     "packages",
@@ -61,6 +62,13 @@ export async function unpackDebianPackage(
   } finally {
     await rm(work, { recursive: true, force: true });
   }
+}
+
+function howToAvoid(kind: PackageOptions["kind"]): string {
+  const programs = kind.programs.map(({ program, minimum }) => `${program} ${minimum}`);
+  const address =
+    kind.urlVariable === undefined ? "" : `, or ${kind.urlVariable} to the address of one`;
+  return `to do without, install ${programs.join(" or ")} or newer, or set ${kind.binaryVariable} to its path${address}`;
 }
 
 /** An expected failure of one command on the way; becomes the step's reason. */

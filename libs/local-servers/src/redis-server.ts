@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 import { probeRedis } from "./probe.ts";
 import { ACL_FILE, probeCredentials, writeAclFile, type RedisAccess } from "./redis-access.ts";
@@ -132,16 +132,4 @@ async function redisReady({
       return { url: `redis://${HOST}:${port}`, host: HOST, port, version: answer.version };
     await delay(POLL_MS, undefined, { signal });
   }
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer();
-  return new Promise((done, fail) => {
-    listener.once("error", fail);
-    listener.listen(0, HOST, () => {
-      const address = listener.address();
-      const port = typeof address === "object" && address !== null ? address.port : 0;
-      listener.close(() => done(port));
-    });
-  });
 }

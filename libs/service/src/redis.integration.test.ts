@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { after, test, type TestContext } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { createLog, type Log } from "./log.ts";
 import { redisCheck } from "./redis-check.ts";
@@ -204,13 +205,4 @@ function recordingLog(): { log: Log; lines: string[] } {
     }),
     lines,
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // what a TCP listener has
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -6,6 +6,7 @@ import { createServer, type AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { call } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { createUserKey } from "@switchyard/bus/keys";
@@ -371,13 +372,4 @@ async function get(
 
 function messages(service: ServiceProcess): unknown[] {
   return service.records.map((record) => record["msg"]);
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // what a TCP listener has
-  server.close();
-  await once(server, "close");
-  return port;
 }

@@ -1,5 +1,4 @@
-import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
+import { freePort } from "@switchyard/local-servers/free-port";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats } from "./test-servers.ts";
 import { until } from "@switchyard/local-servers/until";
@@ -50,14 +49,4 @@ cluster { name: test, listen: "127.0.0.1:${routePort}", routes: [${routes}] }`;
 /** Resolves when the server serves clients and has caught up with what the others have stored. */
 export async function untilHealthy({ monitorUrl }: RunningServer): Promise<void> {
   await until(async () => (await fetch(new URL("/healthz", monitorUrl))).ok);
-}
-
-/** The routes need the port before the server picks one itself. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, "close");
-  return port;
 }

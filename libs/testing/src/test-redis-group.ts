@@ -1,5 +1,5 @@
-import { once } from "node:events";
-import { connect, createServer, type AddressInfo } from "node:net";
+import { connect } from "node:net";
+import { freePort } from "@switchyard/local-servers/free-port";
 import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { ServerStartError, type RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testRedis, testSentinel } from "./test-servers.ts";
@@ -345,14 +345,4 @@ function pairs(lines: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (let at = 0; at + 1 < lines.length; at += 2) found.set(lines[at] ?? "", lines[at + 1] ?? "");
   return found;
-}
-
-/** The other nodes need the port before the server starts. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, "close");
-  return port;
 }

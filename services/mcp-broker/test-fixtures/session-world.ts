@@ -2,9 +2,9 @@
 
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { after } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
@@ -138,15 +138,6 @@ export async function startProgram(
   after(kill);
   await listening(child);
   return { port, url: (path) => `http://127.0.0.1:${port}${path}`, kill };
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** The reference servers report on stderr, the fixtures print their port. */

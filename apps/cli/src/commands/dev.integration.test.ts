@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { until } from "@switchyard/local-servers/until";
 import { connect } from "nats";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
@@ -13,11 +14,19 @@ import {
   yardEnvironment,
   yardStarted,
 } from "../../test-fixtures/yard-process.ts";
+import { writeChosenPorts } from "../dev/chosen-ports.ts";
 import { findRunningInstance } from "../instance-record.ts";
 
 // One instance for all tests that only use it; the last tests stop it, kill it and start it again.
 const stateDir = join(tempDirectory(), "state");
 const env = yardEnvironment(stateDir);
+// Instances of other tests take the usual ports; while this one is dead they would take its own.
+await mkdir(stateDir);
+await writeChosenPorts(join(stateDir, "ports.json"), {
+  nats: null,
+  redis: null,
+  http: await freePort(),
+});
 const dev = yardDev([], env);
 
 before(() => dev.printed("Ctrl-C stops everything"));

@@ -28,6 +28,10 @@ export async function dev(
   terminal: Terminal,
   { json, ...flags }: StackFlags & { json?: true },
 ): Promise<ExitCode> {
+  if (process.platform === "win32")
+    throw new CliError("start_failed", "yard dev does not run on Windows itself", {
+      hint: "start it in WSL; this yard works with it from here: yard login URL",
+    });
   const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
   const project = await chosenProject(flags, terminal.env);
   const { path, logFile } = stateDirectory(terminal.env, project.directory);

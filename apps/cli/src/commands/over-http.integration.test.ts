@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
+import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { yardCommand } from "../../../../test/lib/yard-command.ts";
 import { startYardDev, type DevInstance } from "../../../../test/lib/yard-dev.ts";
 
 const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+const windows = fileURLToPath(new URL("../../test-fixtures/like-windows.cjs", import.meta.url));
 const WAIT_MS = 60_000;
 
 let instance: DevInstance;
@@ -40,9 +41,13 @@ interface Ended {
 /** A person elsewhere: no NATS, no state directory of the instance, a home of its own. */
 async function yard(
   words: readonly string[],
-  { input, env = {} }: { input?: string; env?: Record<string, string> } = {},
+  {
+    input,
+    env = {},
+    nodeOptions = [],
+  }: { input?: string; env?: Record<string, string>; nodeOptions?: readonly string[] } = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [...nodeOptions, main, ...words], {
     cwd: home,
     env: {
       PATH: process.env["PATH"],
@@ -60,16 +65,6 @@ async function yard(
   child.stdin.end(input ?? "");
   await once(child, "close");
   return { code: child.exitCode, out, errors };
-}
-
-/** Finds a free port of loopback without a listener. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function dataOf(...words: string[]): Promise<unknown> {
@@ -206,6 +201,32 @@ test("a wrong key, a gateway that is away and an address that is not encrypted a
   assert.equal(open.code, 2, open.errors);
   assert.match(open.errors, /not encrypted/);
   for (const { errors } of [wrong, away, none, open]) assert.ok(!errors.includes(key));
+});
+
+test("everything over HTTP works with what Node.js has on Windows, and yard dev names WSL [A23]", async () => {
+  const nodeOptions = ["--require", windows];
+  const env = { HOME: "", USERPROFILE: home, YARD_STATE_DIR: "", PATH: "" };
+  const onWindows = async (words: readonly string[], input?: string): Promise<string> => {
+    const ended = await yard(words, { env, nodeOptions, ...(input !== undefined && { input }) });
+    assert.equal(ended.code, 0, `yard ${words.join(" ")}: ${ended.errors}`);
+    return ended.out;
+  };
+  await onWindows(["login", instance.httpUrl, "--name", "windows"], `${key}\n`);
+  assert.match(await onWindows(["context", "list"]), /windows/);
+  assert.notEqual((await onWindows(["run", "demo", "What is in this folder?"])).trim(), "");
+  const note = join(home, "note.txt");
+  await writeFile(note, "plugh");
+  await onWindows(["run", "demo", "What is in this file?", "--file", note]);
+  assert.match(await onWindows(["runs", "list"]), /demo/);
+  assert.match(await onWindows(["runs", "show", "last"]), /list_directory/);
+  assert.match(await onWindows(["agents", "list"]), /demo/);
+  for (const words of ["approvals list", "tools list --all", "policy rules", "sessions list"])
+    await onWindows(words.split(" "));
+  await onWindows(["chat", "--agent", "demo"], "hello\n/exit\n");
+  await onWindows(["context", "use", "office"]);
+  const refused = await yard(["dev"], { env, nodeOptions });
+  assert.equal(refused.code, 1);
+  assert.match(refused.errors, /Windows[^]*WSL/);
 });
 
 test("signs out: the key is gone, and a key of before is refused once it is revoked", async () => {

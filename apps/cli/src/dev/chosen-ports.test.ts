@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { chooseHttpPort, readChosenPorts, writeChosenPorts } from "./chosen-ports.ts";
 
@@ -22,15 +23,18 @@ test("a damaged file means no ports, not a failed start", async () => {
   }
 });
 
-test("the gateway has the port of the last time, at first one of twenty that no other process claims", async () => {
-  const folder = tempDirectory();
-  const file = join(folder, "ports.json");
-  const first = (await chooseHttpPort(file, folder)) ?? 0;
-  assert.ok(first >= 4_224 && first < 4_244, `${first}`);
-  writeFileSync(join(folder, `switchyard-port-${first}`), String(process.ppid));
-  assert.notEqual(await chooseHttpPort(file, folder), first, "a living process has it");
-  writeFileSync(join(folder, `switchyard-port-${first}`), "no process");
-  assert.equal(await chooseHttpPort(file, folder), first, "its process has ended");
+test("the gateway has the port of the last time, at first one of some that no other process claims", async () => {
+  const claims = tempDirectory();
+  const file = join(claims, "ports.json");
+  const ports = [await freePort(), await freePort()];
+  const [first = 0, second] = ports;
+  const claim = join(claims, `switchyard-port-${first}`);
+  assert.equal(await chooseHttpPort(file, { claims, ports }), first);
+  writeFileSync(claim, String(process.ppid));
+  assert.equal(await chooseHttpPort(file, { claims, ports }), second, "a living process has it");
   await writeChosenPorts(file, { nats: null, redis: null, http: first });
-  assert.equal(await chooseHttpPort(file, folder), first);
+  assert.equal(await chooseHttpPort(file, { claims, ports }), second, "also the one of last time");
+  writeFileSync(claim, "no process");
+  assert.equal(await chooseHttpPort(file, { claims, ports }), first, "its process has ended");
+  assert.equal(await chooseHttpPort(file, { claims, ports }), first, "the claim is its own");
 });

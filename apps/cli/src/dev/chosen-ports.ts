@@ -65,17 +65,16 @@ export async function launchOnChosenPort(
 }
 
 /** The first address of a project's console; other projects have the next ones. */
-const FIRST_HTTP_PORT = 4_224;
-const HTTP_PORTS = 20;
+const HTTP_PORTS = Array.from({ length: 20 }, (_, index) => 4_224 + index);
 
-/** The gateway's port of the last time while it is free, else the first free one from 4224; null where all of these are taken. */
+/** The gateway's port of the last time while it is free, else the first free one from 4224; null where all of these are taken. `claims` is the directory of claims. */
 export async function chooseHttpPort(
   portsFile: string,
-  claims: string = tmpdir(),
+  { claims = tmpdir(), ports = HTTP_PORTS }: { claims?: string; ports?: readonly number[] } = {},
 ): Promise<number | null> {
   const { http } = await readChosenPorts(portsFile);
-  if (http !== null && (await isFree(http))) return http;
-  for (let port = FIRST_HTTP_PORT; port < FIRST_HTTP_PORT + HTTP_PORTS; port += 1)
+  const own = http === null ? [] : [http];
+  for (const port of [...own, ...ports])
     if ((await isFree(port)) && (await isClaimed(join(claims, `switchyard-port-${port}`))))
       return port;
   return null;
@@ -90,6 +89,7 @@ async function isClaimed(file: string): Promise<boolean> {
     );
   if (await claim()) return true;
   const owner = Number(await readFile(file, "utf8").catch(() => ""));
+  if (owner === process.pid) return true;
   if (owner > 0 && hasProcess(owner)) return false;
   await rm(file, { force: true }).catch(() => {}); // of another person: the next port is as good
   return claim();

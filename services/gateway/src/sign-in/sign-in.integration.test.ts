@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
-import { once } from "node:events";
 import { join } from "node:path";
 import { test } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { call } from "@switchyard/bus/call";
 import { serve } from "@switchyard/bus/serve";
 import { listRuns } from "@switchyard/contracts/agent-runner/runs";
@@ -283,13 +282,4 @@ async function authorizationServers(gatewayUrl: string): Promise<unknown> {
   const [, where = ""] =
     /resource_metadata="([^"]+)"/.exec(refused.headers.get("www-authenticate") ?? "") ?? [];
   return ((await (await fetch(where)).json()) as Record<string, unknown>)["authorization_servers"];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  return typeof address === "object" && address !== null ? address.port : assert.fail("no port");
 }

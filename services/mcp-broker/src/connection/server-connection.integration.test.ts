@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type AddressInfo } from "node:net";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
+import { freePort } from "@switchyard/local-servers/free-port";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { isError, ServiceError } from "@switchyard/contracts/errors";
@@ -356,15 +356,6 @@ async function startHttpServer(args: string[], env: Record<string, string>): Pro
   });
   await Promise.race(listening);
   return child;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo; // it listens on TCP
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 test("speaks 2026-07-28 over HTTP with its configured headers, and is down as soon as the server is [A5, X6, ER6]", async () => {
