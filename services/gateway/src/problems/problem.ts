@@ -139,7 +139,20 @@ function problemOfService({ code, message, data }: ServiceError): Problem {
   const status = isOfRedis ? 503 : statusOf(code);
   const headers =
     status === 429 || status === 503 ? { "retry-after": String(secondsOf(data)) } : {};
-  return new Problem({ status, code, detail: message, data, headers });
+  return new Problem({ status, code, detail: inWordsOfTheApi(code, message), data, headers });
+}
+
+/** A client over HTTP knows services and no subjects: `yard.rpc.{caller}.{service}…` becomes the name of the service. */
+function inWordsOfTheApi(code: string, message: string): string {
+  const [subject = "", service] = /\byard\.rpc\.[^.\s]+\.([a-z-]+)[^\s:;,]*/.exec(message) ?? [];
+  if (service === undefined) return message;
+  if (code === "no_responders")
+    return `the ${service} service does not answer: it is not running, or no replica has the server or run of the request`;
+  if (code === "disconnected")
+    return `the ${service} service cannot be reached: the gateway has lost its connection and restores it by itself`;
+  return message
+    .replace(`no answer to ${subject}`, `no answer of the ${service} service`)
+    .replaceAll(subject, `the ${service} service`);
 }
 
 /** Returns the seconds after which to retry, if the error states them. */
