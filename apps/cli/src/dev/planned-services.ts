@@ -64,6 +64,7 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "policy",
     own: ({ state, project, runTokenKeyFile, laptopTokenFile, env }) => ({
       YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
+      YARD_AUDIT_VALUES_KEY_FILE: cipherKeyFile(state.keys, "audit-values"),
       YARD_POLICY_FILE: project.policyFile,
       YARD_RUN_TOKEN_KEY_FILE: runTokenKeyFile,
       YARD_APPROVE_OWN: ownApprovals(env),
