@@ -1447,6 +1447,18 @@ export type RecordedDecisionInput = {
   layers?: string[][] | null;
   /** Arguments of the call, by name. */
   args?: { [name: string]: unknown };
+  /** The suggestions. */
+  values?: {
+    /** Key of the session. */
+    key: string;
+    digests: { [name: string]: string };
+    /** True when `args` is not complete. */
+    isCut?: true;
+    /** The number of records covered by a signature of the policy service. */
+    sealed?: string;
+  };
+  /** Digest of the arguments as canonical JSON. */
+  argsDigest?: Digest;
   /** When it happened. */
   at?: Timestamp;
 };
@@ -1556,7 +1568,9 @@ export type ReplayedDecision =
       /** Selects the form of this object; its other fields depend on it. */
       kind: "unknown";
       /** The facts that the audit lacks for a result: `arguments` or `layers`. */
-      needs: "arguments" | "layers" | "time" | "history";
+      needs: "arguments" | "values" | "right" | "key" | "layers" | "time" | "history";
+      /** The object of the record. */
+      about?: string;
     };
 
 export type ResourceContent = {

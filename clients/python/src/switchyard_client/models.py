@@ -3271,6 +3271,10 @@ class ReplayDecisionsDecisions(TypedDict):
     """Tool patterns of the run token; null when the audit does not have them."""
     args: NotRequired[dict[str, Any]]
     """Arguments of the call, by name."""
+    values: NotRequired[ReplayDecisionsDecisionsValues]
+    """The suggestions."""
+    argsDigest: NotRequired[str]
+    """Digest of the arguments as canonical JSON."""
     at: NotRequired[Timestamp]
     """When it happened."""
 
@@ -3290,6 +3294,18 @@ class ReplayDecisionsDecisionsPrincipal(TypedDict):
     """The least approval that each call needs from people."""
     context: NotRequired[RunContext]
     """The origin of the run."""
+
+
+class ReplayDecisionsDecisionsValues(TypedDict):
+    """The suggestions."""
+
+    key: str
+    """Key of the session."""
+    digests: dict[str, str]
+    isCut: NotRequired[Literal[True]]
+    """True when `args` is not complete."""
+    sealed: NotRequired[str]
+    """The number of records covered by a signature of the policy service."""
 
 
 class ReplayDecisionsReply(TypedDict):
@@ -3319,8 +3335,10 @@ class ReplayDecisionsReplyResultsDecided(TypedDict):
 class ReplayDecisionsReplyResultsUnknown(TypedDict):
     kind: Literal["unknown"]
     """Selects the form of this object; its other fields depend on it."""
-    needs: Literal["arguments", "layers", "time", "history"]
+    needs: Literal["arguments", "values", "right", "key", "layers", "time", "history"]
     """The facts that the audit lacks for a result: `arguments` or `layers`."""
+    about: NotRequired[str]
+    """The object of the record."""
 
 
 class Requester(TypedDict):
