@@ -384,10 +384,13 @@ export const submitChannelMessage = rpc({
   },
 });
 
-/** The secret of a link in a mail: the id of its message and 128 random bits. */
+/**
+ * The secret of a link in a mail: the id of its message, 128 random bits, a digest of what it decides about, by whom and until when, and the
+ * signature of all three.
+ */
 export const DecisionToken = z
   .string()
-  .regex(/^[0-9a-f]{32}\.[\w-]{22}$/, "must be the end of a link as the mail has it");
+  .regex(/^[0-9a-f]{32}(?:\.[\w-]{22}){3}$/, "must be the end of a link as the mail has it");
 
 /**
  * Called by the gateway alone, for the page of a link in a mail. Programs that check mail open each link, so a request without `press`
