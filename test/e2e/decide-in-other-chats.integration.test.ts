@@ -28,6 +28,7 @@ import { startMailServer } from "../../services/channels/test-fixtures/mail-serv
 import { startSlackServer } from "../../services/channels/test-fixtures/slack-server.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
+import { textOf } from "../lib/person-chats.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
 
 // Real policy, channels and gateway services; the providers are strict where the real ones are. What is the same for all of them is in
@@ -308,16 +309,6 @@ const proven = (from: string) => ({
   From: from,
   "Authentication-Results": `mx.test; dmarc=pass header.from=${from.slice(from.indexOf("@") + 1)}`,
 });
-const textOf = (source: string) =>
-  Buffer.from(
-    source
-      .slice(source.indexOf("\r\n\r\n"))
-      .replaceAll(/=\r\n/g, "")
-      .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) =>
-        String.fromCharCode(Number.parseInt(hex, 16)),
-      ),
-    "latin1",
-  ).toString();
 const mails = (part: string) =>
   mail.received
     .map(({ to, source }) => ({ to, text: textOf(source) }))

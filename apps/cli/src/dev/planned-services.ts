@@ -144,7 +144,8 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "channels",
     // Tokens of bots are in the person's environment.
     passes: true,
-    own: ({ state, project }) => ({
+    own: ({ state, project, env }) => ({
+      ...pick(env, ["YARD_CHANNELS_CONSOLE_URL"]),
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
       // `yard channels login` writes this file.
       YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),

@@ -14,6 +14,8 @@ type Args = Readonly<Record<string, unknown>>;
 const MAX_DEPTH = 8;
 /** Rules do not compare longer texts. */
 const MAX_TEXT_LENGTH = 16_384;
+/** No shape that the inspector of secrets looks for is shorter. */
+const SHORTEST_SECRET = 20;
 const MAX_MASKS_LENGTH = 200;
 const LETTERS = { string: "s", number: "n", boolean: "b", null: "z" } as const;
 
@@ -78,8 +80,12 @@ function recordedText(
   if (scalar.length > MAX_TEXT_LENGTH) return letter;
   const masks = masksIn(scalar);
   if (masks.length > 0) return `m${masksText(masks)}`;
-  const isSecret = redactText(scalar) !== scalar || findInText(scalar, ["secret"]).length > 0;
-  return isSecret ? letter : `${letter}${digest(scalar)}`;
+  return isSecret(scalar) ? letter : `${letter}${digest(scalar)}`;
+}
+
+function isSecret(text: string): boolean {
+  if (redactText(text) !== text) return true;
+  return text.length >= SHORTEST_SECRET && findInText(text, ["secret"]).length > 0;
 }
 
 /** Whole masks, one at least. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { randomBytes } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import { test } from "node:test";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import type { RecordedDecision } from "@switchyard/contracts/policy/policy-replay";
@@ -9,7 +9,7 @@ import { parseBundleFiles } from "@switchyard/rules/bundle/parse-bundle";
 import { recordValues } from "./record-values.ts";
 import { createValueReader } from "./read-values.ts";
 import { replay as replayWith } from "./replay.ts";
-import { createValueKeys, sealContext, type ValueKeys } from "./value-keys.ts";
+import { createHmacSha256, createValueKeys, sealContext, type ValueKeys } from "./value-keys.ts";
 
 const rules = `version: 1
 defaults: { approval: auto }
@@ -219,6 +219,17 @@ test("one value has another digest for each owner, type and key, and secrets hav
     answers("{ not: { arg: /to, op: eq, value: a } }", { to: "to \u27e6iban:1\u27e7" }),
     "deny",
   );
+});
+
+test("the digest is HMAC-SHA-256", () => {
+  for (const size of [1, 32, 64]) {
+    const key = randomBytes(size);
+    for (const text of ["", "ü", "x".repeat(200)])
+      assert.deepEqual(
+        createHmacSha256(key)(text),
+        createHmac("sha256", key).update(text).digest(),
+      );
+  }
 });
 
 test("more arguments than a record has leave open what is missing", () => {
