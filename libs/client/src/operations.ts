@@ -228,6 +228,8 @@ export type ApprovalRequirement = {
   to: string[];
   /** Globs over the names of the users in `to`. */
   toUsers: string[];
+  /** Set when the rules let no approver change the arguments of the call. */
+  isFixed?: true;
 };
 
 export type ApprovalScope = "once" | "session";

@@ -3357,6 +3357,7 @@ class Requester(TypedDict):
 # escalatesAt: When other people are added; null when none are.
 # to: Users and groups that are added then.
 # toUsers: Globs over the names of the users in `to`.
+# isFixed: Set when the rules let no approver change the arguments of the call.
 Requirement = TypedDict(
     "Requirement",
     {
@@ -3369,6 +3370,7 @@ Requirement = TypedDict(
         "escalatesAt": "Timestamp | None",
         "to": "list[str]",
         "toUsers": "list[str]",
+        "isFixed": "NotRequired[Literal[True]]",
     },
 )
 

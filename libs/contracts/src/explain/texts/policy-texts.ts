@@ -215,6 +215,7 @@ export const policyTexts = {
   "ApprovalRequirement.users": "Globs over the names of the users in `from`.",
   "ApprovalRequirement.count": "The number of distinct people who have to approve.",
   "ApprovalRequirement.approved": "The number of people who count and have approved.",
+  isFixed: "Set when the rules let no approver change the arguments of the call.",
   notRequester: "True when the requester of the call does not count.",
   escalatesAt: "When other people are added; null when none are.",
   "ApprovalRequirement.to": "Users and groups that are added then.",
