@@ -299,7 +299,7 @@ async function pressUntilOver(chat: PersonChat, part: string, label: string): Pr
 }
 
 const questionOf = ({ line }: Decision) => `${line}?`;
-const callOf = ({ line }: Decision) => `"line":"${line}"`;
+const callOf = ({ line }: Decision) => `"line":"${line}?"`;
 const together = (all: readonly Decision[], work: (one: Decision) => Promise<unknown>) =>
   Promise.all(all.map(work));
 
@@ -355,8 +355,9 @@ for (const victim of ["channels", "policy", "runner"])
 
 /** The other chats of the person show each call and question, too, once and with its end. */
 async function shownOnce({ line }: Decision): Promise<void> {
-  for (const { isEdited, messages, people, name } of chats) {
-    const found = () => messages(people[0], line);
+  for (const chat of chats) {
+    const { isEdited, people, name } = chat;
+    const found = () => chat.messages(people[0], line);
     if (isEdited)
       await until(
         found,

@@ -1449,16 +1449,8 @@ export type RecordedDecisionInput = {
   layers?: string[][] | null;
   /** Arguments of the call, by name. */
   args?: { [name: string]: unknown };
-  /** The suggestions. */
-  values?: {
-    /** Key of the session. */
-    key: string;
-    digests: { [name: string]: string };
-    /** True when `args` is not complete. */
-    isCut?: true;
-    /** The number of records covered by a signature of the policy service. */
-    sealed?: string;
-  };
+  /** Digests of the arguments, and where the setting turns that on the arguments encrypted. */
+  values?: RecordedValues;
   /** Digest of the arguments as canonical JSON. */
   argsDigest?: Digest;
   /** When it happened. */
@@ -1505,6 +1497,17 @@ export type RecordedSummary = {
     /** Tokens of the answers. */
     outputTokens: number;
   };
+};
+
+export type RecordedValues = {
+  /** Identifies the key of the digests. */
+  key: string;
+  /** By JSON pointer, the letter of a value's type and behind it its digest. */
+  digests: { [name: string]: string };
+  /** Present when the call had more arguments. */
+  isCut?: true;
+  /** The arguments, encrypted. */
+  sealed?: string;
 };
 
 export type Recording = {
@@ -1569,9 +1572,9 @@ export type ReplayedDecision =
   | {
       /** Selects the form of this object; its other fields depend on it. */
       kind: "unknown";
-      /** The facts that the audit lacks for a result: `arguments` or `layers`. */
+      /** The facts that a result lacks: `arguments`, `values` (digests do not answer the condition), `right` (to read encrypted values), `key` (of the digests), `layers`, `time` or `history`. */
       needs: "arguments" | "values" | "right" | "key" | "layers" | "time" | "history";
-      /** The object of the record. */
+      /** The condition that could not be answered. */
       about?: string;
     };
 

@@ -1,7 +1,9 @@
 import { auditEnv } from "@switchyard/audit/start-audit";
 import { commaSeparated, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
-import type { ValueMode } from "./audit/decision-audit.ts";
+
+/** The form in which the audit has the values of arguments. */
+export type ValueMode = "digests" | "encrypted" | "clear";
 
 export const Config = z.object({
   ...processEnv,
@@ -11,8 +13,8 @@ export const Config = z.object({
   /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
   /**
-   * What the audit records of arguments beside the digest of all: keyed digests of the values, which need `YARD_AUDIT_VALUES_KEY_FILE`;
-   * the arguments encrypted with that key; or in the clear, without secrets. `1` is the older name of `clear`.
+   * The audit records arguments beside the digest of all: as keyed digests of the values, which need `YARD_AUDIT_VALUES_KEY_FILE`;
+   * encrypted with that key; or in the clear, without secrets. `1` is the older name of `clear`.
    */
   YARD_AUDIT_VALUES: z
     .enum(["digests", "encrypted", "clear", "1", "true", "0", "false"])

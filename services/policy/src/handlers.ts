@@ -134,11 +134,7 @@ export function createHandlers(parts: {
 
     rules: (query) => listRules(parts.bundle(), query),
 
-    replay: createReplayHandler({
-      ...parts.replaying,
-      inForce: parts.texts,
-      mayOpen: (user) => hasRight(parts.bundle().rights, "replay-values", user),
-    }),
+    replay: replayOf(parts),
 
     async validate(request, { caller, fail, signal }) {
       const texts = textsOf(request, parts.texts());
@@ -152,6 +148,18 @@ export function createHandlers(parts: {
       );
     },
   };
+}
+
+function replayOf(parts: {
+  readonly bundle: () => CompiledBundle;
+  readonly texts: () => PolicyTexts;
+  readonly replaying: Pick<ReplayOptions, "keys" | "onOpen">;
+}): Handler<typeof replayDecisions> {
+  return createReplayHandler({
+    ...parts.replaying,
+    inForce: parts.texts,
+    mayOpen: (user) => hasRight(parts.bundle().rights, "replay-values", user),
+  });
 }
 
 function listKeys({ keys, publicKeys }: Pick<KeyRing, "keys" | "publicKeys">) {

@@ -4,7 +4,8 @@ import type { ApprovalReporter } from "./approvals/approval-reporter.ts";
 import { auditApprovals } from "./approvals/approval-audit.ts";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { StartError } from "@switchyard/service/start-error";
-import { createDecisionAudit, type DecisionAudit, type ValueMode } from "./audit/decision-audit.ts";
+import { createDecisionAudit, type DecisionAudit } from "./audit/decision-audit.ts";
+import type { ValueMode } from "./config.ts";
 import { createValueKeys } from "./audit/value-keys.ts";
 import {
   createDecisionSigner,

@@ -3272,7 +3272,7 @@ class ReplayDecisionsDecisions(TypedDict):
     args: NotRequired[dict[str, Any]]
     """Arguments of the call, by name."""
     values: NotRequired[ReplayDecisionsDecisionsValues]
-    """The suggestions."""
+    """Digests of the arguments, and where the setting turns that on the arguments encrypted."""
     argsDigest: NotRequired[str]
     """Digest of the arguments as canonical JSON."""
     at: NotRequired[Timestamp]
@@ -3297,15 +3297,16 @@ class ReplayDecisionsDecisionsPrincipal(TypedDict):
 
 
 class ReplayDecisionsDecisionsValues(TypedDict):
-    """The suggestions."""
+    """Digests of the arguments, and where the setting turns that on the arguments encrypted."""
 
     key: str
-    """Key of the session."""
+    """Identifies the key of the digests."""
     digests: dict[str, str]
+    """By JSON pointer, the letter of a value's type and behind it its digest."""
     isCut: NotRequired[Literal[True]]
-    """True when `args` is not complete."""
+    """Present when the call had more arguments."""
     sealed: NotRequired[str]
-    """The number of records covered by a signature of the policy service."""
+    """The arguments, encrypted."""
 
 
 class ReplayDecisionsReply(TypedDict):
@@ -3336,9 +3337,11 @@ class ReplayDecisionsReplyResultsUnknown(TypedDict):
     kind: Literal["unknown"]
     """Selects the form of this object; its other fields depend on it."""
     needs: Literal["arguments", "values", "right", "key", "layers", "time", "history"]
-    """The facts that the audit lacks for a result: `arguments` or `layers`."""
+    """The facts that a result lacks: `arguments`, `values` (digests do not answer the condition),
+    `right` (to read encrypted values), `key` (of the digests), `layers`, `time` or `history`.
+    """
     about: NotRequired[str]
-    """The object of the record."""
+    """The condition that could not be answered."""
 
 
 class Requester(TypedDict):

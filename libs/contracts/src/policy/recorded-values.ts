@@ -16,7 +16,7 @@ export const RecordedValues = z.strictObject({
   /** By JSON pointer, each object and list before its members. */
   digests: z.record(
     z.string().max(MAX_RECORDED_POINTER),
-    z.string().regex(/^(?:[snbz](?:[\w-]{22})?|[oa]|m[^\s]{1,200})$/),
+    z.string().regex(/^(?:(?:s|n|b|z)(?:[\w-]{22})?|[oa]|m[^\s]{1,200})$/),
   ),
   /** True: the call had more arguments. */
   isCut: z.literal(true).optional(),

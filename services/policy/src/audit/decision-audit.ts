@@ -15,6 +15,7 @@ import type { RecordedValues } from "@switchyard/contracts/policy/recorded-value
 import type { SignedDecision } from "@switchyard/contracts/policy/signed-texts";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
+import type { ValueMode } from "../config.ts";
 import type { Judged } from "../calls/judge-call.ts";
 import type { ToolLayers } from "@switchyard/rules/layers/tool-layers";
 import type { DecisionSigner } from "./decision-signer.ts";
@@ -40,9 +41,6 @@ export interface RecordedDecision {
   /** The signature of a decision that is no denial; null also when no key may sign. */
   readonly signed: Promise<DecisionSignature | null>;
 }
-
-/** What is recorded of the values of arguments. */
-export type ValueMode = "digests" | "encrypted" | "clear";
 
 type Refusal = (message: string, data: { cause: string }) => ServiceError;
 

@@ -111,7 +111,7 @@ function standIns({ digests }: RecordedValues, constants: ReadonlyMap<string, Co
 }
 
 function valueOf(text: string, constants: ReadonlyMap<string, Constant>): unknown {
-  const [letter = "", digest] = [text.slice(0, 1), text.slice(1)];
+  const [letter, digest] = [text.charAt(0), text.slice(1)];
   if (letter === "o") return members();
   if (letter === "a") return [];
   // Rules cannot judge a text with masks, whatever is around them.

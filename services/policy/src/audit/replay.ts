@@ -2,6 +2,7 @@ import type {
   RecordedDecision,
   ReplayedDecision,
 } from "@switchyard/contracts/policy/policy-replay";
+import { cutText } from "@switchyard/contracts/cut-text";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { decideFeature } from "@switchyard/rules/engine/evaluate-feature";
 import { decide, hasCondition, type Call } from "@switchyard/rules/engine/evaluate";
@@ -82,7 +83,7 @@ function unanswered(
   let about: string | undefined;
   hasCondition(bundle, call, (condition) => {
     if (condition.judge(call) !== "unknown") return false;
-    about = `${condition.arg} ${condition.wanted}`.slice(0, MAX_ABOUT);
+    about = cutText(`${condition.arg} ${condition.wanted}`, MAX_ABOUT);
     return true;
   });
   return {

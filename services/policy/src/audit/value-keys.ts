@@ -73,7 +73,7 @@ function comparableText(value: Scalar): string {
   return typeof value === "string" ? value.normalize("NFC") : String(value);
 }
 
-/** What the encrypted arguments are bound to, so that those of one record cannot be put into another. */
+/** Returns the text that binds encrypted arguments to their record, so that those of one cannot be put into another. */
 export function sealContext(owner: string, argsDigest: string): string {
   return `arguments of ${owner} in the audit: ${argsDigest}`;
 }
