@@ -26,6 +26,13 @@ export interface PersonChat {
   press(message: Shown, by: { from: string; data: string; place?: string }): Promise<string>;
 }
 
+/** Waits for the answer to a press; a person presses again after that time. */
+async function answered<T>(answer: () => T | null): Promise<T> {
+  const found = await until(answer, (one) => one !== null, { timeoutMs: 20_000 });
+  assert.ok(found !== null);
+  return found;
+}
+
 type Server<Start extends (...given: never[]) => unknown> = Awaited<ReturnType<Start>>;
 
 const slackPlace = (person: string) => `D${person.slice(1)}`;
@@ -66,7 +73,7 @@ export function slackChat(slack: Server<typeof startSlackServer>): PersonChat {
     async press({ id }, { from, data, place }) {
       const where = place === undefined ? {} : { channel: slackPlace(place) };
       const { answer } = slack.press(id, { from, value: data, ...where });
-      const { text, isEphemeral } = await until(answer);
+      const { text, isEphemeral } = await answered(answer);
       assert.ok(isEphemeral);
       return text;
     },
@@ -97,7 +104,7 @@ export function discordChat(discord: Server<typeof startDiscordServer>): PersonC
         .filter(({ text }) => text.includes(part)),
     async press({ id }, { from, data, place }) {
       const where = place === undefined ? {} : { channel: discordPlace(place) };
-      const { text, isEphemeral } = await until(discord.press(id, { from, data, ...where }));
+      const { text, isEphemeral } = await answered(discord.press(id, { from, data, ...where }));
       assert.ok(isEphemeral);
       return text;
     },
@@ -126,7 +133,7 @@ export function telegramChat(telegram: Server<typeof startTelegramServer>): Pers
         }))
         .filter(({ text }) => text.includes(part)),
     press: async ({ id }, { from, data }) =>
-      (await until(telegram.press(Number(id), { from: Number(from), data }).answer)).text,
+      (await answered(telegram.press(Number(id), { from: Number(from), data }).answer)).text,
   };
 }
 

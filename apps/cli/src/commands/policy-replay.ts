@@ -145,7 +145,7 @@ const STOPPED = "a stop decided, not the rules";
 
 /** The reason why a decision could not be replayed. */
 function reasonOf({ needs, about }: Extract<ReplayedDecision, { kind: "unknown" }>): string {
-  const condition = about === undefined ? "a condition" : `"${about}"`;
+  const condition = about ?? "a condition";
   switch (needs) {
     case "history":
       return "a rule is about earlier calls";
