@@ -225,7 +225,7 @@ async function consideredLimits(
       (concurrency === null || (used?.concurrent ?? 0) < concurrency);
     const made = calls === null ? [] : [`${used?.calls ?? 0} of ${calls} calls made`];
     const endsInMs = used?.endsInMs ?? null;
-    // Of a window in which no call was made, nothing frees.
+    // A window in which no call was made has no end yet.
     const window = windowText(budget, passes && endsInMs === 0 ? null : endsInMs);
     const held =
       concurrency === null ? [] : [`${used?.concurrent ?? 0} of ${concurrency} at a time`];
