@@ -75,7 +75,7 @@ function OutcomeLine({ run, status, story }: Props) {
   );
 }
 
-/** The part of the outcome that has to be in sight; below it the line stands in. */
+/** The share of the outcome that has to be in sight; with less of it the line is shown. */
 const MOSTLY = 0.5;
 
 function endingLine({ run, status, story }: Props): ComponentChildren {
