@@ -138,7 +138,7 @@ export class Decider {
     const full = approvalLines({ approval, presentation }, this.#paint);
     this.#print("");
     const card = approvalLines({ approval, presentation }, this.#paint, NOT_ON_CARD);
-    for (const line of card.slice(0, MAX_CARD_LINES)) this.#print(line);
+    for (const [at, line] of card.entries()) if (at < MAX_CARD_LINES) this.#print(line);
     if (card.length > MAX_CARD_LINES) this.#print("  │ … (? shows all)");
     const { tier } = approval;
     while (!signal.aborted) {

@@ -236,8 +236,8 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   chat.line("/agent writer");
   await chat.shows("Switched to agent: writer (config default)");
   chat.line("write it");
-  const card = await chat.shows("Approve? [y once, n no, ? explain]");
-  assert.doesNotMatch(card, /started by cli/);
+  const asks = await chat.shows("Approve? [y once, n no, ? explain]");
+  assert.doesNotMatch(asks, /started by cli/);
   chat.line("s");
   await chat.shows("there is no approval for a session");
   await chat.shows("Approve?");
@@ -307,8 +307,13 @@ test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", a
   await chat.shows("> ");
   chat.control("c");
   await chat.shows("Ctrl-C again");
+  chat.line("sleep");
+  await chat.shows("→ wait");
+  chat.control("c");
+  await chat.shows("cancelling the run; Ctrl-C again leaves at once");
   chat.control("c");
   assert.equal(await chat.exited, 130);
+  assert.doesNotMatch(chat.raw(), /rror/);
 });
 
 test("/clear forgets what was said, and /quit leaves as /exit does [D23]", async () => {
