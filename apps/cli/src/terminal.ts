@@ -33,7 +33,7 @@ export function processTerminal(): Terminal {
 }
 
 function onStderr(line: string): void {
-  process.stderr.write(`${screenText(withOwnCommand(line), screenWidth(process.stderr))}\n`);
+  process.stderr.write(`${withOwnCommand(screenText(line, screenWidth(process.stderr)))}\n`);
 }
 
 /** `--json`: one document on stdout, versioned so that scripts can rely on its shape. */
