@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
 const SHARED =
-  /console\/src\/(core\/(?!files-diff|stored-draft|run-|saved-views|chart-marks)|ui\/(?!markdown|chart|schema-form|form-schema|data-table|patch|split-panels|stop-form))/;
+  /console\/src\/(core\/(?!files-diff|stored-draft|run-|saved-views)|ui\/(?!markdown|chart|schema-form|form-schema|data-table|patch|split-panels|stop-form))/;
 
 // oxlint-disable-next-line import/no-default-export -- Vite reads it from there
 export default defineConfig({

@@ -1,8 +1,11 @@
 import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { auditedArguments } from "@switchyard/audit/audited-arguments";
 import { createAuditWriter } from "@switchyard/audit/audit-writer";
+import { randomBytes } from "node:crypto";
+import { recordValues } from "../../services/policy/src/audit/record-values.ts";
+import { createValueKeys, sealContext } from "../../services/policy/src/audit/value-keys.ts";
 import type { Bench } from "../lib/bench.ts";
-import type { Figure, Report } from "../lib/figure.ts";
+import { compared, type Figure, type Report } from "../lib/figure.ts";
 
 const RECORDS_A_SAMPLE = 2_000;
 const DIGEST = `sha256:${"0".repeat(64)}`;
@@ -13,10 +16,16 @@ const ARGS = { path: "docs/index.md", limit: 7 };
  * NATS.
  */
 export async function benchAudit({ windowMs }: Bench): Promise<Report> {
+  const plain = await costOf("processor time of a decision's record", decision, windowMs);
+  const beside = async (name: string, fact: () => AuditFact): Promise<Figure> =>
+    compared({ ...(await costOf(name, fact, windowMs)), baseline: plain.value });
   return {
     name: "audit",
     figures: [
-      await costOf("processor time of a decision's record", decision, windowMs),
+      plain,
+      await beside("with digests of two arguments", digested),
+      await beside("with digests, and the arguments encrypted", encrypted),
+      ...sizes(),
       await costOf("processor time of a call's record", execution, windowMs),
     ],
   };
@@ -69,6 +78,35 @@ function decision(): AuditFact {
       tier: "auto",
     },
   };
+}
+
+const KEYS = createValueKeys([randomBytes(32)]);
+
+function digested(): AuditFact {
+  return Object.assign(decision(), values());
+}
+
+function encrypted(): AuditFact {
+  const sealed = KEYS.cipher?.seal(JSON.stringify(ARGS), sealContext("team-a", DIGEST));
+  return Object.assign(decision(), { values: { ...values().values, sealed } });
+}
+
+function values() {
+  if (KEYS.newest === null) throw new Error("there is a key");
+  return { values: recordValues(ARGS, KEYS.newest, "team-a") };
+}
+
+function bytes(fact: AuditFact): number {
+  return Buffer.byteLength(JSON.stringify(fact));
+}
+
+function sizes(): Figure[] {
+  const [unit, baseline] = ["bytes", bytes(decision())];
+  return [
+    { name: "size of a decision's record", value: baseline, unit },
+    compared({ name: "size with digests", value: bytes(digested()), unit, baseline }),
+    compared({ name: "size with digests, encrypted", value: bytes(encrypted()), unit, baseline }),
+  ];
 }
 
 function execution(): AuditFact {

@@ -14,10 +14,21 @@ import {
   revokeChatLink,
 } from "@switchyard/contracts/policy/chat-links";
 import { until } from "@switchyard/local-servers/until";
+import { startDiscordServer } from "../../services/channels/test-fixtures/discord-server.ts";
+import { startMailServer } from "../../services/channels/test-fixtures/mail-server.ts";
+import { startSlackServer } from "../../services/channels/test-fixtures/slack-server.ts";
 import { startTelegramServer } from "../../services/channels/test-fixtures/telegram-server.ts";
+import {
+  discordChat,
+  mailChat,
+  slackChat,
+  telegramChat,
+  type PersonChat,
+  type Shown,
+} from "../lib/person-chats.ts";
 import { connectAsCli, startYardDev, type DevProcess } from "../lib/yard-dev.ts";
 
-// All services, each in a process of its own, and a Telegram that is strict where the Bot API is.
+// All services, each in a process of its own, and providers that are strict where the real ones are.
 
 const ANN = 42;
 const EVE = 666;
@@ -26,7 +37,14 @@ const project = join(directory, "project");
 const callsFile = join(directory, "calls");
 await mkdir(join(project, "agents"), { recursive: true });
 await mkdir(join(project, "policies"));
-const telegram = await startTelegramServer();
+const [telegram, slack, discord, mail] = await Promise.all([
+  startTelegramServer(),
+  startSlackServer(),
+  startDiscordServer(),
+  startMailServer(),
+]);
+const { user, password } = mail.account;
+const login = { host: "127.0.0.1", user, password, tls: "none" };
 const files = {
   "policies/tests.yaml": `version: 1
 rules:
@@ -46,6 +64,24 @@ rules:
       telegram: {
         main: { caller: "cli", config: { token: telegram.token, apiRoot: telegram.apiRoot } },
       },
+      slack: {
+        main: {
+          caller: "cli",
+          config: { botToken: slack.tokens.bot, appToken: slack.tokens.app, apiUrl: slack.apiUrl },
+        },
+      },
+      discord: { main: { caller: "cli", config: { token: discord.token, api: discord.api } } },
+      email: {
+        main: {
+          caller: "cli",
+          config: {
+            address: user,
+            authservId: "mx.test",
+            smtp: { ...login, port: mail.smtpPort },
+            imap: { ...login, port: mail.imapPort },
+          },
+        },
+      },
     },
   }),
   "agents/chooser.yaml": agent("chooser", [
@@ -61,12 +97,13 @@ rules:
 };
 for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text);
 const stateDir = join(directory, "state");
-const dev = await startYardDev({ project, stateDir, apart: true });
+const env = { YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com" };
+const dev = await startYardDev({ project, stateDir, apart: true, env });
 const cli = await connectAsCli(dev);
 after(async () => {
   await cli.close();
   await dev.stop();
-  await telegram.close();
+  await Promise.all([telegram.close(), slack.close(), discord.close(), mail.close()]);
   await rm(directory, { recursive: true, force: true });
 });
 
@@ -129,6 +166,13 @@ async function link(from: number): Promise<void> {
   const before = messagesWith("You decide here as", from).length;
   write(from, (await call(cli, createChatLink, { asks: true })).code);
   await until(() => messagesWith("You decide here as", from).length > before);
+}
+
+async function linkIn(chat: PersonChat): Promise<void> {
+  const [mine] = chat.people;
+  const { code } = await call(cli, createChatLink, { asks: true });
+  chat.write(mine, code);
+  await until(() => chat.messages(mine, "You decide here as").length > 0);
 }
 
 test("a question with options is answered by a button of the linked person, once, and the message shows it", async () => {
@@ -206,69 +250,124 @@ async function kill(service: string): Promise<void> {
   process.kill(victim.pid, "SIGKILL");
 }
 
-/** Presses until the button has decided, as a person does who gets no answer. */
-async function pressUntilOver(messageId: number, label: string): Promise<void> {
-  await until(async () => {
-    const button = telegram.shown.get(messageId)?.buttons.find(({ text }) => text === label);
-    if (button === undefined) return true;
-    const { answer } = telegram.press(messageId, { from: ANN, data: button.data });
-    const { text } = await until(answer);
-    return /^(?:Approved|Answered)|consumed already|approved already|was answered/.test(text);
-  });
-}
-
 const linesOf = async (line: string) =>
   (await readFile(callsFile, "utf8").catch(() => "")).split("\n").filter((one) => one === line)
     .length;
 
 const pendingOf = async (runId: string) =>
-  (await call(cli, listApprovals, { pendingOnly: true })).approvals.find(
+  (await call(cli, listApprovals, { pendingOnly: true })).approvals.some(
     ({ principal }) => principal.runId?.endsWith(runId) === true,
   );
 
+const isTrue = (found: boolean): boolean => found;
+
+/** One decision in one chat. The person has a chat with every provider, and each of them shows the call. */
+interface Decision {
+  readonly chat: PersonChat;
+  readonly runId: string;
+  readonly line: string;
+}
+
+/** Returns the one message of a chat about a call or a question. */
+async function messageOf(chat: PersonChat, part: string): Promise<Shown> {
+  const [message] = await until(
+    () => chat.messages(chat.people[0], part),
+    (all) => all.length > 0,
+    AFTER_KILLS,
+  );
+  assert.ok(message);
+  return message;
+}
+
+const OVER = /^(?:Approved|Answered)|consumed already|approved already|was answered/;
+
+/** Presses until the button has decided, as a person does who gets no answer. */
+async function pressUntilOver(chat: PersonChat, part: string, label: string): Promise<void> {
+  const { id } = await messageOf(chat, part);
+  await until(
+    async () => {
+      const message = chat.messages(chat.people[0], part).find((one) => one.id === id);
+      const button = message?.buttons.find((one) => one.label === label);
+      if (message === undefined || button === undefined) return true;
+      const press = { from: chat.people[0], data: button.data };
+      const answer = await chat.press(message, press).catch(() => ""); // a killed process does not answer
+      return OVER.test(answer);
+    },
+    isTrue,
+    AFTER_KILLS,
+  );
+}
+
+const questionOf = ({ line }: Decision) => `${line}?`;
+const callOf = ({ line }: Decision) => `"line":"${line}?"`;
+const together = (all: readonly Decision[], work: (one: Decision) => Promise<unknown>) =>
+  Promise.all(all.map(work));
+
 /** Each step of a decision in a chat, after which a service is killed. */
 const STEPS = ["asked", "sent", "pressed", "decided", "resumed"] as const;
+const chats = [
+  telegramChat(telegram),
+  slackChat(slack),
+  discordChat(discord),
+  mailChat(mail, dev.httpUrl),
+];
 
 for (const victim of ["channels", "policy", "runner"])
-  test(`kill -9 of the ${victim} after each step of an answer and a decision in a chat: one call, approved, and the messages show it`, async () => {
+  test(`kill -9 of the ${victim} after each step of answers and decisions in Telegram, Slack, Discord and a mail: one call each, approved, and the messages show it`, async () => {
+    for (const chat of chats)
+      if (chat.messages(chat.people[0], "You decide here as").length === 0) await linkIn(chat);
     for (const step of STEPS) {
-      const runId = `${victim}-${step}`;
+      // One kill is in the middle of one decision in each chat.
+      const all = chats.map((chat): Decision => {
+        const runId = `${victim}-${step}-${chat.name}`;
+        return { chat, runId, line: `line ${runId}` };
+      });
       const at = async (reached: (typeof STEPS)[number]) => {
         if (reached === step) await kill(victim);
       };
-      await start(runId, "clerk", `line ${runId}`);
-      const question = await shown(`line ${runId}`);
-      await pressUntilOver(question.id, "go on");
-      await until(() => pendingOf(runId).catch(() => null));
+      await together(all, ({ runId, line }) => start(runId, "clerk", `${line}?`));
+      await together(all, (one) => pressUntilOver(one.chat, questionOf(one), "go on"));
+      await together(all, ({ runId }) =>
+        until(() => pendingOf(runId).catch(() => false), isTrue, AFTER_KILLS),
+      );
       await at("asked");
-      const [message] = await until(
-        () => messagesWith(`"line":"line ${runId}"`),
-        (all) => all.length > 0,
-      );
-      assert.ok(message);
+      await together(all, (one) => messageOf(one.chat, callOf(one)));
       await at("sent");
-      assert.equal(await linesOf(`line ${runId}`), 0, "no call before its approval");
-      const [approve] = message.buttons;
-      const first = telegram.press(message.id, { from: ANN, data: approve?.data ?? "" });
+      for (const { line } of all)
+        assert.equal(await linesOf(`${line}?`), 0, "no call before its approval");
+      const presses = together(all, (one) => pressUntilOver(one.chat, callOf(one), "Approve"));
       await at("pressed");
-      await until(first.answer);
-      await pressUntilOver(message.id, "Approve");
+      await presses;
       await at("decided");
-      await until(
-        () => linesOf(`line ${runId}`),
-        (lines) => lines > 0,
-        AFTER_KILLS,
-      );
+      for (const { line } of all)
+        await until(
+          () => linesOf(`${line}?`),
+          (lines) => lines > 0,
+          AFTER_KILLS,
+        );
       await at("resumed");
-      await outputOf(runId);
-      assert.equal(await linesOf(`line ${runId}`), 1, "no call is made twice");
-      const texts = () =>
-        messagesWith(`line ${runId}`).map(({ text }) => text.split("\n")[0] ?? "");
-      await until(
-        () => texts(),
-        (all) => all.every((text) => /^(?:Answered|Approved) by cli/.test(text)),
-        AFTER_KILLS,
-      );
-      assert.equal(texts().length, 2, "one message for the question and one for the call");
+      await together(all, ({ runId }) => outputOf(runId));
+      for (const { line } of all)
+        assert.equal(await linesOf(`${line}?`), 1, "no call is made twice");
+      await together(all, shownOnce);
     }
   });
+
+/** The other chats of the person show each call and question, too, once and with its end. */
+async function shownOnce({ line }: Decision): Promise<void> {
+  for (const chat of chats) {
+    const { isEdited, people, name } = chat;
+    const found = () => chat.messages(people[0], line);
+    if (isEdited)
+      await until(
+        found,
+        (all) => all.every(({ text }) => /^(?:Answered|Approved) by cli/.test(text)),
+        AFTER_KILLS,
+      );
+    const texts = found().map(({ text }) => text.split("\n")[0]);
+    assert.ok(
+      texts.length <= 2,
+      `${name}: one message for a question and one for a call: ${texts.join("; ")}`,
+    );
+  }
+}

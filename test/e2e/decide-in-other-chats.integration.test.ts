@@ -28,6 +28,7 @@ import { startMailServer } from "../../services/channels/test-fixtures/mail-serv
 import { startSlackServer } from "../../services/channels/test-fixtures/slack-server.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
+import { textOf } from "../lib/person-chats.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
 
 // Real policy, channels and gateway services; the providers are strict where the real ones are. What is the same for all of them is in
@@ -270,8 +271,10 @@ for (const chat of chats) {
       );
       assert.deepEqual([changed.length, changed[0]?.approve], [1, ""]);
     }
-    const late = await chat.press(message, { from: mine, data: message.deny });
-    assert.match(late, /Nothing was decided: the call is consumed already/);
+    for (const data of [message.approve, message.deny]) {
+      const late = await chat.press(message, { from: mine, data });
+      assert.match(late, /Nothing was decided: the call is consumed already/);
+    }
   });
 
   test(`${chat.name}: a call of high risk needs two presses, and a press that a process did not survive is made again`, async () => {
@@ -306,16 +309,6 @@ const proven = (from: string) => ({
   From: from,
   "Authentication-Results": `mx.test; dmarc=pass header.from=${from.slice(from.indexOf("@") + 1)}`,
 });
-const textOf = (source: string) =>
-  Buffer.from(
-    source
-      .slice(source.indexOf("\r\n\r\n"))
-      .replaceAll(/=\r\n/g, "")
-      .replaceAll(/=([0-9A-F]{2})/g, (_, hex: string) =>
-        String.fromCharCode(Number.parseInt(hex, 16)),
-      ),
-    "latin1",
-  ).toString();
 const mails = (part: string) =>
   mail.received
     .map(({ to, source }) => ({ to, text: textOf(source) }))
@@ -349,7 +342,7 @@ test("email: a link shows the exact call, opening it decides nothing, and its fo
   await until(() => mails("You decide here as ann").length === 1);
   const id = await waiting({ path: "mail.txt", content: "<script>alert(1)</script>" });
   const path = await linkIn("mail.txt");
-  assert.match(path, /^\/decide\/[0-9a-f]{32}\.[\w-]{22}$/);
+  assert.match(path, /^\/decide\/[0-9a-f]{32}(?:\.[\w-]{22}){3}$/);
   for (let times = 0; times < 3; times += 1) {
     const { status, text, press } = await page(path);
     assert.equal(status, 200);
@@ -361,10 +354,13 @@ test("email: a link shows the exact call, opening it decides nothing, and its fo
   const { press, headers } = await page(path);
   assert.match(headers.get("content-security-policy") ?? "", /default-src 'none'/);
   assert.equal(headers.get("cache-control"), "no-store");
-  const forged = `${path.slice(0, -22)}${"A".repeat(22)}`;
+  // The id of the message, and each of the secret, the facts and the signature behind it.
+  const parts = path.split(".");
+  const forged = parts.slice(1).map((_, at) => parts.with(at + 1, "A".repeat(22)).join("."));
   for (const [wrong, form, status] of [
-    [forged, undefined, 404],
-    [forged, { verdict: "approve", press }, 404],
+    ...forged.map((one) => [one, undefined, 404] as const),
+    ...forged.map((one) => [one, { verdict: "approve", press }, 404] as const),
+    [parts.slice(0, 2).join("."), undefined, 404],
     [`${path}x`, undefined, 404],
     [path, { verdict: "maybe", press }, 400],
     [path, { verdict: "approve" }, 400],

@@ -63,15 +63,25 @@ rules:
     what: { tools: [bank.give] }
     when: [{ arg: /amount, op: gt, value: 50 }]
     approve: { from: [ann], escalate: { after: 4h, to: [cli] } }
+  - id: closings
+    effect: allow
+    what: { tools: [bank.close] }
+    when: [{ arg: /amount, op: gt, value: 50 }]
+    approve: { edit: false }
+  - id: small-closings
+    effect: allow
+    approval: always
+    what: { tools: [bank.close] }
+    when: [{ arg: /amount, op: lte, value: 50 }]
 results:
   - { id: hide, finds: [iban], effect: mask }
 budgets:
   - { id: one-at-a-time, for: { agents: [demo] }, per: run, concurrency: 1 }
 `;
 const PAY = mcpToolRef("bank", "pay");
-const [MOVE, MAIL, TRANSFER, GIVE] = ["move", "mail", "transfer", "give"].map((name) =>
-  mcpToolRef("bank", name),
-) as [ToolRef, ToolRef, ToolRef, ToolRef];
+const [MOVE, MAIL, TRANSFER, GIVE, CLOSE] = ["move", "mail", "transfer", "give", "close"].map(
+  (name) => mcpToolRef("bank", name),
+) as [ToolRef, ToolRef, ToolRef, ToolRef, ToolRef];
 const IBAN = "DE89370400440532013000";
 const OTHER_IBAN = "GB82WEST12345698765432";
 
@@ -241,6 +251,30 @@ test("an approver cannot get past the rules by changing the arguments", async ()
   assert.deepEqual(call.sent, [{ amount: 20, to: "ben" }]);
   const { approval } = await person.getApproval({ id });
   assert.equal(approval.edit, undefined, "the same arguments are no change");
+});
+
+test("a rule with edit: false lets no approver change the arguments of its calls, nor change those of another call to its own", async () => {
+  const fixed = provider({ amount: 60, to: "gerda" }, CLOSE);
+  const id = await fixed.waiting();
+  for (const amount of [61, 10])
+    await assert.rejects(
+      person.approveCall({ id, arguments: { amount, to: "gerda" } }),
+      (error) => isError(error, approveCall, "not_editable") && /rule closings/.test(error.message),
+    );
+  const { approval } = await person.getApproval({ id });
+  assert.deepEqual([approval.state, approval.requirements[0]?.isFixed], ["pending", true]);
+  await person.approveCall({ id });
+  await fixed.attempt();
+  assert.deepEqual(fixed.sent, [{ amount: 60, to: "gerda" }]);
+  const small = provider({ amount: 10, to: "gerda" }, CLOSE);
+  const other = await small.waiting();
+  await assert.rejects(
+    person.approveCall({ id: other, arguments: { amount: 60, to: "gerda" } }),
+    (error) => isError(error, approveCall, "edit_refused") && /closings/.test(error.message),
+  );
+  await person.approveCall({ id: other, arguments: { amount: 20, to: "gerda" } });
+  await small.attempt();
+  assert.deepEqual(small.sent, [{ amount: 20, to: "gerda" }]);
 });
 
 test("changed arguments that do not fit the tool use up no approval", async () => {

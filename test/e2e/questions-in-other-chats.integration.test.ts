@@ -16,6 +16,7 @@ import {
 import { until } from "@switchyard/local-servers/until";
 import { startDiscordServer } from "../../services/channels/test-fixtures/discord-server.ts";
 import { startSlackServer } from "../../services/channels/test-fixtures/slack-server.ts";
+import { discordChat, slackChat, type PersonChat, type Shown } from "../lib/person-chats.ts";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 // All services, with a Slack and a Discord that are strict where the real ones are. One person is linked in both, so each question is
@@ -86,95 +87,9 @@ function agent(name: string, tool: string, args: object): string {
   return JSON.stringify({ name, description: "Asks.", model: "scripted/plan", plan });
 }
 
-interface Shown {
-  readonly id: string;
-  readonly text: string;
-  readonly buttons: readonly { readonly label: string; readonly data: string }[];
-}
+const chats = [slackChat(slack), discordChat(discord)];
 
-/** One provider as persons see it. */
-interface Chat {
-  readonly name: string;
-  /** Ids of the linked person, and of another one. */
-  readonly people: readonly [string, string];
-  write(from: string, text: string, repliedTo?: string): void;
-  /** Messages with this text in the private chat of the person. */
-  messages(person: string, part: string): Shown[];
-  press(message: Shown, by: { from: string; data: string; place?: string }): Promise<string>;
-}
-
-const slackPlace = (person: string) => `D${person.slice(1)}`;
-const discordPlace = (person: string) => `7${person}`;
-type SlackBlock = { type: string; elements: Record<string, unknown>[] };
-type DiscordRow = { components: { label: string; custom_id: string }[] };
-
-const chats: readonly Chat[] = [
-  {
-    name: "slack",
-    people: ["U1", "U666"],
-    write(from, text, repliedTo) {
-      const thread = repliedTo === undefined ? {} : { thread_ts: repliedTo };
-      slack.push(slack.message({ user: from, channel: slackPlace(from), ...thread }, text));
-    },
-    messages: (person, part) =>
-      slack.messages
-        .filter(({ channel }) => channel === slackPlace(person))
-        .map(({ ts, text, blocks }) => {
-          const all = blocks as SlackBlock[];
-          const buttons = all
-            .filter(({ type }) => type === "actions")
-            .flatMap(({ elements }) => elements)
-            .map((one) => ({
-              label: (one["text"] as { text: string }).text,
-              data: String(one["value"]),
-            }));
-          const whole = all
-            .filter(({ type }) => type === "rich_text")
-            .flatMap(({ elements }) => elements)
-            .flatMap(({ elements }) => elements as { text: string }[])
-            .map((one) => one.text)
-            .join("");
-          return { id: String(ts), text: whole === "" ? String(text) : whole, buttons };
-        })
-        .filter(({ text }) => text.includes(part)),
-    async press({ id }, { from, data, place }) {
-      const where = place === undefined ? {} : { channel: slackPlace(place) };
-      const { answer } = slack.press(id, { from, value: data, ...where });
-      const { text, isEphemeral } = await until(answer);
-      assert.ok(isEphemeral);
-      return text;
-    },
-  },
-  {
-    name: "discord",
-    people: ["42", "666"],
-    write(from, text, repliedTo) {
-      const reply =
-        repliedTo === undefined ? {} : { type: 19, message_reference: { message_id: repliedTo } };
-      const fields = { author: { id: from, username: "x" }, channel_id: discordPlace(from) };
-      discord.push(discord.message({ ...fields, ...reply }, text));
-    },
-    messages: (person, part) =>
-      discord.messages
-        .filter(({ channel_id: channel }) => channel === discordPlace(person))
-        .map(({ id, content, components }) => {
-          const buttons = ((components ?? []) as DiscordRow[])
-            .flatMap((row) => row.components)
-            .map(({ label, custom_id: data }) => ({ label, data }));
-          const text = String(content).replace(/^```\n/, ""); // the message is a code block
-          return { id: String(id), text, buttons };
-        })
-        .filter(({ text }) => text.includes(part)),
-    async press({ id }, { from, data, place }) {
-      const where = place === undefined ? {} : { channel: discordPlace(place) };
-      const { text, isEphemeral } = await until(discord.press(id, { from, data, ...where }));
-      assert.ok(isEphemeral);
-      return text;
-    },
-  },
-];
-
-async function shown(chat: Chat, part: string, person = chat.people[0]): Promise<Shown> {
+async function shown(chat: PersonChat, part: string, person = chat.people[0]): Promise<Shown> {
   const [message] = await until(
     () => chat.messages(person, part),
     (all) => all.length > 0,
@@ -189,7 +104,7 @@ function buttonOf({ buttons }: Shown, label: string): string {
   return found.data;
 }
 
-async function link(chat: Chat): Promise<void> {
+async function link(chat: PersonChat): Promise<void> {
   const [mine] = chat.people;
   const before = chat.messages(mine, "You decide here as").length;
   chat.write(mine, (await call(cli, createChatLink, { asks: true })).code);

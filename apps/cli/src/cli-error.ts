@@ -1,4 +1,5 @@
 import { ServiceError } from "@switchyard/contracts/errors";
+import { withoutSubjects } from "@switchyard/contracts/subject-words";
 import { exitCodeOf, type ExitCode } from "./exit-codes.ts";
 import { fileFailure } from "./file-failure.ts";
 import { printable, printableJson } from "./printable.ts";
@@ -47,31 +48,6 @@ export function describeFailure(error: unknown): FailureReport {
     stack: error instanceof Error ? (error.stack ?? null) : null,
     exitCode: exitCodeOf("internal"),
   };
-}
-
-/** The service that answers the requests of an area, the third part of `yard.rpc.{caller}.{area}`. */
-const SERVICE_OF: Readonly<Record<string, string>> = {
-  agents: "importer",
-  approvals: "policy",
-  files: "runner",
-  grants: "policy",
-  mcp: "broker",
-  models: "runner",
-  run: "runner",
-  runs: "runner",
-  schedules: "scheduler",
-  sessions: "runner",
-  skills: "importer",
-};
-const SUBJECT = /yard\.(?:rpc|cmd)\.[^\s.]+\.([\w-]+)((?:\.[\w~*-]+)*)/g;
-
-/** The message in a person's words: services and requests in place of subjects of NATS. */
-function withoutSubjects({ code, message }: ServiceError): string {
-  const [, area = ""] = new RegExp(SUBJECT.source).exec(message) ?? [];
-  const service = SERVICE_OF[area] ?? area;
-  if (code === "no_responders" && area !== "")
-    return `the service ${service} does not answer: it is not running here, or is still starting`;
-  return message.replaceAll(SUBJECT, (_, of: string, rest: string) => `${of}${rest}`);
 }
 
 /** Writes a failure to stderr: as lines for people, or as one JSON document. */

@@ -1,5 +1,5 @@
 import { printableLine } from "./printable.ts";
-import { screenWidth } from "./table.ts";
+import { brokenLines, screenWidth } from "./table.ts";
 
 const MAX_VALUE = 2_000;
 const GAP = 2;
@@ -20,25 +20,10 @@ export function fieldLines(
   const indent = isNarrow ? GAP : longest + GAP;
   const lines: string[] = [];
   for (const [name, value] of shown) {
-    const [first = "", ...rest] = broken(printableLine(value, MAX_VALUE), screen - indent);
+    const [first = "", ...rest] = brokenLines(printableLine(value, MAX_VALUE), screen - indent);
     if (isNarrow) lines.push(name, " ".repeat(indent) + first);
     else lines.push(`${name.padEnd(longest)}  ${first}`);
     for (const line of rest) lines.push(" ".repeat(indent) + line);
   }
   return lines;
-}
-
-/** Lines of at most this width, as far as words allow. */
-function broken(text: string, width: number): string[] {
-  if (text.length <= width) return [text];
-  const lines: string[] = [];
-  let line = "";
-  for (const word of text.split(" ")) {
-    const longer = line === "" ? word : `${line} ${word}`;
-    if (longer.length > width && line !== "") {
-      lines.push(line);
-      line = word;
-    } else line = longer;
-  }
-  return [...lines, line];
 }

@@ -1,3 +1,4 @@
+import { RunReader } from "@switchyard/client/run-reader";
 import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
@@ -53,36 +54,29 @@ export async function followRun(
   const full = fullRunId(bus.user, runId);
   const run = runTokens(full);
   const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
-  let lastSeq = 0;
+  const reader = new RunReader<RunEnd | RunMerge>();
   let lastStored: EventPlace | null = null;
-  /** Returns the end of the run that this event is; a later event may void it. */
-  const take = (event: StoredEvent): RunEnd | RunMerge | null => {
+  const take = (event: StoredEvent): void => {
     lastStored = placeOf(event);
     // The owner also receives refusals about other users' runs of the same name.
-    if ((payloadOf(event, runRejected)?.runId ?? full) !== full) return null;
-    const seq = seqOf(event);
-    // A runner that took over repeats events whose publication it could not be sure of.
-    if (seq !== null && seq <= lastSeq) return null;
-    lastSeq = seq ?? lastSeq;
-    onEvent(event);
-    const end = endOf(event);
-    return end?.end !== "rejected" || isRefused(event, lastSeq > 0) ? end : null;
+    if ((payloadOf(event, runRejected)?.runId ?? full) !== full) return;
+    const name = event.subject.slice(event.subject.lastIndexOf(".") + 1);
+    const isNew = reader.take(name, event.payload, () => {
+      const end = endOf(event);
+      return end?.end !== "rejected" || isRefused(event, reader.hasBegun) ? end : null;
+    });
+    if (isNew) onEvent(event);
   };
   const signals = signal === undefined ? {} : { signal };
   try {
-    let end: RunEnd | RunMerge | null = null;
     for await (const event of readEvents(bus, {
       filters,
       from: "beginning",
       stopAtEnd: true,
       ...signals,
-    })) {
-      const seqBefore = lastSeq;
-      const taken = take(event);
-      // Any later event of the run voids an earlier end.
-      if (taken !== null || lastSeq > seqBefore) end = taken;
-    }
-    if (end !== null || stopAtEnd) return end;
+    }))
+      take(event);
+    if (reader.end !== null || stopAtEnd) return reader.end;
     if (signal?.aborted === true) return null;
     const first = lastStored === null ? options.queueWait : undefined;
     first?.onNothing();
@@ -94,8 +88,8 @@ export async function followRun(
     try {
       for await (const event of readEvents(bus, { filters, from, signal: until })) {
         clearTimeout(timer);
-        const taken = take(event);
-        if (taken !== null) return taken;
+        take(event);
+        if (reader.end !== null) return reader.end;
       }
     } finally {
       clearTimeout(timer);
@@ -159,10 +153,4 @@ export function endOf(event: StoredEvent): RunEnd | RunMerge | null {
     return { end: "rejected", code: rejected.code, message: rejected.message };
   }
   return null;
-}
-
-function seqOf(event: StoredEvent): number | null {
-  const { payload } = event;
-  if (typeof payload !== "object" || payload === null || !("seq" in payload)) return null;
-  return typeof payload.seq === "number" ? payload.seq : null;
 }

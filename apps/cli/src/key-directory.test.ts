@@ -18,6 +18,7 @@ test("makes a key for every user and the run-token key, readable by their owner 
     "mcp-logins",
     "webhooks",
     "masks",
+    "audit-values",
     ...redisUserNames.map((user) => `${user}.redis`),
   ]);
   assert.equal(statSync(directory).mode & 0o777, 0o700);

@@ -36,7 +36,7 @@ export interface KeyDirectory {
 /**
  * Makes the keys that are missing: an NKey for each user (`broker.nk`, with the public half in `broker.pub`), the key that signs
  * run tokens (`run-token.jwk`), the key that encrypts logins at MCP servers (`mcp-logins.key`) and secrets of webhooks
- * (`webhooks.key`), and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The directory is for
+ * (`webhooks.key`), masked values (`masks.key`) and arguments in the audit (`audit-values.key`), and a Redis password for each service (`broker.redis`). Existing ones are never replaced. The directory is for
  * its owner alone. `clients` are teams that get a user, beside those that have a public key there already. The seed of the
  * operator, if there is to be one, lies apart, in the file `operator`: a copy of the directory must not contain it.
  */

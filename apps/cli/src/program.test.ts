@@ -142,3 +142,18 @@ test("the words of options are those of the contracts", () => {
   assert.deepEqual(LOG_LEVELS, LogLevel.options);
   assert.deepEqual(THINKING_LEVELS, ThinkingLevel.options);
 });
+
+test("the help fits a screen of 60 columns, and no description is lost", () => {
+  const words = (text: string): string => text.replaceAll(/\s+/g, " ");
+  for (const { path, command } of leafCommands(buildProgram("0", () => Promise.resolve()))) {
+    command.configureOutput({ getOutHelpWidth: () => 60 });
+    const lines = command.helpInformation().split("\n");
+    assert.deepEqual(
+      lines.filter((line) => line.length > 60 && !line.startsWith("Usage:")),
+      [],
+      path,
+    );
+    for (const { description } of command.options)
+      assert.ok(words(lines.join(" ")).includes(words(description)), `${path}: ${description}`);
+  }
+});

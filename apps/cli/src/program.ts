@@ -1,4 +1,5 @@
-import { Command } from "commander";
+import { Command, Help } from "commander";
+import { brokenLines, screenText, screenWidth } from "./table.ts";
 import type { Perform } from "./program/command-options.ts";
 import { addApprovalCommands } from "./program/approval-commands.ts";
 import { addAuditCommands } from "./program/audit-commands.ts";
@@ -28,6 +29,18 @@ Environment: YARD_NATS_URL names a bus elsewhere; without it the commands use th
 and YARD_API_KEY or YARD_API_KEY_FILE the key for it. YARD_STATE_DIR moves the
 state of a project from its .switchyard.`;
 
+/** A narrower column is harder to read than a description below its term. */
+const NARROWEST = 40;
+
+/** As Commander does, but on a narrow screen the description is below its term. */
+function formatItem(term: string, width: number, description: string, help: Help): string {
+  const screen = help.helpWidth ?? Number.POSITIVE_INFINITY;
+  if (description === "" || screen - width - 4 >= NARROWEST)
+    return Help.prototype.formatItem.call(help, term, width, description, help);
+  const below = brokenLines(description, screen - 6).map((line) => `\n      ${line}`);
+  return `  ${term}${below.join("")}`;
+}
+
 /** Declares the commands. What they do is imported when one of them is used. */
 export function buildProgram(version: string, perform: Perform): Command {
   const program = new Command("yard")
@@ -38,9 +51,12 @@ export function buildProgram(version: string, perform: Perform): Command {
     .helpCommand(false)
     // Behind a command an option is the command's: --version of `skills rollback` names one of the skill.
     .enablePositionalOptions()
-    // Descriptions are wrapped in a narrow terminal, too.
-    .configureHelp({ minWidthToWrap: 20 })
     .showHelpAfterError("(add --help for the usage)")
+    .configureOutput({
+      writeOut: (text) => void process.stdout.write(screenText(text, screenWidth())),
+      writeErr: (text) => void process.stderr.write(screenText(text, screenWidth(process.stderr))),
+    })
+    .configureHelp({ formatItem })
     .addHelpText("after", EPILOGUE);
   addLocalCommands(program, perform);
   addRunCommands(program, perform);

@@ -3,7 +3,6 @@ import type { Bus } from "@switchyard/bus/bus";
 import { subscribeLive } from "@switchyard/bus/events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { publishCommand } from "@switchyard/bus/publish";
-import { subjectOf } from "@switchyard/contracts/define";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import { modelResponded, runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { getRun, startRun, type StartRun } from "@switchyard/contracts/agent-runner/runs";
@@ -11,6 +10,7 @@ import { followRun, type QueueWait, type RunEnd } from "./follow-run.ts";
 import { LiveText } from "./live-text.ts";
 import { whyRunsWait } from "./missing-services.ts";
 import { payloadOf, timelineLines, timelineText, type TimelineLine } from "./run-timeline.ts";
+import { screenWidth } from "./table.ts";
 import { writeJsonLine, type Terminal } from "./terminal.ts";
 
 export interface RunStart {
@@ -36,12 +36,9 @@ export async function startAndFollow(
   const { agent, command } = options;
   const { runId } = command;
   return printAndFollow(bus, { ...options, runId, isStarted: true }, async (story) => {
-    const { sequence } = await publishRun(bus, options);
-    const subject = subjectOf(startRun, { caller: bus.user, agent });
-    story.print(
-      { mark: "▸", label: "queued", text: `${runId}  ${subject} #${sequence}`, style: "dim" },
-      new Date(),
-    );
+    await publishRun(bus, options);
+    const text = `${runId} for agent ${agent}`;
+    story.print({ mark: "▸", label: "queued", text, style: "dim" }, new Date());
   });
 }
 
@@ -193,8 +190,9 @@ export function printStory(
     originMs ??= at.getTime();
     if (!json) {
       const afterMs = at.getTime() - originMs;
-      if (to === "stdout") terminal.out(timelineText(line, afterMs, terminal.paintOut));
-      else terminal.note(timelineText(line, afterMs, terminal.paintNote));
+      const [write, paint] =
+        to === "stdout" ? [terminal.out, terminal.paintOut] : [terminal.note, terminal.paintNote];
+      write(timelineText(line, afterMs, paint, screenWidth(process[to])));
     }
   };
   return {

@@ -190,3 +190,15 @@ test("a line starts with the time since the start, never a negative one", () => 
   assert.equal(timelineText(line, 1_234, plain), "   1.23s  ▸ queued    x");
   assert.equal(timelineText(line, -5, plain), "   0.00s  ▸ queued    x");
 });
+
+test("a line that is wider than the terminal continues below its text, and no word is broken", () => {
+  const text = "for an approval of write_file, at most until tomorrow";
+  const line = { mark: "…", label: "waiting", text, style: "yellow" as const };
+  const lines = timelineText(line, 0, plain, 60).split("\n");
+  assert.deepEqual(
+    lines.map((shown) => shown.slice(0, 22).trim() === "" || shown === lines[0]),
+    lines.map(() => true),
+  );
+  assert.ok(lines.length > 1 && lines.every(({ length }) => length <= 60));
+  assert.equal(lines.map((shown) => shown.slice(22)).join(" "), text);
+});

@@ -35,6 +35,7 @@ import type { z } from "zod";
 import { modelLabel } from "./model-label.ts";
 import { printableLine } from "./printable.ts";
 import { count, formatBytes, formatDuration, formatUsd } from "./quantities.ts";
+import { brokenLines } from "./table.ts";
 import type { Style } from "./terminal.ts";
 
 /** One line of a run's story. */
@@ -52,15 +53,21 @@ export function timelineLines(event: StoredEvent): TimelineLine[] {
   return FORMATTERS.flatMap((format) => format(event));
 }
 
-/** `+1.23s  ▸ started   demo …`, without colour when `paint` adds none. */
+/** The width of the time, mark and label before each text. */
+const MARGIN = 22;
+const NARROWEST = 24;
+
+/** `+1.23s  ▸ started   demo …`, without colour when `paint` adds none; broken at its blanks where it is wider than the screen. */
 export function timelineText(
   line: TimelineLine,
   offsetMs: number,
   paint: (style: Style, text: string) => string,
+  screen: number = Number.POSITIVE_INFINITY,
 ): string {
   const offset = `${(Math.max(0, offsetMs) / 1_000).toFixed(2)}s`.padStart(8);
   const mark = paint(line.style, `${line.mark} ${line.label.padEnd(9)}`);
-  return `${paint("dim", offset)}  ${mark} ${line.text}`;
+  const lines = brokenLines(line.text, Math.max(NARROWEST, screen - MARGIN));
+  return `${paint("dim", offset)}  ${mark} ${lines.join(`\n${" ".repeat(MARGIN)}`)}`;
 }
 
 /** The payload of an event when it is this contract's and fits its schema, else null. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { styleText } from "node:util";
-import { tableLines } from "./table.ts";
+import { screenText, tableLines } from "./table.ts";
 
 const columns = [
   { title: "NAME", value: (row: { name: string; size: number }) => row.name },
@@ -53,7 +53,12 @@ test("a table gives up what fits no terminal, first from its widest column", () 
   const long = [{ id: "01M82K2WQ5", text: "a text that is much too long for a narrow terminal" }];
   for (const line of tableLines(pair, long, 40)) assert.ok(line.length <= 40, line);
   assert.match(tableLines(pair, long, 40)[1] ?? "", /^01M82K2WQ5  a text .*…$/);
-  assert.deepEqual(tableLines(pair, long, 10), [`ID    ${long[0]?.id}`, `TEXT  ${long[0]?.text}`]);
+  assert.deepEqual(tableLines(pair, long, 10), [
+    `ID    ${long[0]?.id}`,
+    "TEXT  a text that is much too",
+    "      long for a narrow",
+    "      terminal",
+  ]);
   assert.match(tableLines(pair, long, Number.POSITIVE_INFINITY)[1] ?? "", /terminal$/);
 });
 
@@ -74,4 +79,13 @@ test("a narrow terminal gets fewer columns, and one field a line when that is no
     "STATUS  failed",
     "",
   ]);
+});
+
+test("a text is broken at its blanks, as far in as it begins, and a command to copy is not", () => {
+  const command = './yard runs fork RUN --step 2 --input "Only the README."';
+  assert.equal(
+    screenText(`short\n  → the run is over; another one: ${command}\n  ${command}`, 30),
+    `short\n  → the run is over; another\n    one:\n    ${command}\n  ${command}`,
+  );
+  assert.equal(screenText("as wide as it is", Number.POSITIVE_INFINITY), "as wide as it is");
 });

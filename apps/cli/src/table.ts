@@ -13,6 +13,8 @@ export interface Column<Row> {
 const GAP = "  ";
 /** A column that may be cut keeps so much. */
 const NARROWEST = 12;
+/** A narrower value is harder to read than a line that the terminal breaks. */
+const NARROWEST_RECORD = 24;
 
 /**
  * Aligned lines, the titles first; on a screen that is too narrow for them one field a line, with a blank line between the rows. Colours
@@ -30,7 +32,7 @@ export function tableLines<Row>(
     line.map((cell, index) => cut(cell, most[index] ?? Number.POSITIVE_INFINITY)),
   );
   const titles = columns.map((column) => column.title);
-  if (rows.length > 0 && lineWidth(most) > screen) return recordLines(titles, whole);
+  if (rows.length > 0 && lineWidth(most) > screen) return recordLines(titles, whole, screen);
   const widths = columns.map((_, index) =>
     Math.max(...[titles, ...cells].map((line) => widthOf(line[index] ?? ""))),
   );
@@ -63,15 +65,58 @@ function cellsOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): st
   );
 }
 
-/** Every field in a line of its own. Nothing is cut: the terminal breaks what is longer than a line. */
-function recordLines(titles: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  const width = Math.max(...titles.map(widthOf));
+/** Every field in a line of its own, and nothing is cut. */
+function recordLines(
+  titles: readonly string[],
+  rows: readonly (readonly string[])[],
+  screen: number,
+): string[] {
+  const indent = Math.max(...titles.map(widthOf)) + GAP.length;
   return rows.flatMap((row, index) => [
     ...(index === 0 ? [] : [""]),
     ...row.flatMap((cell, at) =>
-      cell === "" ? [] : [`${pad(titles[at] ?? "", width, "left")}${GAP}${cell}`],
+      cell === ""
+        ? []
+        : brokenLines(cell, Math.max(NARROWEST_RECORD, screen - indent)).map(
+            (line, part) => `${pad(part === 0 ? (titles[at] ?? "") : "", indent, "left")}${line}`,
+          ),
     ),
   ]);
+}
+
+/** Lines of at most this width, as far as words allow. */
+export function brokenLines(text: string, width: number): string[] {
+  return joinedUpTo(text.split(" "), width);
+}
+
+/**
+ * A text for the screen: lines that are wider are broken at their blanks, with the indentation that they have. A command line is not broken, so
+ * that it can be copied.
+ */
+export function screenText(text: string, screen: number): string {
+  const shown = text.split("\n").flatMap((line) => {
+    if (widthOf(line) <= screen) return [line];
+    const [, indent = "", rest = ""] = /^((?:\s|→ )*)(.*)$/.exec(line) ?? [];
+    const at = rest.search(/\.\/yard |npx @switchyard/);
+    const before = at < 0 ? rest : rest.slice(0, at).trimEnd();
+    const words = [
+      ...(before === "" ? [] : before.split(" ")),
+      ...(at < 0 ? [] : [rest.slice(at)]),
+    ];
+    const lines = joinedUpTo(words, screen - indent.length);
+    return lines.map((part, index) => (index === 0 ? indent : " ".repeat(indent.length)) + part);
+  });
+  return shown.join("\n");
+}
+
+function joinedUpTo(words: readonly string[], width: number): string[] {
+  const lines: string[] = [];
+  for (const word of words) {
+    const longer = lines.length === 0 ? word : `${lines.at(-1)} ${word}`;
+    if (lines.length > 0 && widthOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
 }
 
 function lineWidth(widths: readonly number[]): number {
@@ -79,8 +124,9 @@ function lineWidth(widths: readonly number[]): number {
 }
 
 /** The width of a terminal; output that goes elsewhere is never cut. A terminal that does not know its size reports 0. */
-export function screenWidth(): number {
-  const { isTTY, columns } = process.stdout;
+export function screenWidth(
+  { isTTY, columns }: Pick<NodeJS.WriteStream, "isTTY" | "columns"> = process.stdout,
+): number {
   return isTTY && columns > 0 ? columns : Number.POSITIVE_INFINITY;
 }
 
@@ -120,6 +166,6 @@ function cut(cell: string, maxWidth: number): string {
         .join("")}…`;
 }
 
-function widthOf(cell: string): number {
+export function widthOf(cell: string): number {
   return Array.from(stripVTControlCharacters(cell)).length;
 }

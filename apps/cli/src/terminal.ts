@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { withOwnCommand } from "./locations.ts";
 import { printableJson } from "./printable.ts";
+import { screenText, screenWidth } from "./table.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -24,11 +25,15 @@ export function processTerminal(): Terminal {
   return {
     env: process.env,
     out: (line) => void process.stdout.write(`${line}\n`),
-    note: (line) => void process.stderr.write(`${withOwnCommand(line)}\n`),
-    error: (line) => void process.stderr.write(`${withOwnCommand(line)}\n`),
+    note: onStderr,
+    error: onStderr,
     paintOut: (style, text) => styleText(style, text, { stream: process.stdout }),
     paintNote: (style, text) => styleText(style, text, { stream: process.stderr }),
   };
+}
+
+function onStderr(line: string): void {
+  process.stderr.write(`${withOwnCommand(screenText(line, screenWidth(process.stderr)))}\n`);
 }
 
 /** `--json`: one document on stdout, versioned so that scripts can rely on its shape. */

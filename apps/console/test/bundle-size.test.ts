@@ -14,7 +14,7 @@ interface Chunk {
 const FIRST_VIEW = 90 * 1024;
 const ALL = 150 * 1024;
 
-test("the JavaScript of any first view stays below 90 KiB packed, and all of it below 150 KiB [47]", async () => {
+test("the JavaScript of any first view stays below 90 KiB packed, and all of it below 150 KiB", async () => {
   const directory = await builtConsole();
   const manifest = JSON.parse(
     await readFile(join(directory, ".vite/manifest.json"), "utf8"),

@@ -6,10 +6,12 @@ import { requestCancel, startRun } from "@switchyard/contracts/agent-runner/runs
 import { runCommands } from "@switchyard/topology/streams";
 import type { UserRole } from "@switchyard/contracts/user-roles";
 import { verifyUserToken } from "@switchyard/contracts/policy/user-tokens";
+import { testBus } from "@switchyard/testing/test-bus";
 import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { call } from "./call.ts";
 import { consume } from "./consume.ts";
+import { NO_DELEGATION } from "./delegation.ts";
 import type { Delivery } from "./delivery.ts";
 import { publishCommand } from "./publish.ts";
 import { serve } from "./serve.ts";
@@ -132,3 +134,15 @@ test("a command is of the caller in its user token, which had to be good when it
 function inputOf({ payload }: Delivery): string {
   return (payload as { input: string }).input; // what this test sends
 }
+
+test("a bus that was opened without a delegation refuses every user token", async () => {
+  const plain = await testNats();
+  const [owner, sender] = await Promise.all([
+    testBus(plain, "runner", { delegation: NO_DELEGATION }),
+    testBus(plain, "gateway"),
+  ]);
+  const service = serve(owner, { name: "runner", ...about });
+  service.handle(requestCancel, () => assert.fail("the request was handled"));
+  await owner.flush();
+  await assert.rejects(cancel(sender, "alice/operator"), /accepts no Yard-User/);
+});

@@ -13,6 +13,7 @@ import { ClaimCheck } from "./claim-check.ts";
 import { connectClient } from "./client-transport.ts";
 import { registerConnection, type Connection } from "./connection.ts";
 import { DeadlineWheel } from "./deadline-wheel.ts";
+import { NO_DELEGATION, type Delegation } from "./delegation.ts";
 import { answerLost } from "./infrastructure-errors.ts";
 import { chained, type ClientInterceptor } from "./interceptor.ts";
 import { flushConnection } from "./drain-subscription.ts";
@@ -38,6 +39,8 @@ export interface BusOptions {
   readonly nkeySeed?: () => string | Promise<string>;
   /** The endpoints of this process: calls to them do not leave it. The host of several services passes it to each of their buses. */
   readonly local?: LocalServices | undefined;
+  /** The senders that act for another user; by default none does. */
+  readonly delegation?: Delegation;
   /** The whole time for the first connection, in milliseconds. Default 10,000. */
   readonly connectTimeoutMs?: number;
   /** Called on every status change, and, with an unchanged status, for each operation that the server refuses. */
@@ -158,6 +161,7 @@ class NatsBus implements Bus {
       nc: this.#nc,
       user: options.user,
       inboxPrefix,
+      delegation: options.delegation ?? NO_DELEGATION,
       deadlines,
       outbox,
       replies,

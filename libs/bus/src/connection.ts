@@ -4,6 +4,7 @@ import type { Bus } from "./bus.ts";
 import type { Outcome } from "./arrival.ts";
 import type { ClaimCheck } from "./claim-check.ts";
 import type { DeadlineWheel } from "./deadline-wheel.ts";
+import type { Delegation } from "./delegation.ts";
 import type { ClientCall, Next } from "./interceptor.ts";
 import type { LocalServices } from "./local-services.ts";
 import type { Outbox } from "./outbox.ts";
@@ -32,6 +33,7 @@ export interface Connection {
   readonly nc: NatsConnection;
   readonly user: string;
   readonly inboxPrefix: string;
+  readonly delegation: Delegation;
   readonly deadlines: DeadlineWheel;
   readonly outbox: Outbox;
   readonly replies: ReplyInbox;

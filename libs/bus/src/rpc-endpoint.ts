@@ -10,8 +10,6 @@ import {
 } from "@switchyard/contracts/define";
 import { failuresOf, ServiceError, type Fail } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { ownerOfRun } from "@switchyard/contracts/ids";
-import { RUNNER_USER } from "@switchyard/contracts/user-names";
 import type { EndpointStats } from "./answer-discovery.ts";
 import { ActiveCall } from "./active-call.ts";
 import { invalidRequest, type Arrival, type Outcome, type RequestBody } from "./arrival.ts";
@@ -239,7 +237,9 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
       if (error instanceof ServiceError) return failed(error.code, error.message, error.data);
       return this.#failureOf(call, error);
     }
-    const turn = this.#options.turns.begin(forWhom(call));
+    const turn = this.#options.turns.begin(
+      this.#connection.delegation.forWhom(call.caller, call.correlationId),
+    );
     try {
       if (turn.begins !== null) await turn.begins;
       return await this.#answer(call, arrival);
@@ -311,11 +311,6 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
   #fault(error: unknown, correlationId: string): void {
     this.#options.onFault({ error, contract: this.#options.contract.name, correlationId });
   }
-}
-
-/** Runners act for the owners of runs, and name the run. For other services, the subject of a request is not verified. */
-function forWhom({ caller, correlationId }: ActiveCall): string {
-  return caller === RUNNER_USER ? (ownerOfRun(correlationId) ?? caller) : caller;
 }
 
 /**

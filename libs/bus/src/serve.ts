@@ -27,7 +27,7 @@ export interface ServeOptions {
   readonly limits?: Readonly<Record<string, number>>;
   /** Interceptors around each handler, the first one outermost. They see requests that fit their contracts. */
   readonly interceptors?: readonly ServerInterceptor[];
-  /** Verifies the gateway's user tokens; by default it calls the policy service. */
+  /** Verifies user tokens; by default it calls the policy service. */
   readonly verifyUser?: VerifyUser;
   /** Called for every fault: a handler that threw something undeclared, a reply outside its schema. */
   readonly onFault: (fault: Fault) => void;
@@ -57,9 +57,12 @@ const DRAIN_MS = 20_000;
 /** A service on the bus: it answers rpcs and NATS discovery (ADR-32) until it is drained. */
 export function serve(bus: Bus, options: ServeOptions): Service {
   const { verifyUser } = options;
+  const connection = connectionOf(bus);
   const callers =
-    verifyUser === undefined ? verifiedCallersOf(bus) : new VerifiedCallers(verifyUser);
-  return new BusService(connectionOf(bus), options, callers);
+    verifyUser === undefined
+      ? verifiedCallersOf(bus)
+      : new VerifiedCallers(verifyUser, connection.delegation);
+  return new BusService(connection, options, callers);
 }
 
 class BusService implements Service, Receiver {

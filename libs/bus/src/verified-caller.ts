@@ -1,12 +1,13 @@
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
-import { GATEWAY_USER } from "@switchyard/contracts/user-names";
-import { refusalOf, SPEAKERS, type UserRole } from "@switchyard/contracts/user-roles";
+import { refusalOf, type UserRole } from "@switchyard/contracts/user-roles";
 import { verifyUserToken } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
 import { call } from "./call.ts";
 import type { Bus } from "./bus.ts";
+import { connectionOf } from "./connection.ts";
+import type { Delegation } from "./delegation.ts";
 
 /** The sender of a message, as far as it could be verified. */
 export interface VerifiedCaller {
@@ -36,15 +37,17 @@ const KEPT = 10_000;
 /** The caller of each message, as the policy service verifies the gateway's user tokens; each token is verified once. */
 export class VerifiedCallers {
   readonly #verify: VerifyUser;
+  readonly #delegation: Delegation;
   /** In the order of arrival. */
   readonly #kept = new Map<string, Verified>();
 
-  constructor(verify: VerifyUser) {
+  constructor(verify: VerifyUser, delegation: Delegation) {
     this.#verify = verify;
+    this.#delegation = delegation;
   }
 
   /**
-   * Rejects with a ServiceError: `forbidden` for a token from any user but the gateway, for the gateway without a valid one, and for a user
+   * Rejects with a ServiceError: `forbidden` for a token from any user but a speaker, for one that must name its user and has no valid one, and for a user
    * without the contract's role; `overloaded` when it cannot be verified now. Nothing was done then.
    */
   find({
@@ -53,18 +56,19 @@ export class VerifiedCallers {
     contract,
     storedAt,
   }: Sender): VerifiedCaller | Promise<VerifiedCaller> {
-    if (!SPEAKERS.has(natsUser)) {
-      if (token === undefined) return { caller: natsUser, roles: [] };
-      throw forbidden(
-        `only ${[...SPEAKERS].join(" and ")} may send ${HEADERS.user}, and this is ${natsUser}`,
-      );
+    const { speakers, mustNameUser } = this.#delegation;
+    if (token === undefined) {
+      // A call without a role is one that the service makes for itself.
+      if (natsUser !== mustNameUser || contract.role === null)
+        return { caller: natsUser, roles: [] };
+      throw forbidden(`${natsUser} must say in ${HEADERS.user} for whom it asks`);
     }
-    // The toolbox calls for itself, too, where the policy and other toolboxes answer to it alone.
-    if (natsUser !== GATEWAY_USER && token === undefined) return { caller: natsUser, roles: [] };
-    // A call that the gateway makes for itself has no user.
-    if (contract.role === null && token === undefined) return { caller: natsUser, roles: [] };
-    if (token === undefined)
-      throw forbidden(`${GATEWAY_USER} must say in ${HEADERS.user} for whom it asks`);
+    if (!speakers.has(natsUser))
+      throw forbidden(
+        speakers.size === 0
+          ? `this service accepts no ${HEADERS.user}: its bus was opened without a delegation`
+          : `only ${[...speakers].join(" and ")} may send ${HEADERS.user}, and this is ${natsUser}`,
+      );
     return this.#user(token, contract, storedAt);
   }
 
@@ -98,8 +102,10 @@ const callers = new WeakMap<Bus, VerifiedCallers>();
 export function verifiedCallersOf(bus: Bus): VerifiedCallers {
   const known = callers.get(bus);
   if (known !== undefined) return known;
-  const made = new VerifiedCallers((token, storedAt) =>
-    call(bus, verifyUserToken, storedAt === undefined ? { token } : { token, storedAt }),
+  const made = new VerifiedCallers(
+    (token, storedAt) =>
+      call(bus, verifyUserToken, storedAt === undefined ? { token } : { token, storedAt }),
+    connectionOf(bus).delegation,
   );
   callers.set(bus, made);
   return made;

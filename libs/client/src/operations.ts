@@ -228,6 +228,8 @@ export type ApprovalRequirement = {
   to: string[];
   /** Globs over the names of the users in `to`. */
   toUsers: string[];
+  /** Set when the rules let no approver change the arguments of the call. */
+  isFixed?: true;
 };
 
 export type ApprovalScope = "once" | "session";
@@ -1447,6 +1449,10 @@ export type RecordedDecisionInput = {
   layers?: string[][] | null;
   /** Arguments of the call, by name. */
   args?: { [name: string]: unknown };
+  /** Digests of the arguments, and where the setting turns that on the arguments encrypted. */
+  values?: RecordedValues;
+  /** Digest of the arguments as canonical JSON. */
+  argsDigest?: Digest;
   /** When it happened. */
   at?: Timestamp;
 };
@@ -1491,6 +1497,17 @@ export type RecordedSummary = {
     /** Tokens of the answers. */
     outputTokens: number;
   };
+};
+
+export type RecordedValues = {
+  /** Identifies the key of the digests. */
+  key: string;
+  /** By JSON pointer, the letter of a value's type and behind it its digest. */
+  digests: { [name: string]: string };
+  /** Present when the call had more arguments. */
+  isCut?: true;
+  /** The arguments, encrypted. */
+  sealed?: string;
 };
 
 export type Recording = {
@@ -1555,8 +1572,10 @@ export type ReplayedDecision =
   | {
       /** Selects the form of this object; its other fields depend on it. */
       kind: "unknown";
-      /** The facts that the audit lacks for a result: `arguments` or `layers`. */
-      needs: "arguments" | "layers" | "time" | "history";
+      /** The facts that a result lacks: `arguments`, `values` (digests do not answer the condition), `right` (to read encrypted values), `key` (of the digests), `layers`, `time` or `history`. */
+      needs: "arguments" | "values" | "right" | "key" | "layers" | "time" | "history";
+      /** The condition that could not be answered. */
+      about?: string;
     };
 
 export type ResourceContent = {

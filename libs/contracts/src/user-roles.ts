@@ -1,9 +1,5 @@
 import { z } from "zod";
 import { matchesGlob } from "./glob.ts";
-import { GATEWAY_USER, TOOLBOX_USER } from "./user-names.ts";
-
-/** The NATS users that may send a message on behalf of another user, named in a user token. */
-export const SPEAKERS: ReadonlySet<string> = new Set([GATEWAY_USER, TOOLBOX_USER]);
 
 /**
  * The rights of a person or program over HTTP. `viewer` reads; `operator` also runs agents and calls tools; `approver` reads and decides

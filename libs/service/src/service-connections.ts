@@ -4,6 +4,7 @@ import type { Bus, BusStatus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import type { LocalServices } from "@switchyard/bus/local-services";
 import { verifyStreams } from "@switchyard/bus/verify-streams";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ConsumerDefinition } from "@switchyard/topology/streams";
 import type { BaseConfig } from "./define-service.ts";
@@ -73,6 +74,7 @@ export async function openBus(
       servers: config.YARD_NATS_URL,
       user,
       local,
+      delegation: DELEGATION,
       ...(file === undefined ? {} : { nkeySeed: () => readSeed(file) }),
       connectTimeoutMs: config.YARD_CONNECT_MS,
       onStatus: logStatus(log),

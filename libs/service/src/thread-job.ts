@@ -14,7 +14,7 @@ export interface ThreadJob {
 
 /**
  * Has one job done in a thread of its own, which ends with it, so that nothing that strangers wrote can hold up this thread.
- * The thread has no environment, since it needs none of the service's keys. Resolves with what it answered, null when that took more
+ * The thread has no environment: it gets no keys but those in `data`. Resolves with what it answered, null when that took more
  * time or memory than it may. Rejects with the signal's reason, and with what the thread throws.
  */
 export async function doInThread<Answer>(job: ThreadJob): Promise<Answer | null> {

@@ -181,6 +181,22 @@ test("whatever is not a clear answer lets no call through", async () => {
   assert.ok(isError(await refusal(), callTool, "invalid_token"));
 });
 
+test("a request without an answer is repeated with its attempt, for this call alone and until there is an answer", async () => {
+  admission.reply = () => {
+    throw policyFail.approvals_unavailable("no Redis", { cause: "redis" });
+  };
+  await refusal();
+  await refusal();
+  admission.reply = () => consumed;
+  await consume({ ...callToApprove(), callId: "call-2" });
+  await consume({ ...callToApprove(), args: { path: "b" } });
+  await consume(callToApprove());
+  await consume(callToApprove());
+  const [first, second, other, changed, answered, later] = admitted.map(({ attempt }) => attempt);
+  assert.deepEqual([second, answered], [first, first]);
+  assert.equal(new Set([first, other, changed, later]).size, 4);
+});
+
 test("a caller gets its result even when the end of the call cannot be reported", async () => {
   admission.settle = () => {
     throw policyFail.approvals_unavailable("no Redis", { cause: "redis" });

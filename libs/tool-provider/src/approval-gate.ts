@@ -29,7 +29,8 @@ export interface CallToApprove {
 
 /**
  * Uses the approval of a call that the policy asks a person about. It is consumed right before the call is sent, so it
- * is good for one attempt. When the process dies between the two, it stays consumed, its execution `unknown`.
+ * is good for one attempt. When the process dies between the two, it stays consumed, its execution `unknown`. When the policy service
+ * dies, the next attempt of this process continues.
  */
 export interface ApprovalGate {
   /**
@@ -78,6 +79,7 @@ export function createApprovalGate(
   options: { readonly onNotSettled: (error: unknown, approvalId: string) => void },
 ): ApprovalGate {
   const policy = client(bus, { admitCall, settleCall });
+  const unanswered = createUnanswered();
 
   const admit = async (call: CallToApprove, attempt: string): Promise<Passed | Edited> => {
     const reply = await orNotSent(() =>
@@ -105,8 +107,11 @@ export function createApprovalGate(
 
   return {
     async consume(call) {
-      const attempt = randomUUID();
-      const passed = await admit(call, attempt);
+      const attempt = unanswered.take(call) ?? randomUUID();
+      const passed = await admit(call, attempt).catch((error: unknown) => {
+        if (isUnanswered(error)) unanswered.put(call, attempt);
+        throw error;
+      });
       if ("edited" in passed) return passed;
       const { approvalId } = passed;
       const end = async (how: End): Promise<void> => {
@@ -120,6 +125,42 @@ export function createApprovalGate(
       };
     },
   };
+}
+
+const MOST_UNANSWERED = 1_000;
+
+/**
+ * The attempts whose request got no answer, by call. A policy service that was killed may have consumed the approval before; the call was not
+ * sent, so it is repeated with the same attempt, which that service lets pass. Other providers do not know the attempt.
+ */
+function createUnanswered() {
+  const attempts = new Map<string, string>();
+  return {
+    take(call: CallToApprove): string | null {
+      const key = keyOfCall(call);
+      const attempt = key === null ? undefined : attempts.get(key);
+      if (key === null || attempt === undefined) return null;
+      attempts.delete(key);
+      return attempt;
+    },
+    put(call: CallToApprove, attempt: string): void {
+      const key = keyOfCall(call);
+      if (key === null) return;
+      const [oldest] = attempts.keys();
+      if (oldest !== undefined && attempts.size >= MOST_UNANSWERED) attempts.delete(oldest);
+      attempts.set(key, attempt);
+    },
+  };
+}
+
+/** Null for a call that nothing names: its repeat is another call. */
+function keyOfCall({ callId, ref, args, requester }: CallToApprove): string | null {
+  if (callId === undefined) return null;
+  return canonicalDigest({ callId, name: ref.name, args, caller: requester.onBehalfOf });
+}
+
+function isUnanswered(error: unknown): boolean {
+  return error instanceof NotSentError && error.reply.code === "policy_unavailable";
 }
 
 type End = Pick<z.input<typeof settleCall.request>, "outcome" | "resultDigest">;

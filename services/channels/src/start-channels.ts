@@ -27,6 +27,7 @@ import { createMailbox } from "./accounts/mailbox-store.ts";
 import { adapters } from "./adapters/adapter-list.ts";
 import { HOSTS_SETTING, type ChannelsConfig } from "./config.ts";
 import { answerByReply } from "./decisions/answer-question.ts";
+import { createDecisionLinks, type DecisionLinks } from "./decisions/decision-links.ts";
 import { linkChat } from "./decisions/link-chat.ts";
 import { openDecisionLink } from "./decisions/open-decision.ts";
 import { pressButton } from "./decisions/press-button.ts";
@@ -86,7 +87,8 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     now,
     log,
   });
-  const prompts = createPrompts(options, { accounts, outbox, sends, holder });
+  const links = await createDecisionLinks(config.YARD_NATS_NKEY_FILE);
+  const prompts = createPrompts(options, { accounts, outbox, sends, holder, links });
   receiving.press = prompts.press;
   const linking = { bus, outbox, holder, log, now };
   const { store, work } = prompts;
@@ -214,13 +216,16 @@ function notYet(): never {
 /** The messages about waiting calls and questions, and their buttons. */
 function createPrompts(
   { bus, redis, log, config }: ChannelsOptions,
-  parts: Pick<PromptsOptions, "accounts" | "outbox" | "sends" | "holder">,
+  parts: Pick<PromptsOptions, "accounts" | "outbox" | "sends" | "holder"> & {
+    readonly links: DecisionLinks;
+  },
 ) {
   const now = Date.now;
   const store = createPromptStore(redis, now);
   const { YARD_CHANNELS_SEND_MS: sendMs, YARD_CHANNELS_CONSOLE_URL: consoleUrl = null } = config;
   const work = new Prompts({ ...parts, bus, log, store, sendMs, consoleUrl, now });
-  const deciding = { bus, store, log, accounts: parts.accounts, look: () => work.look() };
+  const { accounts, links } = parts;
+  const deciding = { bus, store, log, accounts, links, look: () => work.look() };
   const press: Receiving["press"] = (account, pressed) => pressButton(deciding, account, pressed);
   const openDecision: HandlerParts["openDecision"] = (...asked) =>
     openDecisionLink(deciding, ...asked);

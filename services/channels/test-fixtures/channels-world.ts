@@ -9,6 +9,7 @@ import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { ensureStreams } from "@switchyard/bus/streams";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
@@ -37,7 +38,7 @@ export async function channelsWorld(accounts: Record<string, unknown>): Promise<
   const [nats, redis, directory] = await Promise.all([testNats(), testRedis(), testDirectory()]);
   const file = join(directory, "channels.json");
   const bus = async (user: string): Promise<Bus> => {
-    const made = await connectBus({ servers: nats.url, user });
+    const made = await connectBus({ delegation: DELEGATION, servers: nats.url, user });
     after(() => made.close());
     return made;
   };

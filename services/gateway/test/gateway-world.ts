@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { adminUser, client, cliUser, serviceUsers } from "@switchyard/topology/topology";
 import type { UserRole } from "@switchyard/contracts/user-roles";
@@ -61,7 +62,12 @@ export async function startGatewayWorld(
   const nats = await testNatsWithPast({ authorization });
   const redis = await testRedis();
   const connectAs = async (user: string) => {
-    const bus = await connectBus({ servers: nats.url, user, nkeySeed: () => seedOf(user) });
+    const bus = await connectBus({
+      delegation: DELEGATION,
+      servers: nats.url,
+      user,
+      nkeySeed: () => seedOf(user),
+    });
     after(() => bus.close());
     return bus;
   };

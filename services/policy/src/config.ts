@@ -1,13 +1,9 @@
 import { auditEnv } from "@switchyard/audit/start-audit";
-import {
-  commaSeparated,
-  envFlag,
-  envInteger,
-  natsEnv,
-  processEnv,
-  redisEnv,
-} from "@switchyard/service/env";
+import { commaSeparated, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
+
+/** The form in which the audit has the values of arguments. */
+export type ValueMode = "digests" | "encrypted" | "clear";
 
 export const Config = z.object({
   ...processEnv,
@@ -16,8 +12,22 @@ export const Config = z.object({
   ...auditEnv,
   /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
-  /** True makes the audit record the arguments of calls, without secrets, beside their digest. */
-  YARD_AUDIT_VALUES: envFlag().default(false),
+  /**
+   * The audit records arguments beside the digest of all: as keyed digests of the values, which need `YARD_AUDIT_VALUES_KEY_FILE`;
+   * encrypted with that key; or in the clear, without secrets. `1` is the older name of `clear`.
+   */
+  YARD_AUDIT_VALUES: z
+    .enum(["digests", "encrypted", "clear", "1", "true", "0", "false"])
+    .default("digests")
+    .transform((mode): ValueMode =>
+      mode === "1" || mode === "true"
+        ? "clear"
+        : mode === "0" || mode === "false"
+          ? "digests"
+          : mode,
+    ),
+  /** A file with the keys for arguments in the audit, the newest first. Only this service may read it. */
+  YARD_AUDIT_VALUES_KEY_FILE: z.string().min(1).optional(),
   /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
   /** A new key in that file is only accepted for this time before it signs: every replica must have read it by its end. */

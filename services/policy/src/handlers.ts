@@ -13,7 +13,7 @@ import { storeFailureAs } from "@switchyard/service/store-error";
 import type { z } from "zod";
 import type { DecisionAudit } from "./audit/decision-audit.ts";
 import { type BudgetStore } from "./budgets/budget-store.ts";
-import { createReplayHandler } from "./audit/replayer.ts";
+import { createReplayHandler, type ReplayOptions } from "./audit/replayer.ts";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import type { DecisionLeases } from "./calls/decision-leases.ts";
 import { mayEverAllow } from "@switchyard/rules/engine/evaluate";
@@ -22,6 +22,7 @@ import { createExplain } from "./calls/explain-handler.ts";
 import { judgeCall } from "./calls/judge-call.ts";
 import { resultsInWords, rulesInWords } from "@switchyard/rules/engine/rule-words";
 import { whoCan } from "@switchyard/rules/engine/who-can";
+import { hasRight } from "@switchyard/rules/rights/has-right";
 import type { ServerFactsMemory } from "./calls/server-facts-memory.ts";
 import { stopInForce, STOPS_UNKNOWN, type StopList } from "./stops/stop-list.ts";
 import type { PolicyMetrics } from "./policy-metrics.ts";
@@ -72,6 +73,7 @@ export function createHandlers(parts: {
   readonly runs: RunRecords;
   readonly budgets: BudgetStore;
   readonly audit: DecisionAudit;
+  readonly replaying: Pick<ReplayOptions, "keys" | "onOpen">;
   readonly facts: ServerFactsMemory;
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number;
@@ -132,7 +134,7 @@ export function createHandlers(parts: {
 
     rules: (query) => listRules(parts.bundle(), query),
 
-    replay: createReplayHandler(parts.texts),
+    replay: replayOf(parts),
 
     async validate(request, { caller, fail, signal }) {
       const texts = textsOf(request, parts.texts());
@@ -146,6 +148,18 @@ export function createHandlers(parts: {
       );
     },
   };
+}
+
+function replayOf(parts: {
+  readonly bundle: () => CompiledBundle;
+  readonly texts: () => PolicyTexts;
+  readonly replaying: Pick<ReplayOptions, "keys" | "onOpen">;
+}): Handler<typeof replayDecisions> {
+  return createReplayHandler({
+    ...parts.replaying,
+    inForce: parts.texts,
+    mayOpen: (user) => hasRight(parts.bundle().rights, "replay-values", user),
+  });
 }
 
 function listKeys({ keys, publicKeys }: Pick<KeyRing, "keys" | "publicKeys">) {

@@ -1,4 +1,5 @@
 import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
+import { replayDecisions } from "@switchyard/contracts/policy/policy-replay";
 import { setTimeout as delay } from "node:timers/promises";
 import { shownKinds } from "@switchyard/rules/engine/approve-terms";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
@@ -79,6 +80,7 @@ export const policyService = defineService({
       runs: createRunRecords(kit.redis),
       budgets,
       audit: audit.decisions,
+      replaying: replayingOf(audit),
       metrics,
       now,
     });
@@ -122,6 +124,27 @@ export const policyService = defineService({
     shared.serve(service, { policyFile, validator, admins, endStopped });
   },
 });
+
+/** Reading encrypted arguments is an access of its own in the audit. */
+function replayingOf({
+  valueKeys: keys,
+  accessed,
+}: PolicyAudit): Parameters<typeof createHandlers>[0]["replaying"] {
+  return {
+    keys,
+    onOpen: ({ caller, count, requestId }) =>
+      accessed({
+        kind: "access",
+        change: "unmasked",
+        caller,
+        credential: null,
+        address: "nats",
+        operation: replayDecisions.name,
+        about: `encrypted arguments of ${count} recorded decisions`,
+        requestId,
+      }),
+  };
+}
 
 function auditOfApprovals({ accessed, approvals, decisions, signer }: PolicyAudit) {
   return { accessed, audited: approvals, recordable: decisions.admit, signer };

@@ -2,7 +2,11 @@ import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { startAudit, type Audit, type AuditOptions } from "@switchyard/audit/start-audit";
 import type { ApprovalReporter } from "./approvals/approval-reporter.ts";
 import { auditApprovals } from "./approvals/approval-audit.ts";
+import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { StartError } from "@switchyard/service/start-error";
 import { createDecisionAudit, type DecisionAudit } from "./audit/decision-audit.ts";
+import type { ValueMode } from "./config.ts";
+import { createValueKeys } from "./audit/value-keys.ts";
 import {
   createDecisionSigner,
   type DecisionSigner,
@@ -12,6 +16,8 @@ import { startSeals } from "./audit/seal-chains.ts";
 
 export interface PolicyAudit {
   readonly decisions: DecisionAudit;
+  /** The keys of recorded arguments. */
+  readonly valueKeys: readonly Uint8Array[];
   /** Null when decisions are not recorded. */
   readonly signer: DecisionSigner | null;
   /** Wraps the reporter in one that records. */
@@ -23,7 +29,10 @@ export interface PolicyAudit {
 }
 
 interface Kit extends Omit<AuditOptions, "service" | "version"> {
-  readonly config: AuditOptions["config"] & { readonly YARD_AUDIT_VALUES: boolean };
+  readonly config: AuditOptions["config"] & {
+    readonly YARD_AUDIT_VALUES: ValueMode;
+    readonly YARD_AUDIT_VALUES_KEY_FILE?: string | undefined;
+  };
   readonly onStop: (name: string, stop: () => Promise<void>) => void;
 }
 
@@ -32,17 +41,20 @@ const NO_KEY: SignText = () => null;
 /** Begins the chain of this policy process. It ends after everything that was started later. */
 export async function startPolicyAudit(kit: Kit, version: string): Promise<PolicyAudit> {
   const { redis, log } = kit;
+  const valueKeys = await readValueKeys(kit.config);
   const audit: Audit | null = await startAudit({ ...kit, service: "policy", version });
   // Keys are opened later: the tokens that they refuse are recorded.
   let sign: SignText = NO_KEY;
   const signer = createDecisionSigner((text) => sign(text));
   const decisions = createDecisionAudit(audit, {
-    withValues: kit.config.YARD_AUDIT_VALUES,
+    mode: kit.config.YARD_AUDIT_VALUES,
+    keys: createValueKeys(valueKeys),
     signer,
   });
   if (audit === null)
     return {
       decisions,
+      valueKeys,
       signer: null,
       approvals: (reporter) => reporter,
       accessed: () => {},
@@ -54,6 +66,7 @@ export async function startPolicyAudit(kit: Kit, version: string): Promise<Polic
   });
   return {
     decisions,
+    valueKeys,
     signer,
     approvals: (reporter) => auditApprovals(reporter, audit.writer),
     accessed: (fact) => void audit.writer.append(() => fact),
@@ -69,4 +82,15 @@ export async function startPolicyAudit(kit: Kit, version: string): Promise<Polic
       kit.onStop("audit seals", () => seals.stop());
     },
   };
+}
+
+const KEY_SETTING = "YARD_AUDIT_VALUES_KEY_FILE";
+
+async function readValueKeys(config: Kit["config"]): Promise<readonly Uint8Array[]> {
+  const keys = await readCipherKeyFile(config[KEY_SETTING], KEY_SETTING);
+  if (config.YARD_AUDIT_VALUES === "encrypted" && keys.length === 0)
+    throw new StartError(`YARD_AUDIT_VALUES=encrypted needs a key, and ${KEY_SETTING} names none`, {
+      hint: `make audit-values.key with: yard keys init --dir DIR, and name it in ${KEY_SETTING}`,
+    });
+  return keys;
 }

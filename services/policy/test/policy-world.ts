@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { after } from "node:test";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { ensureStreams } from "@switchyard/bus/streams";
 import {
   adminUser,
@@ -55,7 +56,12 @@ export async function startPolicyWorld(options: {
   const redis = await testRedis();
   const connectAs = async (name: string) => {
     const seed = seedOf(name);
-    const bus = await connectBus({ servers: nats.url, user: name, nkeySeed: () => seed });
+    const bus = await connectBus({
+      delegation: DELEGATION,
+      servers: nats.url,
+      user: name,
+      nkeySeed: () => seed,
+    });
     after(() => bus.close());
     return bus;
   };

@@ -127,7 +127,7 @@ test("imports its roots at start and serves skills and agents", async () => {
   await test("lists existing names in the error about an unknown one [D57, D62]", async () => {
     await assert.rejects(call(world.cli, getSkill, { name: "absent" }), (error) => {
       assert(isError(error, getSkill, "unknown_skill"));
-      assert.match(error.message, /skill 'absent' not found/);
+      assert.match(error.message, /there is no skill absent/);
       assert.deepEqual(error.data, { name: "absent", known: ["bare", "greet"] });
       return true;
     });

@@ -6,6 +6,7 @@ import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { natsAuthorization } from "@switchyard/topology/nats-config";
@@ -58,7 +59,7 @@ export async function importerWorld(): Promise<ImporterWorld> {
   ]);
   const seedOf = (name: string) => users.find(({ user }) => user.name === name)?.key.seed ?? "";
   const connect = (user: string) =>
-    connectBus({ servers: nats.url, user, nkeySeed: () => seedOf(user) });
+    connectBus({ delegation: DELEGATION, servers: nats.url, user, nkeySeed: () => seedOf(user) });
   const admin = await connect(adminUser.name);
   await ensureStreams(admin);
   await admin.close();

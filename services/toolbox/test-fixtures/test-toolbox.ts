@@ -6,6 +6,7 @@ import type { CallOptions } from "@switchyard/bus/call-options";
 import { admitCall } from "@switchyard/contracts/policy/approval-admission";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import {
@@ -85,8 +86,8 @@ export function runToken(runId: string, session = "", requester = ""): string {
 export async function toolboxWorld(): Promise<ToolboxWorld> {
   const [nats, redis, sandbox] = await Promise.all([testNats(), testRedis(), testSandbox()]);
   const [cli, policyBus] = await Promise.all([
-    connectBus({ servers: nats.url, user: "cli" }),
-    connectBus({ servers: nats.url, user: "policy" }),
+    connectBus({ delegation: DELEGATION, servers: nats.url, user: "cli" }),
+    connectBus({ delegation: DELEGATION, servers: nats.url, user: "policy" }),
   ]);
   await ensureStreams(cli);
   const policy: PolicyPeer = {
@@ -136,7 +137,7 @@ async function start(options: {
     destination: { write: (line) => lines.push(line) },
   });
   const redis = await connectRedis({ url: options.redis, name: "toolbox", log });
-  const bus = await connectBus({ servers: options.nats, user: "toolbox" });
+  const bus = await connectBus({ delegation: DELEGATION, servers: options.nats, user: "toolbox" });
   const metrics = new Registry();
   const toolbox = await startToolbox({
     bus,

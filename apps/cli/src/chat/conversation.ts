@@ -158,6 +158,7 @@ export class Conversation {
     try {
       await (line.startsWith("/") ? this.#command(line) : this.message({ message: line }));
     } catch (error) {
+      if (this.#io.signal.aborted) return;
       const { message, hint, exitCode } = describeFailure(error);
       this.say(`${this.#io.screen.paint("red", "error:")} ${printable(message)}`);
       if (hint !== null) this.say(`  → ${printable(hint)}`);

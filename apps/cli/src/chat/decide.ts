@@ -22,7 +22,7 @@ import {
 import { printable, printableLine } from "../printable.ts";
 import { payloadOf } from "../run-timeline.ts";
 import type { Terminal } from "../terminal.ts";
-import { choicesText, keyLines, keyOfLine } from "./decision-keys.ts";
+import { choicesText, keyLines, keyOfLine, notOffered } from "./decision-keys.ts";
 
 /** The person at the terminal. */
 export interface Person {
@@ -31,7 +31,9 @@ export interface Person {
 }
 
 const contracts = { approveCall, denyCall, getApproval, answerQuestion };
-const MAX_ARGUMENT_LINES = 30;
+const MAX_CARD_LINES = 30;
+/** The fields that only `?` shows. */
+const NOT_ON_CARD = ["id", "tier", "pin", "policy", "until", "who"];
 
 /**
  * Prompts the person for a run's approvals and questions, one after the other. Without a person it prints the exact command to
@@ -135,7 +137,9 @@ export class Decider {
     // The person has just read what the run did before, so the card leaves it out.
     const full = approvalLines({ approval, presentation }, this.#paint);
     this.#print("");
-    for (const line of this.#card(full)) this.#print(line);
+    const card = approvalLines({ approval, presentation }, this.#paint, NOT_ON_CARD);
+    for (const [at, line] of card.entries()) if (at < MAX_CARD_LINES) this.#print(line);
+    if (card.length > MAX_CARD_LINES) this.#print("  │ … (? shows all)");
     const { tier } = approval;
     while (!signal.aborted) {
       // One question after the other: each is about the answer before.
@@ -155,15 +159,8 @@ export class Decider {
           (await this.#services.approveCall({ ...decision, scope })).approval,
         );
         return missing === null ? undefined : this.#print(`  ${missing}`);
-      }
+      } else if (line.trim() !== "") this.#print(`  ${notOffered(line, tier)}`);
     }
-  }
-
-  /** The card of the request: tool, reason and arguments, without ids; `?` shows all. */
-  #card(full: readonly string[]): string[] {
-    const shown = full.filter((line) => !/^ {2}(?:id|tier|pin|policy|until|who) {2}/.test(line));
-    if (shown.length <= MAX_ARGUMENT_LINES) return shown;
-    return [...shown.slice(0, MAX_ARGUMENT_LINES), "  │ … (? shows all)"];
   }
 
   async #answer({ callId }: RunWait, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { choicesText, keyLines, keyOfLine, lettersFor } from "./decision-keys.ts";
+import { choicesText, keyLines, keyOfLine, lettersFor, notOffered } from "./decision-keys.ts";
 
 test("each key is offered, accepted and explained, and a session only where the rule allows it", () => {
   assert.equal(choicesText("session"), "y once, s session, n no, ? explain");
@@ -15,6 +15,8 @@ test("each key is offered, accepted and explained, and a session only where the 
     }
   assert.equal(keyOfLine("s", "always"), null);
   assert.equal(keyOfLine("session", "always"), null);
+  assert.match(notOffered("session", "always"), /no approval for a session: y, n or \?/);
+  assert.equal(notOffered("maybe", "session"), "type one of y, s, n, ?");
 });
 
 test("whole words are accepted, and what could be another answer is not", () => {

@@ -37,6 +37,13 @@ export function lettersFor(tier: ApprovalTier): string {
     .join("");
 }
 
+/** The reply to a line that is no key of this approval. */
+export function notOffered(line: string, tier: ApprovalTier): string {
+  return WORDS[line.trim().toLowerCase()] === "s"
+    ? "the rule asks about each call, so there is no approval for a session: y, n or ?"
+    : `type one of ${lettersFor(tier).split("").join(", ")}`;
+}
+
 /** The answer to `?`, below the whole call: what each key does, and where the rules are shown one by one. */
 export function keyLines(tier: ApprovalTier, command: string): string[] {
   return [

@@ -53,12 +53,17 @@ test("a call that needs several people is shown with the approvals it has, and t
     hasRedactions: false,
     changes: [],
   };
-  const text = approvalLines({ approval, presentation }, (_, line) => line).join("\n");
+  const plain = (_: unknown, line: string): string => line;
+  const text = approvalLines({ approval, presentation }, plain).join("\n");
   assert.match(text, /pending, 1 of 2/);
   assert.match(text, /1 of 2, carl for ben \(once\): invoice 17/);
   assert.match(text, /missing +1 more of group:leads/);
   assert.match(text, /reason +required for denials/);
   assert.equal(stateText({ ...approval, requirements: [] }), "pending");
+  const card = approvalLines({ approval, presentation }, plain, ["id", "who"]).join("\n");
+  assert.match(text, /apr-0123[^]*user team-a/);
+  assert.doesNotMatch(card, /apr-0123|user team-a/);
+  assert.match(card, /missing +1 more of group:leads/);
 });
 
 test("a person who approves sees whose approval is still missing, and is prompted for a reason that the rules require", () => {

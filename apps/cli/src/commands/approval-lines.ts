@@ -19,29 +19,32 @@ interface ShownApproval {
 
 /**
  * One approval in full: the call with its arguments, its principal, the reason, the run's earlier calls, and what is unusual about
- * it.
+ * it. `leftOut` names the fields that are not shown.
  */
 export function approvalLines(
   { approval, presentation, edited, context, unmasked = [] }: ShownApproval,
   paint: Terminal["paintOut"],
+  leftOut: readonly string[] = [],
 ): string[] {
   const { id, state, tier, risk, tool, why, rule, expiresAt, decision, pin, policyDigest } =
     approval;
   return [
     `${paint("bold", tool.name)}  ${paint(COLOURS[state], stateText(approval))}`,
     ...fieldLines(
-      [
-        ["id", id],
-        ["who", actorText(approval)],
-        ["tier", tier],
-        ["risk", risk],
-        ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
-        ...votingFields(approval),
-        ["until", state === "pending" || state === "approved" ? expiresAt : ""],
-        ["decided", decision === null ? "" : decisionText(decision)],
-        ["pin", pin ?? ""],
-        ["policy", policyDigest],
-      ],
+      (
+        [
+          ["id", id],
+          ["who", actorText(approval)],
+          ["tier", tier],
+          ["risk", risk],
+          ["why", `${why}${rule === null ? "" : ` (rule ${rule})`}`],
+          ...votingFields(approval),
+          ["until", state === "pending" || state === "approved" ? expiresAt : ""],
+          ["decided", decision === null ? "" : decisionText(decision)],
+          ["pin", pin ?? ""],
+          ["policy", policyDigest],
+        ] satisfies [string, string][]
+      ).filter(([name]) => !leftOut.includes(name)),
       screenWidth() - 2,
     ).map((line) => `  ${line}`),
     "  arguments",

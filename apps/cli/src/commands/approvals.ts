@@ -64,7 +64,11 @@ export async function list(
     { title: "TOOL", value: ({ tool }: Approval) => tool.name, maxWidth: 48 },
     { title: "ARGUMENTS", value: ({ id }: Approval) => texts.get(id) ?? "–", maxWidth: 60 },
     { title: "WHO", value: actorText, maxWidth: 72, isSpare: true },
-    { title: "UNTIL", value: ({ expiresAt }: Approval) => timeText(expiresAt, options) },
+    {
+      title: "UNTIL",
+      value: ({ state, expiresAt }: Approval) =>
+        state === "pending" || state === "approved" ? timeText(expiresAt, options) : "–",
+    },
   ];
   for (const line of tableLines(columns, reply.approvals)) terminal.out(line);
   if (reply.next !== null)

@@ -125,6 +125,10 @@ test("a recorded run replays under the rules that init wrote", async () => {
   const replayed = await yard(["runs", "replay", file], env);
   assert.equal(replayed.code, 0, replayed.stderr);
   assert.equal(replayed.stdout, recorded.stdout);
+  // A file whose name could be the id of a run.
+  await yard(["run", "helper", "hello", "--record", "recorded"], env, directory);
+  const bare = await yard(["runs", "replay", "recorded"], env, directory);
+  assert.equal(bare.code, 0, bare.stderr);
 });
 
 test("a chat ends with --timeout, and its run continues", async () => {
@@ -232,7 +236,11 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   chat.line("/agent writer");
   await chat.shows("Switched to agent: writer (config default)");
   chat.line("write it");
-  await chat.shows("Approve? [y once, n no, ? explain]");
+  const asks = await chat.shows("Approve? [y once, n no, ? explain]");
+  assert.doesNotMatch(asks, /started by cli/);
+  chat.line("s");
+  await chat.shows("there is no approval for a session");
+  await chat.shows("Approve?");
   chat.line("?");
   await chat.shows("id      apr-");
   await chat.shows("y  approve this call, once");
@@ -274,7 +282,7 @@ test("at a terminal: type, see the answer once, switch, approve, answer a questi
   chat.line("/session");
   await chat.shows(key);
   chat.line("/exit");
-  await chat.shows(`continue with: ./yard chat --session ${key}`);
+  await chat.shows(`./yard chat --session ${key}`);
   assert.equal(await chat.exited, 0);
   assert.doesNotMatch(
     chat.raw(),
@@ -299,8 +307,13 @@ test("a chat is resumed with what was said, and Ctrl-C twice leaves with 130", a
   await chat.shows("> ");
   chat.control("c");
   await chat.shows("Ctrl-C again");
+  chat.line("sleep");
+  await chat.shows("→ wait");
+  chat.control("c");
+  await chat.shows("cancelling the run; Ctrl-C again leaves at once");
   chat.control("c");
   assert.equal(await chat.exited, 130);
+  assert.doesNotMatch(chat.raw(), /rror/);
 });
 
 test("/clear forgets what was said, and /quit leaves as /exit does [D23]", async () => {

@@ -9,7 +9,7 @@ import { readHistory, writeHistory } from "../chat/history-file.ts";
 import { LineInput } from "../chat/line-input.ts";
 import { runShellCommand } from "../chat/shell-words.ts";
 import { SLASH_COMMANDS } from "../chat/slash-commands.ts";
-import { CliError } from "../cli-error.ts";
+import { CliError, reportFailure } from "../cli-error.ts";
 import { agentToTry } from "../dev/ready-block.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { stateDirectory } from "../locations.ts";
@@ -175,17 +175,20 @@ async function converse(
         terminal.out("\nCtrl-C again, Ctrl-D or /exit leaves");
         return input.show(PROMPT);
       }
-      terminal.out("\ncancelling the run; Ctrl-C again leaves, and the run continues to its end");
-      void conversation.cancel().catch((error: unknown) => terminal.error(String(error)));
+      terminal.out("\ncancelling the run; Ctrl-C again leaves at once");
+      void conversation.cancel().catch((error: unknown) => {
+        // A person who has left does not wait for the reply.
+        if (leftNow === null) reportFailure(terminal, error, false);
+      });
     },
   });
   let leftNow: ExitCode | null = null;
   const left = Promise.withResolvers<null>();
-  const leaveNow = (): void => {
+  stop.signal.addEventListener("abort", () => {
     leftNow = EXIT.interrupted;
     left.resolve(null);
-  };
-  stop.signal.addEventListener("abort", leaveNow, { once: true });
+  });
+  const leaveNow = (): void => stop.stop("interrupted");
   const io: ConversationIo = {
     signal: stop.signal,
     screen: {

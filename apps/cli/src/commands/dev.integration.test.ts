@@ -56,7 +56,7 @@ test("a run shows its story on stderr and its answer on stdout, and the policy's
   const { code, stdout, stderr } = await yard(["run", "demo", "What is here?"], env);
   assert.equal(code, 0, stderr);
   assert.match(stdout, /What is here\?/);
-  assert.match(stderr, /▸ queued .*yard\.cmd\.cli\.run\.start\.demo #\d+/);
+  assert.match(stderr, /▸ queued +\w+ for agent demo/);
   assert.match(stderr, /▸ started +demo on scripted\/plan — rule-based, no AI/);
   assert.match(stderr, /→ call +mcp__files__list_directory \{"path":"\."\}/);
   assert.match(stderr, /✓ allowed +rule demo-reads/);

@@ -7,6 +7,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { stateDirectory } from "../locations.ts";
 import { printable } from "../printable.ts";
 import { writeJson, type Style, type Terminal } from "../terminal.ts";
+import { brokenLines, screenWidth } from "../table.ts";
 
 const MARKS: Readonly<Record<Check["status"], readonly [mark: string, style: Style]>> = {
   ok: ["✓", "green"],
@@ -71,9 +72,13 @@ export function checkLines(
   paint: (style: Style, text: string) => string,
 ): string[] {
   const width = Math.max(...checks.map(({ id }) => id.length));
+  const indent = " ".repeat(width + 4);
+  const beside = Math.max(24, screenWidth() - indent.length);
   return checks.flatMap(({ id, status, summary, fix }) => {
     const [mark, style] = MARKS[status];
-    const row = `${paint(style, mark)} ${id.padEnd(width)}  ${printable(summary)}`;
-    return fix === null ? [row] : [row, `${" ".repeat(width + 4)}→ ${fix}`];
+    const [first = "", ...rest] = brokenLines(printable(summary), beside);
+    const row = `${paint(style, mark)} ${id.padEnd(width)}  ${first}`;
+    const lines = [row, ...rest.map((line) => indent + line)];
+    return fix === null ? lines : [...lines, `${indent}→ ${fix}`];
   });
 }

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { CliError } from "../cli-error.ts";
 import { fieldLines } from "../field-lines.ts";
 import { HELP_TOPICS, topicNamed, topicSummary, topicText } from "../help-topics.ts";
+import { screenText, screenWidth } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 /** `yard help [topic or command]`: a command's help goes before a topic of its name only when more than one word is given. */
@@ -13,7 +14,7 @@ export function help(
   const [first, ...others] = words;
   const printHelp = (subject: string, text: string): void => {
     if (json === true) writeJson(terminal, { subject, text });
-    else terminal.out(text);
+    else terminal.out(screenText(text, screenWidth()));
   };
   if (first === undefined) {
     printHelp("yard", program.helpInformation().trimEnd());

@@ -2,6 +2,7 @@ import { join, resolve } from "node:path";
 import { PublicJwk } from "@switchyard/audit/audit-keys";
 import { createRunTokenKey, runTokenKeyId } from "@switchyard/service/run-token";
 import { z } from "zod";
+import { cipherKeyFile, rotateCipherKey } from "../cipher-keys.ts";
 import { CliError } from "../cli-error.ts";
 import { readSecret, writeSecret } from "../secret-files.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
@@ -12,9 +13,10 @@ import { writeJson, type Terminal } from "../terminal.ts";
  */
 export async function rotate(
   terminal: Terminal,
-  options: { json?: true; dir: string },
+  options: { json?: true; dir: string; auditValues?: true },
 ): Promise<void> {
   const directory = resolve(options.dir);
+  if (options.auditValues) return rotateAuditValues(terminal, directory, options);
   const file = join(directory, "run-token.jwk");
   const { current, retired } = await readKeys(file);
   if (current === undefined)
@@ -31,6 +33,24 @@ export async function rotate(
   terminal.out(`key ${signing} will sign run tokens, those of key ${accepted} stay good`);
   terminal.note(
     "bring the file to every policy service; each takes it without a restart (yard policy keys)",
+  );
+}
+
+/** `--audit-values`: the keys before stay in the file, because records of their time are read with them. */
+async function rotateAuditValues(
+  terminal: Terminal,
+  directory: string,
+  options: { json?: true },
+): Promise<void> {
+  const rotated = await rotateCipherKey(directory, "audit-values");
+  if (rotated === null)
+    throw new CliError("file_missing", `${cipherKeyFile(directory, "audit-values")} is missing`, {
+      hint: "yard keys init makes it",
+    });
+  if (options.json) return writeJson(terminal, rotated);
+  terminal.out(`${rotated.file} has ${rotated.keys} keys; the first is new`);
+  terminal.note(
+    "bring the file to every policy service and restart it; older records need the older keys, so leave them in",
   );
 }
 

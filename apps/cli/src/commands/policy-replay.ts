@@ -91,6 +91,7 @@ async function* pages(records: AsyncIterable<ChainedRecord>): AsyncGenerator<Dec
 
 function questionOf(recorded: DecisionFact): RecordedDecision {
   const { principal, access, tool, server, layers, args, isArgsChanged, at } = recorded;
+  const { values, argsDigest } = recorded;
   return {
     principal,
     access,
@@ -99,6 +100,7 @@ function questionOf(recorded: DecisionFact): RecordedDecision {
     ...(server === undefined ? {} : { server }),
     ...(layers === undefined ? {} : { layers }),
     ...(args === undefined || isArgsChanged === true ? {} : { args }),
+    ...(values === undefined ? {} : { values, argsDigest }),
   };
 }
 
@@ -106,14 +108,8 @@ function compare(total: Replayed, recorded: DecisionFact, result: ReplayedDecisi
   total.decisions += 1;
   const { decision, byRules, tool, principal } = recorded;
   // A stop was decided before the rules were evaluated, so their result is unknown.
-  const needs = byRules === null ? "rules" : result.kind === "unknown" ? result.needs : null;
-  if (needs !== null || result.kind === "unknown") {
-    const why =
-      needs === "rules"
-        ? "a stop decided, not the rules"
-        : needs === "history"
-          ? "a rule is about earlier calls"
-          : `the audit has no ${needs}`;
+  if (byRules === null || result.kind === "unknown") {
+    const why = result.kind === "unknown" && byRules !== null ? reasonOf(result) : STOPPED;
     const key = `${tool.name} ${why}`;
     const known = total.unknown.get(key) ?? { tool: tool.name, needs: why, count: 0 };
     known.count += 1;
@@ -143,6 +139,25 @@ function compare(total: Replayed, recorded: DecisionFact, result: ReplayedDecisi
   };
   change.count += 1;
   total.changes.set(key, change);
+}
+
+const STOPPED = "a stop decided, not the rules";
+
+/** The reason why a decision could not be replayed. */
+function reasonOf({ needs, about }: Extract<ReplayedDecision, { kind: "unknown" }>): string {
+  const condition = about ?? "a condition";
+  switch (needs) {
+    case "history":
+      return "a rule is about earlier calls";
+    case "values":
+      return `the audit has digests of the values, and they do not answer ${condition}`;
+    case "right":
+      return `the values are encrypted, and you lack the right replay-values that ${condition} needs`;
+    case "key":
+      return "the policy service has no key for the digests of the values";
+    default:
+      return `the audit has no ${needs}`;
+  }
 }
 
 function answerText(effect: string, tier: string | undefined): string {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
 import { access, constants, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { client } from "@switchyard/bus/call";
@@ -48,7 +49,8 @@ export async function replay(
   source: string,
   options: { readonly json?: true },
 ): Promise<ExitCode> {
-  const recorded = RunId.safeParse(source).success ? null : await readRecording(source);
+  const isRun = RunId.safeParse(source).success && !existsSync(source);
+  const recorded = isRun ? null : await readRecording(source);
   return withBus(await findBus(terminal.env), async (bus) => {
     const ofRun = async () =>
       client(bus, { getRecording }).getRecording({ runId: await namedRun(bus, source) });

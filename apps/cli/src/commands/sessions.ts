@@ -54,7 +54,7 @@ export async function list(
   }
   const lines = tableLines<Session>(
     [
-      { title: "SESSION", value: ({ key }) => key, maxWidth: 48 },
+      { title: "SESSION", value: ({ key }) => key },
       {
         title: "LABEL",
         value: ({ label }) => printableLine(label ?? ""),
@@ -64,7 +64,12 @@ export async function list(
       { title: "KIND", value: ({ kind: shown }) => shown, isSpare: true },
       { title: "AGENT", value: ({ agent }) => agent },
       { title: "STATE", value: stateText },
-      { title: "MESSAGES", value: ({ messages }) => String(messages), align: "right" },
+      {
+        title: "MESSAGES",
+        value: ({ messages }) => String(messages),
+        align: "right",
+        isSpare: true,
+      },
       {
         title: "TOKENS",
         value: ({ totalTokens }) => String(totalTokens),

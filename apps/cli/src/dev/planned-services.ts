@@ -64,6 +64,7 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "policy",
     own: ({ state, project, runTokenKeyFile, laptopTokenFile, env }) => ({
       YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
+      YARD_AUDIT_VALUES_KEY_FILE: cipherKeyFile(state.keys, "audit-values"),
       YARD_POLICY_FILE: project.policyFile,
       YARD_RUN_TOKEN_KEY_FILE: runTokenKeyFile,
       YARD_APPROVE_OWN: ownApprovals(env),
@@ -143,7 +144,8 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "channels",
     // Tokens of bots are in the person's environment.
     passes: true,
-    own: ({ state, project }) => ({
+    own: ({ state, project, env }) => ({
+      ...pick(env, ["YARD_CHANNELS_CONSOLE_URL"]),
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
       // `yard channels login` writes this file.
       YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),

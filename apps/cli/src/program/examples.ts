@@ -204,6 +204,7 @@ const EXAMPLES: readonly string[] = [
   `keys api rotate key-0123456789abcdef --overlap 600`,
   `keys api revoke key-0123456789abcdef`,
   `keys rotate --dir keys`,
+  `keys rotate --dir keys --audit-values`,
   `keys init --dir keys`,
   `keys init --dir keys --client team-a team-b`,
   `keys init --dir keys --triggers triggers.yaml`,

@@ -87,6 +87,7 @@ function addKeyCommands(program: Command, perform: Perform): void {
     .command("rotate")
     .description("make a new key for run tokens; the one before stays good beside it")
     .requiredOption("--dir <dir>", "where the keys are kept", directory)
+    .option("--audit-values", "a new key for arguments in the audit instead; those before stay")
     .option("--json", JSON_TEXT)
     .action((options) =>
       perform(options, async (terminal) =>

@@ -150,10 +150,13 @@ function bringIntoSight(field: HTMLTextAreaElement | null): void {
 
 /** One person may change what is shown whole and as it is. */
 function isEditable({ approval, presentation }: ShownCall): boolean {
-  const { needed, tool } = approval;
+  const { needed, tool, requirements } = approval;
+  const isFixed = requirements.some((one) => one.isFixed === true);
   const { isCut, hasRedactions, hasHiddenCharacters } = presentation;
   const startsAgent = tool.server === null && tool.tool === "agent";
-  return needed === 1 && !startsAgent && !isCut && !hasRedactions && !hasHiddenCharacters;
+  return (
+    needed === 1 && !isFixed && !startsAgent && !isCut && !hasRedactions && !hasHiddenCharacters
+  );
 }
 
 /** Reads arguments that a person has written. */

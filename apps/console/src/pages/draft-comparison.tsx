@@ -124,6 +124,7 @@ async function compare(files: readonly PolicyTextFile[]): Promise<Compared> {
 
 function questionOf(recorded: RecordedFact): RecordedDecision {
   const { principal, access, tool, server, layers, args, isArgsChanged, at } = recorded;
+  const { values, argsDigest } = recorded;
   return {
     principal,
     access,
@@ -132,5 +133,6 @@ function questionOf(recorded: RecordedFact): RecordedDecision {
     ...(server !== undefined && { server }),
     ...(layers !== undefined && { layers }),
     ...(args !== undefined && isArgsChanged !== true && { args }),
+    ...(values !== undefined && argsDigest !== undefined && { values, argsDigest }),
   };
 }

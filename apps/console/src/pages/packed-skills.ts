@@ -1,5 +1,3 @@
-import { packTar } from "modern-tar";
-
 /** A file as a browser gives it, with its path in the folder that was picked. */
 interface PickedFile extends Blob {
   readonly name: string;
@@ -24,13 +22,28 @@ export async function packedSkillsOf(files: readonly PickedFile[]): Promise<Pack
     .map((one) => ({ one, path: one.webkitRelativePath || one.name }))
     .filter(({ path }) => !PASSED_OVER.test(path));
   if (!found.some(({ path }) => /(?:^|\/)skills?\.md$/i.test(path))) return null;
-  const entries = await Promise.all(
-    found.map(async ({ one, path }) => ({
-      header: { name: path, size: one.size },
-      body: new Uint8Array(await one.arrayBuffer()),
-    })),
-  );
-  return { format: "tar", bytes: new Blob([await packTar(entries)]) };
+  const parts = found.flatMap(({ one, path }) => tarEntry(path, one));
+  return { format: "tar", bytes: new Blob([...parts, new Uint8Array(2 * BLOCK)]) };
+}
+
+const BLOCK = 512;
+const NAME_BYTES = 100;
+
+/** A file in the format of tar; a name that its header has no room for precedes it in an entry of its own, as GNU tar writes it. */
+function tarEntry(path: string, content: Blob, type = "0"): (Blob | Uint8Array<ArrayBuffer>)[] {
+  const name = new TextEncoder().encode(path);
+  const before = name.length > NAME_BYTES ? tarEntry("././@LongLink", new Blob([name]), "L") : [];
+  const header = new Uint8Array(BLOCK);
+  header.set(name.subarray(0, NAME_BYTES));
+  const put = (at: number, text: string): void => header.set(new TextEncoder().encode(text), at);
+  put(100, "0000644\0");
+  put(124, `${content.size.toString(8).padStart(11, "0")}\0`);
+  // The checksum counts its own field as spaces.
+  put(148, `        ${type}`);
+  put(257, "ustar\x0000");
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  put(148, `${sum.toString(8).padStart(6, "0")}\0`);
+  return [...before, header, content, new Uint8Array(-content.size & (BLOCK - 1))];
 }
 
 function formatOf(fileName: string): PackedSkills["format"] | null {

@@ -1,6 +1,8 @@
 import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import type { RunDetail } from "@switchyard/client/operations";
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { firstWords } from "../core/names.ts";
 import { act } from "../core/resource.ts";
 import { client, may } from "../core/session.ts";
 import { Markdown } from "../ui/markdown.tsx";
@@ -9,7 +11,7 @@ import { failureWords } from "./failure-words.ts";
 import { RaiseLimit } from "./raise-limit.tsx";
 import { isOver } from "./is-over.ts";
 import { isBehind, type RunWord, type StorySoFar } from "./run-story.ts";
-import { RunWaits } from "./run-waits.tsx";
+import { headline, RunWaits, waitsOf } from "./run-waits.tsx";
 
 interface Props {
   readonly run: RunDetail | null;
@@ -20,17 +22,81 @@ interface Props {
 /** The first facts about a run: its input, its answer, and why it stopped or waits. Always in view. */
 export function Outcome({ run, status, story }: Props) {
   return (
-    <section class="outcome" aria-label="Input and outcome" data-testid="outcome">
-      {run !== null && (
-        <Part title={`Asked by ${run.requester}`}>
-          <p class="text scrolls" tabIndex={0} role="group" aria-label="Input">
-            {inputText(run.input, 2)}
-          </p>
-        </Part>
-      )}
-      <Ending run={run} status={status} story={story} />
-    </section>
+    <>
+      <section class="outcome" aria-label="Input and outcome" data-testid="outcome">
+        {run !== null && (
+          <Part title={`Asked by ${run.requester}`}>
+            <p class="text scrolls" tabIndex={0} role="group" aria-label="Input">
+              {inputText(run.input, 2)}
+            </p>
+          </Part>
+        )}
+        <Ending run={run} status={status} story={story} />
+      </section>
+      <OutcomeLine run={run} status={status} story={story} />
+    </>
   );
+}
+
+const LINE_CHARACTERS = 200;
+
+/** The same in one line, at the edge of the screen behind which the whole is. */
+function OutcomeLine({ run, status, story }: Props) {
+  const box = useRef<HTMLDivElement>(null);
+  const [isAway, setAway] = useState(false);
+  useEffect(() => {
+    const whole = box.current?.previousElementSibling;
+    if (!whole) return undefined;
+    const seen = new IntersectionObserver(
+      ([entry]) => setAway(entry !== undefined && entry.intersectionRatio < MOSTLY),
+      { threshold: MOSTLY },
+    );
+    seen.observe(whole);
+    return () => seen.disconnect();
+  }, []);
+  return (
+    <div ref={box} class="outcome-line">
+      {isAway && (
+        <button
+          type="button"
+          title="Go to the input and the outcome"
+          onClick={() => box.current?.previousElementSibling?.scrollIntoView({ block: "center" })}
+          data-testid="outcome-line"
+        >
+          {run !== null && (
+            <span>
+              <b>Asked</b> {firstWords(run.input, LINE_CHARACTERS)}
+            </span>
+          )}
+          <span>{endingLine({ run, status, story })}</span>
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** The share of the outcome that has to be in sight; with less of it the line is shown. */
+const MOSTLY = 0.5;
+
+function endingLine({ run, status, story }: Props): ComponentChildren {
+  const failure = status === "rejected" ? story.rejection : (run?.failure ?? null);
+  if (failure !== null && isOver(status) && status !== "succeeded")
+    return (
+      <>
+        <b class="bad">Stopped</b> {failureWords(failure)}: {failure.message}
+      </>
+    );
+  const output = run?.output ?? story.output;
+  if (status === "succeeded" && output !== null)
+    return (
+      <>
+        <b>Answered</b> {firstWords(output, LINE_CHARACTERS)}
+      </>
+    );
+  if (status === "cancelled") return <b>It was cancelled</b>;
+  if (run !== null && status === "waiting")
+    return <b>{waitsOf(run, story).map(headline).join(" · ")}</b>;
+  return progressText(run, status, story);
 }
 
 function Part(props: { title: string; tone?: string; children: ComponentChildren }) {

@@ -49,7 +49,7 @@ export function WaitPart(props: { run: RunDetail; wait: RunWait; children?: Comp
   );
 }
 
-function headline(wait: RunWait): string {
+export function headline(wait: RunWait): string {
   if (wait.reason === "question") return "Waits for an answer";
   if (wait.reason === "limit" && wait.limit !== undefined)
     return `Reached its limit of ${limitText(wait.limit)}`;

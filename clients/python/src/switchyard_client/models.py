@@ -3271,6 +3271,10 @@ class ReplayDecisionsDecisions(TypedDict):
     """Tool patterns of the run token; null when the audit does not have them."""
     args: NotRequired[dict[str, Any]]
     """Arguments of the call, by name."""
+    values: NotRequired[ReplayDecisionsDecisionsValues]
+    """Digests of the arguments, and where the setting turns that on the arguments encrypted."""
+    argsDigest: NotRequired[str]
+    """Digest of the arguments as canonical JSON."""
     at: NotRequired[Timestamp]
     """When it happened."""
 
@@ -3290,6 +3294,19 @@ class ReplayDecisionsDecisionsPrincipal(TypedDict):
     """The least approval that each call needs from people."""
     context: NotRequired[RunContext]
     """The origin of the run."""
+
+
+class ReplayDecisionsDecisionsValues(TypedDict):
+    """Digests of the arguments, and where the setting turns that on the arguments encrypted."""
+
+    key: str
+    """Identifies the key of the digests."""
+    digests: dict[str, str]
+    """By JSON pointer, the letter of a value's type and behind it its digest."""
+    isCut: NotRequired[Literal[True]]
+    """Present when the call had more arguments."""
+    sealed: NotRequired[str]
+    """The arguments, encrypted."""
 
 
 class ReplayDecisionsReply(TypedDict):
@@ -3319,8 +3336,12 @@ class ReplayDecisionsReplyResultsDecided(TypedDict):
 class ReplayDecisionsReplyResultsUnknown(TypedDict):
     kind: Literal["unknown"]
     """Selects the form of this object; its other fields depend on it."""
-    needs: Literal["arguments", "layers", "time", "history"]
-    """The facts that the audit lacks for a result: `arguments` or `layers`."""
+    needs: Literal["arguments", "values", "right", "key", "layers", "time", "history"]
+    """The facts that a result lacks: `arguments`, `values` (digests do not answer the condition),
+    `right` (to read encrypted values), `key` (of the digests), `layers`, `time` or `history`.
+    """
+    about: NotRequired[str]
+    """The condition that could not be answered."""
 
 
 class Requester(TypedDict):
@@ -3339,6 +3360,7 @@ class Requester(TypedDict):
 # escalatesAt: When other people are added; null when none are.
 # to: Users and groups that are added then.
 # toUsers: Globs over the names of the users in `to`.
+# isFixed: Set when the rules let no approver change the arguments of the call.
 Requirement = TypedDict(
     "Requirement",
     {
@@ -3351,6 +3373,7 @@ Requirement = TypedDict(
         "escalatesAt": "Timestamp | None",
         "to": "list[str]",
         "toUsers": "list[str]",
+        "isFixed": "NotRequired[Literal[True]]",
     },
 )
 

@@ -1,6 +1,6 @@
 {{/* The user of each service in NATS and Redis, and what it gets of the keys beside its own two files. */}}
 {{- define "switchyard.services" -}}
-policy: { values: policy, user: policy, keys: [run-token.jwk, masks.key] }
+policy: { values: policy, user: policy, keys: [run-token.jwk, masks.key, audit-values.key] }
 mcp-broker: { values: mcpBroker, user: broker, keys: [mcp-logins.key, masks.key] }
 skill-importer: { values: skillImporter, user: importer, keys: [] }
 agent-runner: { values: agentRunner, user: runner, keys: [] }

@@ -2,6 +2,7 @@
 
 {{- define "switchyard.env.policy" -}}
 - { name: YARD_RUN_TOKEN_KEY_FILE, value: /keys/run-token.jwk }
+- { name: YARD_AUDIT_VALUES_KEY_FILE, value: /keys/audit-values.key }
 {{- /* In compact mode the broker's variable is for all. */}}
 {{- if ne .Values.mode "compact" }}
 - { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PageQuestion, QuestionPress } from "./question-page.ts";
+import { DecisionToken, PageQuestion, QuestionPress } from "./question-page.ts";
 import {
   AccountId,
   Address,
@@ -383,11 +383,6 @@ export const submitChannelMessage = rpc({
     store_unavailable: storeUnavailable,
   },
 });
-
-/** The secret of a link in a mail: the id of its message and 128 random bits. */
-export const DecisionToken = z
-  .string()
-  .regex(/^[0-9a-f]{32}\.[\w-]{22}$/, "must be the end of a link as the mail has it");
 
 /**
  * Called by the gateway alone, for the page of a link in a mail. Programs that check mail open each link, so a request without `press`

@@ -10,3 +10,11 @@ export const QuestionPress = {
 
 /** The labels of a question's answers, and whether a text may be one. */
 export const PageQuestion = z.object({ choices: z.array(z.string()), takesText: z.boolean() });
+
+/**
+ * The secret of a link in a mail: the id of its message, 128 random bits, a digest of what it decides about, by whom and until when, and the
+ * signature of all three.
+ */
+export const DecisionToken = z
+  .string()
+  .regex(/^[0-9a-f]{32}(?:\.[\w-]{22}){3}$/, "must be the end of a link as the mail has it");

@@ -39,6 +39,7 @@ import * as policyGrants from "../policy/policy-grants.ts";
 import * as policyReplay from "../policy/policy-replay.ts";
 import * as policyTexts from "../policy/policy-texts.ts";
 import * as policy from "../policy/policy.ts";
+import * as recordedValues from "../policy/recorded-values.ts";
 import * as recording from "../agent-runner/recording.ts";
 import * as restarts from "../restarts.ts";
 import * as runClaims from "../policy/run-claims.ts";
@@ -109,6 +110,7 @@ const modules: readonly object[] = [
   policyReplay,
   policyTexts,
   policy,
+  recordedValues,
   recording,
   restarts,
   runClaims,

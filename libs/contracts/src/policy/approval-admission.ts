@@ -26,7 +26,10 @@ const AskedCall = z.strictObject({
   decision: Decision,
   /** Computed by the provider from the call that it is about to send. */
   binding: Digest,
-  /** The id of this attempt to send the call, never used before: only it can release the approval. */
+  /**
+   * The id of this attempt to send the call: only it can release the approval. A provider that got no answer, and so sent nothing, repeats it;
+   * every other attempt has one that was never used before.
+   */
   attempt: z.uuid(),
 });
 

@@ -55,6 +55,8 @@ export const ApprovalRequirement = z.object({
   to: z.array(z.string()),
   /** `to` with the members of its groups. */
   toUsers: z.array(z.string()),
+  /** Set when the rules let no approver change the arguments. */
+  isFixed: z.literal(true).optional(),
 });
 export type ApprovalRequirement = z.infer<typeof ApprovalRequirement>;
 

@@ -10,6 +10,7 @@ import { CallId } from "../mcp-broker/mcp-calls.ts";
 import { ApprovalTier } from "./approval-tier.ts";
 import { Authentication } from "./approval-votes.ts";
 import { AccessKind, Decision, Principal, ServerFacts } from "./policy.ts";
+import { RecordedValues } from "./recorded-values.ts";
 import { ToolRef } from "../tool-names.ts";
 
 /**
@@ -44,6 +45,8 @@ export const DecisionRecord = z.object({
   args: z.record(z.string(), z.unknown()).optional(),
   /** True when `args` differs from the arguments that were decided about: a secret was removed, or they were cut. */
   isArgsChanged: z.boolean().optional(),
+  /** Digests of the arguments, for replays: where the policy service has a key for them. */
+  values: RecordedValues.optional(),
   decision: Decision,
   /** The result of the rules alone, when a stop, a flow or a budget changed it. Null: a stop, and the rules were not evaluated. */
   byRules: Decision.shape.effect.nullable().optional(),

@@ -4,6 +4,7 @@ import { rpc } from "../define.ts";
 import { Digest, Timestamp } from "../ids.ts";
 import { AccessKind, Decision, Principal, ServerFacts } from "./policy.ts";
 import { PolicyFiles, PolicyProblem } from "./policy-texts.ts";
+import { RecordedValues } from "./recorded-values.ts";
 import { ToolRef } from "../tool-names.ts";
 
 /** A decision of the past, with all of its inputs that the audit has. */
@@ -14,8 +15,12 @@ export const RecordedDecision = z.strictObject({
   server: ServerFacts.optional(),
   /** The tool patterns of the run token; null when the audit does not have them. */
   layers: z.array(z.array(z.string())).nullable().optional(),
-  /** Left out: only their digest is known. */
+  /** Left out: the audit has only what `values` has of them. */
   args: z.record(z.string(), z.unknown()).optional(),
+  /** Digests of the arguments, and where the setting turns that on the arguments encrypted. */
+  values: RecordedValues.optional(),
+  /** The digest of the arguments: without it the encrypted ones cannot be read. */
+  argsDigest: Digest.optional(),
   /** The time of the decision, for rules about hours and days. */
   at: Timestamp.optional(),
 });
@@ -33,12 +38,16 @@ export const ReplayedDecision = z.discriminatedUnion("kind", [
     reason: z.string(),
   }),
   /**
-   * `arguments`: a rule tests values that the audit does not have. `layers`: the audit lacks the token's patterns. `time`: a rule is about
-   * hours or days, and the request has no time. `history`: a rule is about earlier calls, which are not replayed.
+   * `arguments`: a rule tests values that the audit does not have. `values`: a rule tests more than the equality of a value, and digests
+   * answer nothing else. `right`: the values are encrypted, and the caller lacks the right `replay-values`. `key`: the policy service does
+   * not have the key of the digests. `layers`: the audit lacks the token's patterns. `time`: a rule is about hours or days, and the request
+   * has no time. `history`: a rule is about earlier calls, which are not replayed.
    */
   z.object({
     kind: z.literal("unknown"),
-    needs: z.enum(["arguments", "layers", "time", "history"]),
+    needs: z.enum(["arguments", "values", "right", "key", "layers", "time", "history"]),
+    /** The condition that could not be answered, such as `/amount lte 500`. */
+    about: z.string().max(300).optional(),
   }),
 ]);
 export type ReplayedDecision = z.infer<typeof ReplayedDecision>;

@@ -8,6 +8,7 @@ import type { At } from "../schema/time-schema.ts";
 import { hostIn } from "../values/host-in.ts";
 import { compileLinearPattern } from "../values/linear-pattern.ts";
 import { pathWithin } from "../values/path-within.ts";
+import { readRecordedValue, type RecordedValue } from "../values/recorded-value.ts";
 import { compileTimes } from "./compile-times.ts";
 import { findingsInArguments } from "./findings-in-arguments.ts";
 
@@ -16,9 +17,9 @@ import { findingsInArguments } from "./findings-in-arguments.ts";
  *
  * `incomparable` is an argument that is present and cannot be judged: it has another type than the rule compares with, is too
  * long, or is an ambiguous path. An allow rule treats it as a mismatch, a deny rule as a match, so a caller gains nothing by
- * sending malformed arguments.
+ * sending malformed arguments. `unknown` is the answer about a value that the audit has not recorded; only a replay has it.
  */
-export type Verdict = "holds" | "fails" | "missing" | "incomparable";
+export type Verdict = "holds" | "fails" | "missing" | "incomparable" | "unknown";
 
 export interface CompiledCondition {
   /** The subject as shown to people: the pointer of an argument, or `time`. */
@@ -33,6 +34,8 @@ export interface CompiledCondition {
   readonly finds?: readonly Finding[];
   /** Set for a condition on earlier calls. */
   readonly window?: CompiledWindow;
+  /** Set for a condition that compares an argument with these for equality. */
+  readonly constants?: readonly Scalar[];
 }
 
 /** The parts of a call that conditions are about. */
@@ -47,6 +50,15 @@ export interface CallFacts {
   readonly nowMs?: number;
   /** The earlier calls, as windows see them. */
   readonly windows?: WindowFacts;
+  /** Set when a past call is replayed of which the audit does not have all values. */
+  readonly recorded?: RecordedFacts;
+}
+
+export interface RecordedFacts {
+  /** False: the call may have had more arguments. */
+  readonly isComplete: boolean;
+  /** For the rules of each effect, whether a condition whose answer is unknown counts as met. */
+  readonly assume: { readonly allow: boolean; readonly deny: boolean };
 }
 
 export interface WindowFacts {
@@ -105,7 +117,8 @@ function compileFinds(finds: readonly Finding[]): CompiledCondition {
       const found = findingsInArguments(args, finds);
       return found === null ? "too long to be inspected" : findingsText(found) || "nothing found";
     },
-    judge({ args }) {
+    judge({ args, facts }) {
+      if (facts?.recorded !== undefined) return "unknown";
       const found = findingsInArguments(args, finds);
       return found === null ? "incomparable" : verdict(Object.keys(found).length > 0);
     },
@@ -125,8 +138,9 @@ function compileArgument(condition: ArgumentCondition, lists: Lists): CompiledCo
   if (condition.op === "absent")
     return {
       ...common,
-      judge({ args }) {
+      judge({ args, facts }) {
         const { kind } = find(args);
+        if (kind === "missing" && isPartial(facts)) return "unknown";
         return kind === "blocked" ? "incomparable" : verdict(kind === "missing");
       },
     };
@@ -136,19 +150,64 @@ function compileArgument(condition: ArgumentCondition, lists: Lists): CompiledCo
     return {
       ...common,
       got: ({ args }) => `${shown(find(args))}, and ${than} is ${shown(findOther(args))}`,
-      judge: ({ args }) => compareTwo(op, find(args), findOther(args)),
+      judge({ args, facts }) {
+        const found = compareTwo(op, find(args), findOther(args));
+        return found === "missing" && isPartial(facts) ? "unknown" : found;
+      },
     };
   }
   const compare = comparisonOf(condition, lists);
+  const constants = constantsOf(condition, lists);
   return {
     ...common,
-    judge({ args }) {
+    ...(constants !== null && { constants }),
+    judge({ args, facts }) {
       const located = find(args);
       if (located.kind === "blocked") return "incomparable";
-      if (located.kind === "missing") return "missing";
-      return isMasked(located.value) ? "incomparable" : compare(located.value);
+      if (located.kind === "missing") return isPartial(facts) ? "unknown" : "missing";
+      const { value } = located;
+      if (typeof value === "symbol") return judgeRecorded(condition, readRecordedValue(value));
+      if (condition.op === "maxLength" && Array.isArray(value) && isPartial(facts))
+        return "unknown";
+      return isMasked(value) ? "incomparable" : compare(value);
     },
   };
+}
+
+/** True when the call may have had arguments that the audit does not have. */
+function isPartial(facts: CallFacts | undefined): boolean {
+  return facts?.recorded?.isComplete === false;
+}
+
+/** Returns the values that a condition compares with for equality; null for another condition. */
+function constantsOf(condition: Comparing, lists: Lists): readonly Scalar[] | null {
+  if (condition.op === "eq") return [condition.value ?? null];
+  if (condition.op === "in") return condition.value;
+  return condition.op === "inFile" ? (lists[condition.value] ?? []) : null;
+}
+
+/** Judges a value that is none of those that the condition compares with for equality. */
+function judgeRecorded(condition: Comparing, recorded: RecordedValue | null): Verdict {
+  if (recorded === null || !comparableKinds(condition).includes(recorded.kind))
+    return "incomparable";
+  const isEquality = ["eq", "in", "inFile"].includes(condition.op);
+  return isEquality && recorded.digest !== null ? "fails" : "unknown";
+}
+
+function comparableKinds(condition: Comparing): string[] {
+  switch (condition.op) {
+    case "eq":
+      return [kindOf(condition.value ?? null)];
+    case "in":
+      return condition.value.map(kindOf);
+    case "lt":
+    case "lte":
+    case "gt":
+    case "gte":
+      return ["number"];
+    default:
+      return ["string"];
+  }
 }
 
 /** A mask stands for a value that the policy does not see. */
@@ -207,6 +266,8 @@ function compareTwo(op: NumberOperator | "eq", one: Located, other: Located): Ve
   if (one.kind === "blocked" || other.kind === "blocked") return "incomparable";
   if (one.kind === "missing" || other.kind === "missing") return "missing";
   if (isMasked(one.value) || isMasked(other.value)) return "incomparable";
+  if (typeof one.value === "symbol" || typeof other.value === "symbol")
+    return compareRecorded(op, one.value, other.value);
   if (op !== "eq") {
     const { value: limit } = other;
     return typeof limit === "number" ? ordered(op, limit)(one.value) : "incomparable";
@@ -216,6 +277,17 @@ function compareTwo(op: NumberOperator | "eq", one: Located, other: Located): Ve
   const expected = typeof value === "string" ? normalized(value) : value;
   if (!isScalar || expected === undefined) return "incomparable";
   return oneOf([expected as Scalar])(one.value); // checked above
+}
+
+/** Compares two values of a past call, of which at least one is known by its digest alone. */
+function compareRecorded(op: NumberOperator | "eq", one: unknown, other: unknown): Verdict {
+  const [first, second] = [one, other].map(
+    (value) => readRecordedValue(value) ?? { kind: kindOf(value), digest: "of a known value" },
+  );
+  if (first === undefined || first.kind !== second?.kind) return "incomparable";
+  if (op !== "eq") return first.kind === "number" ? "unknown" : "incomparable";
+  if (first.digest === null || second.digest === null) return "unknown";
+  return verdict(first.digest === second.digest);
 }
 
 function ordered(op: NumberOperator, limit: number): (actual: unknown) => Verdict {

@@ -62,7 +62,7 @@ export function shownKinds(
 
 /** Such as `2 of group:security, not the requester, within 4h, after 1h also boss, with a reason`. */
 export function approveWords(approve: Approve): string {
-  const { from, count = 1, notRequester, within, escalate, unmask, reason } = approve;
+  const { from, count = 1, notRequester, within, escalate, unmask, edit, reason } = approve;
   const parts = [
     `${count} of ${from === undefined ? "those who may approve" : from.join(" or ")}`,
     notRequester === true ? "not the requester" : "",
@@ -71,6 +71,7 @@ export function approveWords(approve: Approve): string {
       ? ""
       : `after ${durationText(escalate.after)} also ${escalate.to.join(" or ")}`,
     unmask === undefined ? "" : `who see the ${unmask.join(" and ")} behind masks`,
+    edit === undefined ? "" : "with its arguments unchanged",
     reason === undefined ? "" : REASONS[reason],
   ];
   return parts.filter((part) => part !== "").join(", ");
@@ -97,7 +98,7 @@ function requirementOf(
   bundle: Pick<CompiledBundle, "groups">,
   { id, approve, requestedAtMs }: { id: string; approve: Approve; requestedAtMs: number },
 ): ApprovalRequirement {
-  const { from, count = 1, notRequester = false, escalate } = approve;
+  const { from, count = 1, notRequester = false, escalate, edit } = approve;
   const to = escalate?.to ?? [];
   return {
     rules: [id],
@@ -110,6 +111,7 @@ function requirementOf(
       escalate === undefined ? null : new Date(requestedAtMs + escalate.after).toISOString(),
     to,
     toUsers: usersNamed(bundle, to),
+    ...(edit === false && { isFixed: true as const }),
   };
 }
 
@@ -119,5 +121,6 @@ function stricter(one: ApprovalRequirement, other: ApprovalRequirement): Approva
     rules: [...one.rules, ...other.rules],
     count: Math.max(one.count, other.count),
     notRequester: one.notRequester || other.notRequester,
+    ...(other.isFixed === true && { isFixed: true as const }),
   };
 }

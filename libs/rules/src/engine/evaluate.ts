@@ -181,7 +181,7 @@ export function hasCondition(
 
 /** Returns what inspectors find in the arguments, where a rule about this call looks for it. */
 function foundIn(bundle: CompiledBundle, call: Call): Pick<Decision, "found"> {
-  if (bundle.finds.length === 0) return {};
+  if (bundle.finds.length === 0 || call.facts?.recorded !== undefined) return {};
   if (!hasCondition(bundle, call, ({ finds }) => finds !== undefined)) return {};
   const found = findingsInArguments(call.args, bundle.finds);
   return found === null || Object.keys(found).length === 0 ? {} : { found };

@@ -29,6 +29,7 @@ export function countsAs(
 ): "holds" | "unsure" | "fails" {
   const verdict = condition.judge(call);
   if (verdict === "holds") return "holds";
+  if (verdict === "unknown") return call.facts?.recorded?.assume[effect] ? "holds" : "fails";
   const isUnsure = verdict === "incomparable" || (verdict === "missing" && condition.required);
   return effect === "deny" && isUnsure ? "unsure" : "fails";
 }

@@ -40,7 +40,7 @@ test("an unknown right, or one without users, refuses the bundle with its positi
   const one = (entry: string) => lines(`rights:\n  - ${entry}\n${RULES}`);
   assert.match(
     one("{ id: a, right: fly, users: [x] }"),
-    /rights\[0\]\.right must be replay or approve-own or share-memory/,
+    /rights\[0\]\.right must be replay or approve-own or share-memory or replay-values/,
   );
   assert.match(one("{ id: a, right: replay }"), /rights\[0\]\.users is missing/);
   assert.match(

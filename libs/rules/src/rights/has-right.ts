@@ -6,6 +6,7 @@ const DEFAULTS: Readonly<Record<Right["right"], readonly string[]>> = {
   replay: ["cli", "admin"],
   "approve-own": [],
   "share-memory": [],
+  "replay-values": ["cli", "admin"],
 };
 
 /** True when the NATS user has the right. Entries about a right replace its default. */

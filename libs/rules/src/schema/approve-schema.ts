@@ -42,6 +42,7 @@ export const Approve = z
       escalate: Escalate.optional(),
       /** The kinds of masked values that those who may decide are shown. */
       unmask: Unmask.optional(),
+      edit: z.literal(false, { error: "must be false; leave it out otherwise" }).optional(),
       reason: z
         .enum(["required", "approvals", "denials"], {
           error: "must be required, or approvals or denials for one of the two",
@@ -50,7 +51,7 @@ export const Approve = z
     },
     {
       error: objectError(
-        "must be a mapping of from, count, notRequester, within, escalate, unmask and reason",
+        "must be a mapping of from, count, notRequester, within, escalate, unmask, edit and reason",
       ),
     },
   )

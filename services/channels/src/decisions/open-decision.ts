@@ -6,6 +6,7 @@ import { questionsForChats } from "@switchyard/contracts/policy/chat-questions";
 import type { z } from "zod";
 import type { PressAnswer } from "../adapters/adapter.ts";
 import type { Account, Accounts } from "../accounts/accounts.ts";
+import type { DecisionLinks } from "./decision-links.ts";
 import { buttonData, isSame, pressButton, type PressParts } from "./press-button.ts";
 import { answerQuestion } from "./answer-question.ts";
 import { subjectOf, type Prompt, type PromptStore, type QuestionPrompt } from "./prompt-store.ts";
@@ -16,6 +17,7 @@ type Reply = z.output<typeof openDecision.reply>;
 
 export interface DecisionPageParts extends PressParts {
   readonly accounts: Accounts;
+  readonly links: DecisionLinks;
   readonly store: PressParts["store"] & Pick<PromptStore, "finish">;
 }
 
@@ -31,10 +33,13 @@ export async function openDecisionLink(
   fail: CallContext<typeof openDecision>["fail"],
 ): Promise<Reply> {
   const { store, accounts } = parts;
-  const [promptId = "", code = ""] = token.split(".");
+  const link = parts.links.read(token);
+  if (link === null) throw fail.unknown_link("this link is not one of ours", { reason: "forged" });
+  const { promptId, code } = link;
   const prompt = await store.read(promptId);
   const account = prompt && accounts.get(prompt.address.channel, prompt.address.accountId);
-  const isKnown = prompt?.linkCode !== undefined && isSame(code, prompt.linkCode);
+  const isKnown =
+    prompt?.linkCode !== undefined && isSame(code, prompt.linkCode) && link.isFor(prompt);
   if (!isKnown || account?.adapter.hasDecisionLinks !== true || prompt.personId === null)
     throw fail.unknown_link("this link is unknown, or too old", { reason: "unknown" });
   const { text, personId, address } = prompt;

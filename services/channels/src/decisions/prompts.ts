@@ -14,6 +14,7 @@ import { ChannelError, type MessageButton } from "../adapters/adapter.ts";
 import type { Outbox } from "../outbound/outbox.ts";
 import { BEGINNING, sendIdOf } from "../outbound/send-message.ts";
 import type { SendStore } from "../outbound/send-store.ts";
+import type { DecisionLinks } from "./decision-links.ts";
 import { buttonData } from "./press-button.ts";
 import {
   questionName,
@@ -39,6 +40,7 @@ export interface PromptsOptions {
   readonly outbox: Outbox;
   readonly sends: Pick<SendStore, "read">;
   readonly store: PromptStore;
+  readonly links: Pick<DecisionLinks, "tokenOf">;
   /** Names this process among the replicas. */
   readonly holder: string;
   /** The longest duration of a provider's request, in milliseconds. */
@@ -257,9 +259,9 @@ export class Prompts {
   }
 
   async #post(account: Account, prompt: Prompt, buttons: readonly MessageButton[]): Promise<void> {
-    const { store, outbox, holder, consoleUrl, now } = this.#options;
+    const { store, outbox, holder, links, consoleUrl, now } = this.#options;
     const { promptId, address, sendId, linkCode } = prompt;
-    const { text, argumentsAt } = withLink(prompt, consoleUrl);
+    const { text, argumentsAt } = withLink(prompt, links.tokenOf(prompt), consoleUrl);
     await outbox.send(
       account,
       {
@@ -359,11 +361,12 @@ function newMessage(promptId: string, { account, address, personId }: Place) {
 
 /** Returns the text of a message; a mail has the address of its page behind the first line, before all that a model wrote. */
 function withLink(
-  { promptId, linkCode, text, argumentsAt }: Prompt,
+  { text, argumentsAt }: Prompt,
+  token: string | null,
   consoleUrl: string | null,
 ): Pick<Prompt, "text" | "argumentsAt"> {
-  if (linkCode === undefined || consoleUrl === null) return { text, argumentsAt };
-  const line = `\nDecide or answer on this page, and give its address to no one: ${consoleUrl}/decide/${promptId}.${linkCode}`;
+  if (token === null || consoleUrl === null) return { text, argumentsAt };
+  const line = `\nDecide or answer on this page, and give its address to no one: ${consoleUrl}/decide/${token}`;
   const at = text.indexOf("\n");
   return {
     text: text.slice(0, at) + line + text.slice(at),

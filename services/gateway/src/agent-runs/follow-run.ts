@@ -1,3 +1,4 @@
+import { RunReader } from "@switchyard/client/run-reader";
 import type { Bus } from "@switchyard/bus/bus";
 import { readEvents } from "@switchyard/bus/events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
@@ -73,7 +74,7 @@ export function followRun(
   ];
 
   const items = async function* (): AsyncGenerator<RunItem, void, undefined> {
-    const reader = new RunReader(requester, runId);
+    const reader = new RunItems(requester, runId);
     try {
       if (history) {
         const options = { filters: [`${subject}*`], from: "beginning", stopAtEnd: true } as const;
@@ -113,13 +114,12 @@ const TOO_SLOW = "the run's events were not read in time: read GET /api/v1/runs/
 const STOPPING = "this gateway stops; the run continues: send the same again to follow it";
 const CREDENTIAL_ENDED = "the credential has ended; the run continues";
 
-class RunReader {
+/** The items that the events and texts of a run become. */
+class RunItems {
   readonly #requester: Requester;
   readonly #runId: string;
   readonly #text = new StepText();
-  #last = 0;
-  /** Set while the latest event is one that ends the run. */
-  end: RunEnd | null = null;
+  readonly #events = new RunReader<RunEnd>();
   #isWhole = true;
   /** The questions of the run by call: the event that the run waits names the call alone. */
   readonly #questions = new Map<string, Pick<RunWait, "question" | "options" | "schema">>();
@@ -129,18 +129,20 @@ class RunReader {
     this.#runId = runId;
   }
 
+  /** Set while the latest event is one that ends the run. */
+  get end(): RunEnd | null {
+    return this.#events.end;
+  }
+
   take(message: StoredEvent | Delta): RunItem[] {
     if (!("subject" in message)) return this.#live(message);
     const event = readRunEvent(message);
     if (event === null) return [];
-    if ("seq" in event.facts) {
-      // The stream may have an event twice, and the history contains events that also arrived live.
-      if (event.facts.seq <= this.#last) return [];
-      this.#last = event.facts.seq;
-    }
-    // A later command was refused, such as another start under the same name: the run itself is unchanged.
-    if (event.name === "rejected" && this.#last > 0) return this.end === null ? [event] : [];
-    this.end = endOf(event, this.#last > 0);
+    const isNew = this.#events.take(event.name, event.facts, () =>
+      endOf(event, this.#events.hasBegun),
+    );
+    // The history contains events that also arrived live.
+    if (!isNew) return [];
     if (event.name === "question-requested") {
       const { callId, question, options, schema } = event.facts;
       this.#questions.set(callId, { question, options, ...(schema !== undefined && { schema }) });

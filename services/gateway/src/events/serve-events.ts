@@ -1,3 +1,5 @@
+import { RUN_ENDS } from "@switchyard/client/operations";
+import { RunReader } from "@switchyard/client/run-reader";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
@@ -31,8 +33,6 @@ export interface EventParts {
   readonly unknownRunMs: number;
 }
 
-/** After one of these a run publishes no more events, unless a caller resumes it. */
-const LAST = new Set(["finished", "failed", "cancelled", "dead", "rejected", "merged"]);
 /** Readers that are cut reconnect after this delay. */
 const RETRY_MS = 1_000;
 /** A gateway that stops cuts its readers within that time, each at another moment, so that they do not reconnect all at once. */
@@ -54,7 +54,7 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   const after = lastSeq(c);
   const isFollowed = c.req.query("follow") !== "false";
   const stream = openStream(c, parts);
-  const reader = new RunReader(stream, after);
+  const reader = new RunSender(stream, after);
   const subject = `yard.evt.run.${owner}.${name}.`;
   attach(c, parts, stream, {
     filters: [`${subject}*`],
@@ -241,38 +241,33 @@ function attach(
 }
 
 /** Puts the events of a run in their order: the stream may have one twice, and a reader has some already. */
-class RunReader {
+class RunSender {
   readonly #stream: EventStream;
-  #last: number;
+  readonly #events: RunReader<true>;
   #hasEvents = false;
-  /** True when the latest event ends the run; a run that was retried has ends in its past. */
-  hasEnded = false;
 
   constructor(stream: EventStream, after: number) {
     this.#stream = stream;
-    this.#last = after;
+    this.#events = new RunReader(after);
   }
 
   get hasEvents(): boolean {
     return this.#hasEvents;
   }
 
+  get hasEnded(): boolean {
+    return this.#events.end !== null;
+  }
+
   take(event: StoredEvent): void {
     this.#hasEvents = true;
     const name = nameOf(event);
-    const seq = seqOf(event);
-    if (seq === null) {
-      // A refusal without a number is of a run that has not begun; a reader that has events of the run ignores it.
-      if (this.#last > 0) return;
-      this.#stream.send({ event: name, data: event.payload });
-      this.hasEnded = LAST.has(name);
-      return;
-    }
-    if (seq < this.#last) return;
-    this.hasEnded = LAST.has(name);
-    if (seq === this.#last) return;
-    this.#last = seq;
-    this.#stream.send({ event: name, id: seq, data: event.payload });
+    const id = seqOf(event);
+    // An event without a number is of a run that has not begun; a reader that has events of the run ignores it.
+    if (id === null && this.#events.hasBegun) return;
+    const isEnd = RUN_ENDS.has(name) ? true : null;
+    if (this.#events.take(name, event.payload, () => isEnd))
+      this.#stream.send({ event: name, ...(id !== null && { id }), data: event.payload });
   }
 }
 

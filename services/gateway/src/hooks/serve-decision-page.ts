@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
-import { DecisionToken, openDecision } from "@switchyard/contracts/channels/channels";
+import { openDecision } from "@switchyard/contracts/channels/channels";
+import { DecisionToken } from "@switchyard/contracts/channels/question-page";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
 import { html } from "hono/html";

@@ -3,30 +3,16 @@ import { test } from "node:test";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { problemOf } from "./problem.ts";
 
-test("details name services instead of subjects of the bus", () => {
-  const subject = "yard.rpc.gateway.broker.tools.list.files";
+test("a problem names services and requests, and no subject of NATS", () => {
+  const [rpc, command] = ["yard.rpc.team-a.runs.list", "yard.cmd.team-a.run.start.helper"];
   for (const [code, message, detail] of [
-    [
-      "no_responders",
-      `no service answers ${subject}: it is not running`,
-      "the broker service does not answer: it is not running, or no replica has the server or run of the request",
-    ],
-    [
-      "disconnected",
-      `not connected to NATS, so ${subject} was not sent`,
-      "the broker service cannot be reached: the gateway has lost its connection and restores it by itself",
-    ],
-    [
-      "timeout",
-      `no answer to ${subject} within 50 ms; the request may have been carried out`,
-      "no answer of the broker service within 50 ms; the request may have been carried out",
-    ],
-    [
-      "overloaded",
-      `too many requests wait for ${subject}; try again`,
-      "too many requests wait for the broker service; try again",
-    ],
-    ["internal", "no subject is named", "no subject is named"],
-  ] as const)
-    assert.equal(problemOf(new ServiceError(code, message))?.message, detail);
+    ["no_responders", `no service answers ${rpc}: nothing owns it`, /^the service runner does not/],
+    ["no_responders", `no stream stores ${command}: create it`, /^no stream stores run\.start/],
+    ["timeout", `no answer to ${rpc} within 5 ms`, /^no answer to runs\.list within 5 ms$/],
+    ["overloaded", `${command} was refused`, /^run\.start\.helper was refused$/],
+  ] as const) {
+    const problem = problemOf(new ServiceError(code, message));
+    assert.match(problem?.message ?? "", detail);
+    assert.doesNotMatch(problem?.message ?? "", /yard\./);
+  }
 });

@@ -1,5 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { StorageFull } from "@switchyard/contracts/store-errors";
+import { withoutSubjects } from "@switchyard/contracts/subject-words";
 import { StoreError } from "@switchyard/service/store-error";
 
 /** Status and code of errors for which a route's existing clients expect other values. */
@@ -133,26 +134,14 @@ function knownProblem(error: unknown): Problem | null {
   return null;
 }
 
-function problemOfService({ code, message, data }: ServiceError): Problem {
+function problemOfService(error: ServiceError): Problem {
+  const { code, data } = error;
   // The operator has to enlarge a Redis that is full of others' data; RFC 4918 (507) is about the data of the caller.
   const isOfRedis = code === "storage_full" && StorageFull.safeParse(data).data?.scope === "redis";
   const status = isOfRedis ? 503 : statusOf(code);
   const headers =
     status === 429 || status === 503 ? { "retry-after": String(secondsOf(data)) } : {};
-  return new Problem({ status, code, detail: inWordsOfTheApi(code, message), data, headers });
-}
-
-/** A client over HTTP knows services and no subjects: `yard.rpc.{caller}.{service}…` becomes the name of the service. */
-function inWordsOfTheApi(code: string, message: string): string {
-  const [subject = "", service] = /\byard\.rpc\.[^.\s]+\.([a-z-]+)[^\s:;,]*/.exec(message) ?? [];
-  if (service === undefined) return message;
-  if (code === "no_responders")
-    return `the ${service} service does not answer: it is not running, or no replica has the server or run of the request`;
-  if (code === "disconnected")
-    return `the ${service} service cannot be reached: the gateway has lost its connection and restores it by itself`;
-  return message
-    .replace(`no answer to ${subject}`, `no answer of the ${service} service`)
-    .replaceAll(subject, `the ${service} service`);
+  return new Problem({ status, code, detail: withoutSubjects(error), data, headers });
 }
 
 /** Returns the seconds after which to retry, if the error states them. */

@@ -83,8 +83,9 @@ export const EXPIRE = `${BEGIN}
 return answer("none")
 `;
 
-/** ARGV: now, attempt. */
+/** ARGV: now, attempt. A repeat of the attempt is answered as the first one, whose answer the provider did not get. */
 export const CONSUME = `${BEGIN}
+if state == "consumed" and redis.call("HGET", key, "attempt") == ARGV[2] and redis.call("HGET", key, "execution") == "unknown" then return answer("done") end
 if state ~= "approved" then return answer("none") end
 redis.call("HSET", key, "state", "consumed", "attempt", ARGV[2], "consumedAtMs", ARGV[1], "execution", "unknown")
 return answer("done")

@@ -86,6 +86,17 @@ test("of fifty parallel attempts one consumes an approval", async () => {
   );
   assert.equal(results.filter((result) => result?.change === "done").length, 1);
   assert.equal((await store.read(id))?.approval.state, "consumed");
+  // The attempt that consumed it may repeat its request until it has ended.
+  const winner = attempts[results.findIndex((result) => result?.change === "done")] ?? "";
+  const repeat = () => store.consume(id, { attempt: winner, now: START + 2 });
+  assert.equal((await repeat())?.change, "done");
+  await store.settle(id, {
+    attempt: winner,
+    outcome: "executed",
+    resultDigest: digest,
+    now: START,
+  });
+  assert.equal((await repeat())?.change, "none");
 });
 
 test("of fifty parallel verdicts one takes effect", async () => {
@@ -212,6 +223,8 @@ const consumeStep = fc.constantFrom(...ATTEMPTS).map((attempt) =>
     `consume ${attempt.slice(0, 4)}`,
     ({ store: real, id }, now) => real.consume(id, { attempt, now }),
     (model) => {
+      const isRepeat = model.attempt === attempt && model.execution === "unknown";
+      if (model.state === "consumed" && isRepeat) return true;
       if (model.state !== "approved") return false;
       Object.assign(model, { state: "consumed", attempt, execution: "unknown" });
       return true;

@@ -25,11 +25,14 @@ const STARTS_CHILD = "agent";
 
 /** The reason why the arguments of the call cannot be changed to these; null when they can. */
 export function notEditable(
-  { needed, tool }: Pick<Approval, "needed" | "tool">,
+  { needed, tool, requirements }: Pick<Approval, "needed" | "tool" | "requirements">,
   args: Readonly<Record<string, unknown>>,
   scope: "once" | "session",
 ): string | null {
   if (scope === "session") return "changed arguments are for this one call: use the scope once";
+  const fixing = fixedBy(requirements);
+  if (fixing !== null)
+    return `rule ${fixing} lets approvers change none (approve, edit: false): deny it with the reason`;
   if (needed > 1)
     return "several people have to approve it, and they would not have approved the same call: deny it with the reason";
   if (tool.server === null && tool.tool === STARTS_CHILD)
@@ -94,6 +97,12 @@ export function editRefusal(
   const { effect, rule, reason } = decision;
   if (effect === "deny") return { rule, reason: `the rules deny the changed call: ${reason}` };
   if (effect === "allow") return null;
+  const fixing = fixedBy(terms.requirements);
+  if (fixing !== null)
+    return {
+      rule: fixing,
+      reason: `rule ${fixing} about the changed call lets approvers change no arguments`,
+    };
   const missing = terms.requirements.find(
     (one) => !approval.requirements.some((met) => isMet(one, met, { terms, approval })),
   );
@@ -105,6 +114,11 @@ export function editRefusal(
   if (terms.reasonFor.includes("approvals") && !hasReason)
     return { rule, reason: "the rules require a reason for approval of the changed call" };
   return null;
+}
+
+/** Returns a rule that lets no approver change arguments. */
+function fixedBy(requirements: readonly ApprovalRequirement[]): string | null {
+  return requirements.find(({ isFixed }) => isFixed === true)?.rules[0] ?? null;
 }
 
 /** True when the requirement of the approval names the same people, asks for no less, and adds people no earlier. */

@@ -11,13 +11,17 @@ import {
 } from "@switchyard/audit/audited-arguments";
 import { AuditUnavailableError, type AuditEntry } from "@switchyard/audit/audit-writer";
 import type { Audit } from "@switchyard/audit/start-audit";
+import type { RecordedValues } from "@switchyard/contracts/policy/recorded-values";
 import type { SignedDecision } from "@switchyard/contracts/policy/signed-texts";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
+import type { ValueMode } from "../config.ts";
 import type { Judged } from "../calls/judge-call.ts";
 import type { ToolLayers } from "@switchyard/rules/layers/tool-layers";
 import type { DecisionSigner } from "./decision-signer.ts";
+import { recordValues } from "./record-values.ts";
 import { createRepeatedDenials } from "./repeated-denials.ts";
+import { sealContext, type ValueKeys } from "./value-keys.ts";
 import type { Identity, RefusedToken } from "../tokens/identify.ts";
 
 /** A decision with all inputs that led to it. */
@@ -57,7 +61,11 @@ const MAX_LAYER_CHARS = 4_096;
 
 export function createDecisionAudit(
   audit: Audit | null,
-  options: { readonly withValues: boolean; readonly signer: DecisionSigner },
+  options: {
+    readonly mode: ValueMode;
+    readonly keys: ValueKeys;
+    readonly signer: DecisionSigner;
+  },
 ): DecisionAudit {
   if (audit === null)
     return {
@@ -85,8 +93,15 @@ export function createDecisionAudit(
       // A decision that holds for any arguments is signed without them.
       const digest = isSigned && made.forMs === null ? canonicalDigest(args) : undefined;
       const known = readLater(args, (later) => auditedArguments(later, digest));
-      const values = options.withValues ? auditedValues(args) : {};
-      const fact = (): AuditFact => ({ ...factOf(made), ...known(), ...values });
+      const clear = options.mode === "clear" ? auditedValues(args) : {};
+      const fact = (): AuditFact => {
+        const names = known();
+        const about = { owner: made.who.principal.user, argsDigest: names.argsDigest };
+        // Clear values that are whole need no digests.
+        const isWhole = clear.args !== undefined && clear.isArgsChanged !== true;
+        const values = isWhole ? {} : valuesOf(args, about, options);
+        return { ...factOf(made), ...names, ...clear, ...values };
+      };
       if (isSigned) {
         const entry = writer.append(fact);
         const about = signedDecision(made, { record: entry.ref, argsDigest: digest ?? null });
@@ -120,6 +135,21 @@ export function createDecisionAudit(
       }
     },
   };
+}
+
+/** Returns the digests of the arguments, and with the setting the arguments themselves, encrypted; nothing without a key. */
+function valuesOf(
+  args: Readonly<Record<string, unknown>>,
+  { owner, argsDigest }: { readonly owner: string; readonly argsDigest: string },
+  { mode, keys: { newest, cipher } }: { readonly mode: ValueMode; readonly keys: ValueKeys },
+): { values?: RecordedValues } {
+  if (newest === null) return {};
+  const values = recordValues(args, newest, owner);
+  if (mode !== "encrypted" || cipher === null) return { values };
+  const whole = auditedValues(args);
+  if (whole.args === undefined || whole.isArgsChanged === true) return { values };
+  const sealed = cipher.seal(JSON.stringify(whole.args), sealContext(owner, argsDigest));
+  return { values: { ...values, sealed } };
 }
 
 const NOT_SIGNED = Promise.resolve(null);

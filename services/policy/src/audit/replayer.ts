@@ -7,6 +7,24 @@ import { splitTexts, type PolicyTexts } from "@switchyard/rules/engine/validate"
 export interface ReplayJob {
   readonly texts: PolicyTexts;
   readonly decisions: readonly RecordedDecision[];
+  /** The keys of recorded values. */
+  readonly keys: readonly Uint8Array[];
+  readonly mayOpen: boolean;
+}
+
+export interface ReplayOptions {
+  /** Returns the texts of the bundle in force. */
+  readonly inForce: () => PolicyTexts;
+  readonly keys: readonly Uint8Array[];
+  /** True when the user may replay rules on arguments that the audit has encrypted. */
+  readonly mayOpen: (user: string) => boolean;
+  /** Records that so many encrypted arguments are read for a user. */
+  readonly onOpen: (opened: {
+    readonly caller: string;
+    readonly count: number;
+    readonly requestId: string;
+  }) => void;
+  readonly limitMs?: number;
 }
 
 export type ReplayReply = z.infer<(typeof replayDecisions)["reply"]>;
@@ -16,22 +34,28 @@ const LIMIT_MS = 15_000;
 const MAX_MEMORY_MB = 256;
 
 /** Replays what other rules would have decided. Each request has a thread, so that it does not block decisions. */
-export function createReplayHandler(
-  inForce: () => PolicyTexts,
+export function createReplayHandler({
+  inForce,
+  keys,
+  mayOpen: mayOpenAll,
+  onOpen,
   limitMs = LIMIT_MS,
-): Handler<typeof replayDecisions> {
+}: ReplayOptions): Handler<typeof replayDecisions> {
   let running = 0;
-  return async ({ files, decisions }, { fail, signal }) => {
+  return async ({ files, decisions }, { fail, signal, caller, correlationId }) => {
     if (running >= MAX_AT_A_TIME)
       throw fail.overloaded("other decisions are being replayed; try again", {
         limit: MAX_AT_A_TIME,
       });
     const texts = files === undefined ? inForce() : splitTexts(files);
+    const sealed = decisions.filter(({ values }) => values?.sealed !== undefined).length;
+    const mayOpen = mayOpenAll(caller);
+    if (mayOpen && sealed > 0) onOpen({ caller, count: sealed, requestId: correlationId });
     running += 1;
     try {
       const reply = await doInThread<ReplayReply>({
         file: new URL("./replay-worker.ts", import.meta.url),
-        data: { texts, decisions } satisfies ReplayJob,
+        data: { texts, decisions, keys, mayOpen } satisfies ReplayJob,
         limitMs,
         maxHeapMb: MAX_MEMORY_MB,
         signal,

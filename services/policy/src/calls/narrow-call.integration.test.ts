@@ -66,9 +66,13 @@ test("a refusal by a budget names the limit, its window and the end of the windo
     `budget calls is used up: this user has at most 2 calls in 1h, until ${ISO}$`,
   );
   const call = callOf("rare");
+  const used = async () => (await explainCall(about, call)).limits[0]?.detail ?? "";
+  assert.equal(await used(), "per user: 0 of 2 calls made in 1h");
   for (const effect of ["allow", "allow", "deny"]) {
     const { decision } = await judgeCall(about, { kind: "tool", call });
     assert.equal(decision.effect, effect);
+    // The end of the window is stated as soon as there is one.
+    assert.match(await used(), new RegExp(`^per user: [12] of 2 calls made in 1h, until ${ISO}$`));
     if (effect === "deny") assert.match(decision.reason, soon);
   }
   const { decision, limits } = await explainCall(about, call);

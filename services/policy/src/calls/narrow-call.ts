@@ -224,7 +224,9 @@ async function consideredLimits(
       (repeatable === null || (used?.repeats ?? 0) < repeatable) &&
       (concurrency === null || (used?.concurrent ?? 0) < concurrency);
     const made = calls === null ? [] : [`${used?.calls ?? 0} of ${calls} calls made`];
-    const window = windowText(budget, passes ? null : (used?.endsInMs ?? null));
+    const endsInMs = used?.endsInMs ?? null;
+    // A window in which no call was made has no end yet.
+    const window = windowText(budget, passes && endsInMs === 0 ? null : endsInMs);
     const held =
       concurrency === null ? [] : [`${used?.concurrent ?? 0} of ${concurrency} at a time`];
     const depth = budget.depth === undefined ? [] : [`at most depth ${budget.depth}`];

@@ -1,5 +1,6 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { changedMessage } from "@switchyard/contracts/if-version";
+import { nearestName } from "@switchyard/contracts/nearest-name";
 import type { Kind } from "@switchyard/skills/catalogue/definition";
 
 interface Named {
@@ -14,12 +15,15 @@ export function refusals(kind: Kind) {
   const trust = (name: string) =>
     `yard skills trust ${name}${kind === "agent" ? " --agent" : ""} --reason "…"`;
   return {
-    unknown: (name: string, listed: readonly Named[], digest?: string) =>
-      refuse(
+    unknown: (name: string, listed: readonly Named[], digest?: string) => {
+      const names = listed.map(({ summary }) => summary.name);
+      const meant = nearestName(name, names);
+      return refuse(
         `unknown_${kind}`,
-        `${kind} '${name}'${digest === undefined ? "" : ` with digest ${digest}`} not found; see the available ones with: ${yard} list`,
-        { name, known: listed.slice(0, MAX_KNOWN).map(({ summary }) => summary.name) },
-      ),
+        `there is no ${kind} ${name}${digest === undefined ? "" : ` with digest ${digest}`}${meant === null || meant === name ? "" : `; did you mean ${meant}?`}`,
+        { name, known: names.slice(0, MAX_KNOWN) },
+      );
+    },
     unknownVersion: (name: string, version = "") =>
       refuse(
         "unknown_version",

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { connectBus } from "@switchyard/bus/connect";
+import { DELEGATION } from "@switchyard/contracts/delegation";
 import { serve, type Service } from "@switchyard/bus/serve";
 import { restartRunner, restartScheduler } from "@switchyard/contracts/restarts";
 import { getSession, sendToSession } from "@switchyard/contracts/agent-runner/sessions";
@@ -15,7 +16,9 @@ const world = await toolboxWorld();
 await world.start({ YARD_RESTARTS: "1" });
 const onFault = ({ error }: { error: unknown }): void => assert.fail(String(error));
 const [runner, scheduler, policy] = await Promise.all(
-  ["runner", "scheduler", "policy"].map((user) => connectBus({ servers: world.natsUrl, user })),
+  ["runner", "scheduler", "policy"].map((user) =>
+    connectBus({ delegation: DELEGATION, servers: world.natsUrl, user }),
+  ),
 );
 assert.ok(runner && scheduler && policy);
 after(() => Promise.all([runner, scheduler, policy].map((bus) => bus.close())));

@@ -161,7 +161,16 @@ export const policyTexts = {
   layers: "Tool patterns of the run token; null when the audit does not have them.",
   "policy.replay.reply.results":
     "Results in the order of the request; null when the text has problems.",
-  needs: "The facts that the audit lacks for a result: `arguments` or `layers`.",
+  needs:
+    "The facts that a result lacks: `arguments`, `values` (digests do not answer the condition), `right` (to read encrypted values), `key` (of the digests), `layers`, `time` or `history`.",
+  "ReplayedDecision.about": "The condition that could not be answered.",
+  RecordedValues:
+    "Digests of the arguments, and where the setting turns that on the arguments encrypted.",
+  "RecordedValues.key": "Identifies the key of the digests.",
+  "RecordedValues.digests":
+    "By JSON pointer, the letter of a value's type and behind it its digest.",
+  "RecordedValues.isCut": "Present when the call had more arguments.",
+  "RecordedValues.sealed": "The arguments, encrypted.",
 
   // Approvals.
   ids: "Ids of approvals.",
@@ -215,6 +224,7 @@ export const policyTexts = {
   "ApprovalRequirement.users": "Globs over the names of the users in `from`.",
   "ApprovalRequirement.count": "The number of distinct people who have to approve.",
   "ApprovalRequirement.approved": "The number of people who count and have approved.",
+  isFixed: "Set when the rules let no approver change the arguments of the call.",
   notRequester: "True when the requester of the call does not count.",
   escalatesAt: "When other people are added; null when none are.",
   "ApprovalRequirement.to": "Users and groups that are added then.",
