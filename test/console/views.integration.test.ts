@@ -486,7 +486,7 @@ test(
     await page.getByTestId("by-agent").getByRole("row", { name: "archived 3 0 $0.75" }).waitFor();
     const chart = page.getByTestId("spend-chart");
     await chart.getByText(/^\$[\d.,]+ for runs begun in the last 24 hours$/).waitFor();
-    await chart.locator("svg rect").first().waitFor();
+    await chart.locator('svg rect:not(.all):not([height="0%"])').first().waitFor();
     await go("/audit");
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Export" }).click();

@@ -182,7 +182,7 @@ const ABOUT: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "mcp.disconnect": { server: "remote" },
   "mcp.add": { server: { id: "added", command: "node" } },
   "channels.send": { text: "hello" },
-  "channels.open-decision": { token: `${"0".repeat(32)}.${"x".repeat(22)}` },
+  "channels.open-decision": { token: ["0".repeat(32), ...Array(3).fill("x".repeat(22))].join(".") },
   "channels.broadcast": { text: "hello" },
   "mcp.answer": { id: "q-00000000" },
   "policy.activate": { version: 1 },
