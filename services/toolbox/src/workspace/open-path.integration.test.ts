@@ -11,7 +11,7 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { test } from "node:test";
 import { testWorkspace } from "../../test-fixtures/test-workspace.ts";
 import { ToolError } from "../tool-error.ts";
@@ -228,7 +228,7 @@ test("what belongs to the installation is opened in no mode and by no detour [46
     "./sub/../.switchyard/keys/new.txt",
     "borrowed/admin.nk",
     join(root, ".switchyard", "keys"),
-    `/proc/self/cwd/${relative(process.cwd(), root)}/.switchyard/keys/admin.nk`,
+    `/proc/self/root${root}/.switchyard/keys/admin.nk`,
   ];
   for (const mode of ["limited-control", "full-control"] as const) {
     const guarded = await openWorkspace(root, mode, { hidden });
