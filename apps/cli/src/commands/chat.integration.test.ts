@@ -69,7 +69,9 @@ writeFileSync(
   `---\nname: asker\ndescription: Asks.\ntools: [ask_user]\nplan:\n  steps:\n    - calls: [{ tool: ask_user, with: { question: Which colour?, options: [red, blue] }, as: said }]\n  answer: "You chose: {{/results/said/text}}"\n---\n`,
 );
 
-const printed = made.stdout.split("\n").filter((line) => /^ {2}\S*yard /.test(line));
+const printed = made.stdout
+  .split("\n")
+  .filter((line) => /^ {2}(?:'[^']*yard'|\S*yard) /.test(line));
 const [devLine = "", runLine = ""] = printed.map((line) => line.trim());
 const started = yardDev(["--project", project, ...shellWords(devLine).slice(2)], env);
 await started.printed("Ctrl-C stops everything");
