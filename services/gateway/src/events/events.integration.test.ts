@@ -169,6 +169,23 @@ test("stored events of one kind are read to their end, the caller's own alone", 
     assert.equal((await read(url, `/events?${query}`, { key })).status, 400, query);
 });
 
+test("a filter that does not exist is refused with the one that is meant", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("erin", ["viewer"]);
+  const refused = async (path: string, status = 400): Promise<string> => {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    assert.equal(answer.status, status, path);
+    return ((await answer.json()) as { detail: string }).detail;
+  };
+  assert.match(await refused("/events?nuon=run"), /nuon: is unknown; did you mean noun\?/);
+  assert.match(await refused("/events?noun=run&event=finishd"), /did you mean finished\?/);
+  assert.match(await refused("/events?noun=rum", 404), /did you mean run\?/);
+  assert.match(await refused("/runs/one/events?folow=false"), /did you mean follow\?/);
+  assert.match(await refused("/runs/one/events?a=1&b=2"), /a: is unknown; b: is unknown/);
+});
+
 test("another caller's run and events are not shown, whether or not they exist", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("mallory", ["operator"]);
