@@ -34,6 +34,7 @@ import {
   inputFiles,
   ownerOfPayloads,
   payloadsOf,
+  runArchive,
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/topology/payload-stores";
@@ -126,7 +127,7 @@ export function streamsFor(clients: Clients, auditBytes?: number): WantedStream[
     ...allStreams
       .filter(({ name }) => name !== queue.name)
       .map((stream) => streamConfig(roomy(stream, auditBytes))),
-    ...[sharedPayloads, servicePayloads, inputFiles].map(bucketConfig),
+    ...[sharedPayloads, servicePayloads, inputFiles, runArchive].map(bucketConfig),
     ...clients.withPayloads.map((client) => bucketConfig(payloadsOf(client))),
     ...clients.withCommands.map((client) => streamConfig(commandsOf(client))),
     queue,

@@ -20,6 +20,7 @@ export const RunnerEnv = z.object({
   YARD_RUN_ON_LIMIT: OnLimit.default("fail"),
   YARD_TEAM_LIMITS_FILE: z.string().min(1).optional(),
   YARD_RUN_KEEP_DAYS: envInteger(1, 3_650).default(30),
+  YARD_RUN_ARCHIVE_MS: envInteger(0, 365 * 86_400_000).default(3_600_000),
   YARD_FILES_MIB: envInteger(1, 1_048_576).default(256),
   YARD_RUN_SWEEP_MS: envInteger(100, 600_000).default(1_000),
   YARD_SESSION_IDLE_MS: envInteger(1_000, 3_650 * 86_400_000).default(7 * 86_400_000),

@@ -54,6 +54,7 @@ import { followApprovals } from "./waits/follow-approvals.ts";
 import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openLargeTexts, type LargeTexts } from "./journal/large-texts.ts";
+import { openRunArchive, type RunArchive } from "./journal/run-archive.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
@@ -112,6 +113,8 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
       () => sweepSessions(sessions, onFault),
       () => findLostEvents({ bus, unwritten, wake, log, now }),
       () => journal.texts.renew(),
+      () => journal.archive.move(),
+      () => journal.archive.renew(),
     ],
     onFault,
   });
@@ -214,6 +217,7 @@ interface Journal extends Pick<RunnerParts, "store" | "controls" | "files"> {
   /** The secret of this process, by which it is known as the holder of its runs. */
   readonly instance: string;
   readonly texts: LargeTexts;
+  readonly archive: RunArchive;
   readonly keepSeconds: number;
 }
 
@@ -225,13 +229,16 @@ async function openJournal(kit: ServiceKit<RunnerConfig>, wake: WakeRun): Promis
   const copies = await openCopies(kit);
   const bucket = { storage: openBucketStorage(kit), now: Date.now };
   const texts = openLargeTexts(kit, bucket);
+  const afterMs = config.YARD_RUN_ARCHIVE_MS;
+  const archive = openRunArchive(kit, { afterMs, keepSeconds, storage, now: Date.now });
   const holdMs = runCommands.ackWaitMs;
   return {
     instance,
     texts,
+    archive,
     keepSeconds,
-    store: openRunStore(redis, { holdMs, holder, keepSeconds, copies, storage, texts }),
-    controls: openRunControls(redis, wake, storage, texts),
+    store: openRunStore(redis, { holdMs, holder, keepSeconds, copies, storage, texts, archive }),
+    controls: openRunControls(redis, wake, storage, texts, archive),
     files: openFileStore(kit, bucket),
   };
 }
