@@ -4,7 +4,7 @@ import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 
-/** The environment of the channels service; the README explains each variable. */
+/** The environment of the channels service; docs/reference/settings.md explains each variable. */
 export const ChannelsEnv = z.object({
   ...processEnv,
   ...natsEnv,

@@ -3,7 +3,7 @@ import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { AgentName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
-/** The environment of the scheduler; the README explains each variable. */
+/** The environment of the scheduler; docs/reference/settings.md explains each variable. */
 export const schedulerEnv = z.object({
   ...processEnv,
   ...natsEnv,
