@@ -1,4 +1,4 @@
-/** What each setting of an operator or a person does, by topic: the list that docs/reference/settings.md is written from. */
+/** The list that docs/reference/settings.md is written from: the meaning of each setting, by topic. */
 export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Process: {
     YARD_LOG_LEVEL: "`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`",
@@ -162,17 +162,10 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "`loopback`, `private`, addresses and networks that attachments and webhooks may be at",
     YARD_CHANNELS_CONSOLE_URL:
       "address of the console, for links to calls whose arguments are too long for a chat",
-    YARD_CHANNELS_SEND_MS: "how long a provider may take for one message or action",
-    YARD_CHANNELS_LEASE_MS:
-      "how long an inbound connection stays with a replica that does not renew it",
-    YARD_CHANNELS_ATTACHMENT_MB:
-      "size of one attachment; a provider may take less, and 10 MiB of people are loaded",
   },
   Schedules: {
     YARD_SCHEDULES_AGENT: "the agent of jobs that name none; without it each job has to name one",
     YARD_SCHEDULES_PER_CALLER: "jobs that one caller may have",
-    YARD_SCHEDULES_HEARTBEAT_MS: "distance of heartbeats, for jobs with `wakeMode: next-heartbeat`",
-    YARD_SCHEDULES_ALERT_AFTER: "failures in a row between two `schedule.failing`",
     YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that webhooks may reach",
     YARD_TRIGGERS_FILE:
