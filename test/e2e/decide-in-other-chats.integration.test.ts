@@ -30,6 +30,7 @@ import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
 import { textOf } from "../lib/person-chats.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 // Real policy, channels and gateway services; the providers are strict where the real ones are. What is the same for all of them is in
 // decide-in-chat.integration.test.ts.
@@ -103,8 +104,7 @@ const common = async (name: string) => ({
 const environment = {
   ...(await common("channels")),
   YARD_CHANNELS_FILE: file,
-  YARD_CHANNELS_SEND_MS: "1000",
-  YARD_CHANNELS_LEASE_MS: "3000",
+  ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 3_000 }),
   YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com",
 };
 let channels = await startServiceProcess("channels", environment);

@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { SessionSettings } from "./sessions/open-sessions.ts";
 import { MAX_TOOLS } from "./core/tool-catalogue.ts";
 
-/** The environment of the agent runner; the README explains each variable. */
+/** The environment of the agent runner; docs/reference/settings.md explains each variable. */
 export const RunnerEnv = z.object({
   ...processEnv,
   ...natsEnv,

@@ -12,7 +12,7 @@ import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import type { CommandLimits } from "./command/command-limits.ts";
 
-/** The environment of the toolbox; the README explains each variable. */
+/** The environment of the toolbox; docs/reference/settings.md explains each variable. */
 export const toolboxEnv = z.object({
   ...processEnv,
   ...natsEnv,

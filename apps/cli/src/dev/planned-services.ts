@@ -225,12 +225,7 @@ function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv
   return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
 }
 
-const SCHEDULER_SETTINGS = [
-  "YARD_SCHEDULES_AGENT",
-  "YARD_SCHEDULES_PER_CALLER",
-  "YARD_SCHEDULES_HEARTBEAT_MS",
-  "YARD_SCHEDULES_ALERT_AFTER",
-];
+const SCHEDULER_SETTINGS = ["YARD_SCHEDULES_AGENT", "YARD_SCHEDULES_PER_CALLER"];
 
 /** The person's own files for the scanner. The services have another working directory than the person. */
 function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
