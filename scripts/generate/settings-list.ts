@@ -133,6 +133,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_RUN_TIMEOUT_MS: "time limit of runs that ask for none",
     YARD_RUN_ON_LIMIT: "what a limit does where no command states it: `fail` or `pause`",
     YARD_RUN_KEEP_DAYS: "how long a run is stored after its end",
+    YARD_RUN_ARCHIVE_MS:
+      "time after the end of a run at which its journal leaves Redis; 0 keeps it there",
     YARD_RUN_SWEEP_MS: "interval of the sweep for due runs and lost wake-ups",
     YARD_TEAM_LIMITS_FILE: "JSON file of the [limits of teams](../runs.md#teams)",
     YARD_FILES_MIB: "files that one owner may have stored",

@@ -203,7 +203,8 @@ return {'ok'}
 `;
 
 /**
- * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, unless the run was opened again meanwhile.
+ * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, unless the run was opened again meanwhile. The
+ * columns about its holder, which a claim writes again, go with it.
  * KEYS state, journal, blobs · ARGV number of entries, archive, bytes of the run, digests of texts…
  */
 export const ARCHIVE = `${ESSENTIAL}
@@ -214,6 +215,7 @@ if redis.call('LLEN', journal) ~= tonumber(ARGV[1]) then return {'changed'} end
 redis.call('DEL', journal)
 for i = 4, #ARGV do redis.call('HDEL', blobs, ARGV[i]) end
 redis.call('HSET', state, 'archive', ARGV[2], 'bytes', ARGV[3])
+redis.call('HDEL', state, 'holder', 'delivery', 'heldUntil', 'restsUntil', 'stalled', 'rests')
 return {'ok', tostring(redis.call('PTTL', state))}
 `;
 
