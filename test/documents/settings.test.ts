@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { inputFiles, servicePayloads, sharedPayloads } from "@switchyard/topology/payload-stores";
+import {
+  inputFiles,
+  runArchive,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/topology/payload-stores";
 import { allStreams } from "@switchyard/topology/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
@@ -12,6 +17,7 @@ const NO_SETTINGS = new Set<string>([
   sharedPayloads.bucket,
   servicePayloads.bucket,
   inputFiles.bucket,
+  runArchive.bucket,
   ...allStreams.map(({ name }) => name),
 ]);
 /** A mark of child processes, two variables for a person's own files and commands, and a program of tests. */
