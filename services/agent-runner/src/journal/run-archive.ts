@@ -170,7 +170,7 @@ class BucketArchive implements RunArchive {
     );
     for (const id of due)
       await this.#renewObject(id).catch((err: unknown) =>
-        log.warn({ err, name: id }, "an object of the archive cannot be stored for longer"),
+        log.warn({ err }, `object ${id} of the archive of runs cannot be stored for longer`),
       );
   }
 
