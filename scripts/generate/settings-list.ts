@@ -32,7 +32,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   Audit: {
     YARD_AUDIT: "what is [recorded](../audit.md): `on`, `strict` or `off`",
-    YARD_AUDIT_PATIENCE_MS: "time for which records may fail to be stored before calls are refused",
     YARD_AUDIT_PER_USER:
       "records that one user may cause in an hour in each process; 0 for no limit",
     YARD_AUDIT_VALUES:
@@ -112,26 +111,15 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   "Runs and sessions": {
     YARD_RUNNER_SLOTS: "runs in work at a time",
-    YARD_RUN_MAX_ATTEMPTS: "picks without progress before a run is dead",
     YARD_RUN_TIMEOUT_MS: "time limit of runs that ask for none",
     YARD_RUN_ON_LIMIT: "what a limit does where no command states it: `fail` or `pause`",
     YARD_RUN_KEEP_DAYS: "how long a run is stored after its end",
-    YARD_RUN_SWEEP_MS: "interval of the sweep for due runs and lost wake-ups",
     YARD_TEAM_LIMITS_FILE: "JSON file of the [limits of teams](../runs.md#teams)",
     YARD_FILES_MIB: "files that one owner may have stored",
     YARD_SESSION_IDLE_MS: "time without use after which a session ends",
     YARD_SESSION_MAX_PER_CALLER: "sessions of one owner; one more is `too_many_sessions`",
-    YARD_SESSION_MAX_MESSAGES: "lines of a history; the oldest are deleted",
-    YARD_SESSION_MAX_BYTES: "size of a history",
-    YARD_SESSION_MAX_QUEUED: "messages that wait in a session; one more is `session_queue_full`",
-    YARD_SESSION_CONTEXT_BYTES: "size of the part of a history that a run gets",
-    YARD_MAX_TOOLS_PER_AGENT: "tools that a model gets, 10 to 1,000; it finds the others by search",
     YARD_MODELS_FILE: "JSON file of [model providers](../models.md)",
-    YARD_MODEL_IDLE_TIMEOUT_MS: "silence after which a provider, or a coding CLI, is given up",
-    YARD_MODEL_OUTAGE_MS: "how long a run keeps its slot while its models are unavailable",
     YARD_RUNTIME_DIR: "directories of runs of coding CLIs; for this user and installation alone",
-    YARD_RUNTIME_LINGER_MS:
-      "how long a coding CLI is kept whose run waits; after that it is resumed",
   },
   Channels: {
     YARD_CHANNELS_FILE: "[`channels.json`](../channels.md) with the accounts",
