@@ -32,7 +32,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   Audit: {
     YARD_AUDIT: "what is [recorded](../audit.md): `on`, `strict` or `off`",
-    YARD_AUDIT_PATIENCE_MS: "time for which records may fail to be stored before calls are refused",
     YARD_AUDIT_PER_USER:
       "records that one user may cause in an hour in each process; 0 for no limit",
     YARD_AUDIT_VALUES:
@@ -50,7 +49,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "the token of `yard dev`, with which a person is `cli` over HTTP; on a laptop only",
     YARD_RUN_TOKEN_KEY_FILE:
       "private Ed25519 key as JWK, or a JWK set, newest first; read again when it changes",
-    YARD_RUN_TOKEN_KEY_LEAD_MS: "how long a new key is only accepted before it signs",
     YARD_MASKS_KEY_FILE:
       "the keys of [masked values](../policy.md#masks), the same in all services",
     YARD_APPROVERS:
@@ -58,8 +56,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_APPROVE_OWN:
       "[own calls](../approvals.md#who-decides) that an approver may approve: `none`, `runs` or `all`",
     YARD_APPROVAL_WAIT_MS: "how long a call waits for a person",
-    YARD_APPROVAL_PROMPTS: "prompts that a run, or a user without one, may cause in an hour",
-    YARD_APPROVALS_PENDING: "calls of one user that may wait at a time; more are denied",
     YARD_CHAT_LINK_DAYS: "how long a [link of a chat](../approvals.md#decide-in-a-chat) lasts",
   },
   "MCP servers": {
@@ -73,12 +69,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "keys that encrypt logins, 32 bytes each in base64 or hex, with commas; the first one encrypts",
     YARD_MCP_TOKEN_KEY_FILE:
       "a file with them, such as `mcp-logins.key`; read when the variable is not set",
-    YARD_MCP_LEASE_MS: "how long a silent owner keeps its servers",
-    YARD_MCP_OWNED_LIMIT: "servers that one broker owns at most",
-    YARD_MCP_REBALANCE_MS: "at most one server moves between brokers in this time",
-    YARD_MCP_QUESTION_MS: "how long a question of a server waits for a person at most",
-    YARD_MCP_DECISION_CACHE:
-      "`on`: decisions are cached for as long as the policy promises; `off`: never",
   },
   "Built-in tools": {
     YARD_WORKSPACE: "the directory of all runs, and the root that MCP servers get",
@@ -90,8 +80,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_WORKSPACE_MB: "what the directory of a run or session may hold",
     YARD_TOOLBOX_MODE: "`limited-control` or `full-control`",
     YARD_TOOLBOX_CONCURRENCY: "tool calls in work at a time, shared fairly between callers",
-    YARD_TOOLBOX_DECISION_CACHE:
-      "`on`: decisions are cached for as long as the policy promises; `off`: never",
     YARD_TOOLS_FILE:
       "[`tools.json`](../coding-agents.md#sessions): which sessions agents see and start",
     YARD_CONFIG_DIR:
@@ -104,11 +92,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_SANDBOX_NETWORK:
       "`1`: commands in the sandbox may use the network, private addresses included",
     YARD_COMMAND_PATH: "`PATH` of commands; with `yard dev` your own, its Node.js last",
-    YARD_COMMAND_PROCESSES: "processes and threads of one command",
     YARD_COMMAND_MEMORY_MB: "memory of one command",
     YARD_COMMAND_CPU_SECONDS: "processor time of each process of a command",
-    YARD_COMMAND_FILE_MB: "size of one file that a command writes",
-    YARD_COMMAND_TMP_MB: "what the `/tmp` of a command holds",
   },
   "Skills and agents": {
     YARD_SKILL_ROOTS:
@@ -117,40 +102,26 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "NATS users that may import, remove, roll back and trust, with commas; dry runs are for all",
     YARD_IMPORTED_AGENT_ROLES:
       "roles of agents that clients send, by sender: `team-a:planner, *:reader`",
-    YARD_IMPORT_MAX_SKILLS: "names that clients may bring in, in all",
     YARD_IMPORT_WATCH: "`1`: files are imported again when they change",
     YARD_IMPORT_STRICT:
       "`1`: not ready before an import found every file usable; the chart sets it",
     YARD_SCAN_SUPPRESSIONS:
       "YAML file of [findings](../skills.md#scanner) that the operator accepts; read at start",
     YARD_SCAN_INDICATORS: "YAML file of bad hosts and files known to the operator; read at start",
-    YARD_SKILL_PROMPT_BYTES:
-      "the part of a skill that goes into a prompt, 1,024 to 262,144; the rest is cut off",
   },
   "Runs and sessions": {
     YARD_RUNNER_SLOTS: "runs in work at a time",
-    YARD_RUN_MAX_ATTEMPTS: "picks without progress before a run is dead",
     YARD_RUN_TIMEOUT_MS: "time limit of runs that ask for none",
     YARD_RUN_ON_LIMIT: "what a limit does where no command states it: `fail` or `pause`",
     YARD_RUN_KEEP_DAYS: "how long a run is stored after its end",
     YARD_RUN_ARCHIVE_MS:
       "time after the end of a run at which its journal leaves Redis; 0 keeps it there",
-    YARD_RUN_SWEEP_MS: "interval of the sweep for due runs and lost wake-ups",
     YARD_TEAM_LIMITS_FILE: "JSON file of the [limits of teams](../runs.md#teams)",
     YARD_FILES_MIB: "files that one owner may have stored",
     YARD_SESSION_IDLE_MS: "time without use after which a session ends",
     YARD_SESSION_MAX_PER_CALLER: "sessions of one owner; one more is `too_many_sessions`",
-    YARD_SESSION_MAX_MESSAGES: "lines of a history; the oldest are deleted",
-    YARD_SESSION_MAX_BYTES: "size of a history",
-    YARD_SESSION_MAX_QUEUED: "messages that wait in a session; one more is `session_queue_full`",
-    YARD_SESSION_CONTEXT_BYTES: "size of the part of a history that a run gets",
-    YARD_MAX_TOOLS_PER_AGENT: "tools that a model gets, 10 to 1,000; it finds the others by search",
     YARD_MODELS_FILE: "JSON file of [model providers](../models.md)",
-    YARD_MODEL_IDLE_TIMEOUT_MS: "silence after which a provider, or a coding CLI, is given up",
-    YARD_MODEL_OUTAGE_MS: "how long a run keeps its slot while its models are unavailable",
     YARD_RUNTIME_DIR: "directories of runs of coding CLIs; for this user and installation alone",
-    YARD_RUNTIME_LINGER_MS:
-      "how long a coding CLI is kept whose run waits; after that it is resumed",
   },
   Channels: {
     YARD_CHANNELS_FILE: "[`channels.json`](../channels.md) with the accounts",
@@ -186,13 +157,10 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_HTTP_TLS_KEY_FILE: "its key, PEM without a passphrase",
     YARD_HTTP_TRUSTED_PROXIES:
       "proxies in front that add to `X-Forwarded-For`; at 0 callers share the limits of their proxy",
-    YARD_HTTP_CONNECTIONS: "connections at a time on this replica",
     YARD_HTTP_CONNECTIONS_PER_ADDRESS:
       "of one address, of IPv6 one /64 network; behind trusted proxies its requests at a time",
     YARD_HTTP_STREAMS:
       "streams of one caller on this replica; more are refused with 429 `too_many_streams`",
-    YARD_HTTP_UNKNOWN_RUN_MS:
-      "how long a stream waits for an unknown run; then the event `unknown` ends it",
     YARD_HTTP_REQUESTS_PER_MINUTE: "requests of one credential, over all replicas",
     YARD_OIDC_ISSUER:
       "the provider at which people sign in, with `/auth/callback` at `YARD_HTTP_URL`",
@@ -208,9 +176,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_WEBHOOKS_PER_CALLER: "webhooks that one caller may have",
     YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that webhooks may be sent to",
-    YARD_WEBHOOKS_RETRY_MS:
-      "time before the second attempt of a delivery; each later one is four times as long",
-    YARD_WEBHOOKS_DISABLE_AFTER_MS: "a webhook that has failed for so long is disabled",
   },
   "Command line": {
     YARD_SERVER: "a gateway, in place of NATS, as `--server`",

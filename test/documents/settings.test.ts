@@ -78,3 +78,26 @@ function settingsIn(text: string): ReadonlySet<string> {
 function read(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }
+
+test("every constant that a test replaces is one of the code, and each has a name of its own", () => {
+  const named = globSync("{libs,services}/*/src/**/*.ts", { cwd: root })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .flatMap((path) => matches(read(path), /\bconstant\(\s*"(\w+)"/g));
+  assert.equal(new Set(named).size, named.length, named.toSorted().join(" "));
+  const replaced = globSync(["{libs,services,apps,test,bench}/**/*.ts"], {
+    cwd: root,
+    exclude: (name) => name === "node_modules",
+  })
+    .filter((path) => !path.endsWith("constant.test.ts"))
+    .flatMap((path) => matches(read(path), /\b(?:test|replace)Constants\(\{([^}]*)\}/g))
+    .flatMap((values) => matches(values, /(\w+):/g));
+  assert.deepEqual(
+    replaced.filter((name) => !named.includes(name)),
+    [],
+  );
+  assert.ok(replaced.length > 10, "hardly any constant was found");
+});
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, found = ""]) => found);
+}

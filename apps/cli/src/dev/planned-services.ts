@@ -213,10 +213,7 @@ const GATEWAY_SETTINGS = [
   "YARD_HTTP_PORT",
   "YARD_HTTP_REQUESTS_PER_MINUTE",
   "YARD_HTTP_STREAMS",
-  "YARD_HTTP_UNKNOWN_RUN_MS",
   "YARD_WEBHOOKS_PER_CALLER",
-  "YARD_WEBHOOKS_RETRY_MS",
-  "YARD_WEBHOOKS_DISABLE_AFTER_MS",
 ];
 
 /** The file of webhooks, and only those variables of the person's environment that it names. */

@@ -16,6 +16,7 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { revokeUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await startGatewayWorld();
 const runner = await world.connectAs("runner");
@@ -372,7 +373,7 @@ test("200 readers of a gateway that is killed continue at another one, or there 
 
 test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
   const { url } = await world.startGateway({
-    YARD_HTTP_UNKNOWN_RUN_MS: "300",
+    ...testConstants({ unknownRunMs: 300 }),
     YARD_HTTP_STREAMS: "2",
   });
   const { key } = await world.keyOf("dan", ["viewer"]);

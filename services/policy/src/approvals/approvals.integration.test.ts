@@ -46,6 +46,7 @@ import { createRunTokenKey } from "@switchyard/service/run-token";
 import type { z } from "zod";
 import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicy, type LogRecord } from "../../test/policy-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const RULES = (note: string) => `version: 1
 rules:
@@ -122,7 +123,7 @@ const environment = {
   YARD_REDIS_URL: redis.url,
   YARD_POLICY_FILE: policyFile,
   YARD_RUN_TOKEN_KEY_FILE: keyFile,
-  YARD_APPROVAL_PROMPTS: "8",
+  ...testConstants({ approvalPromptsPerRun: 8 }),
 };
 const withMessage = (message: string) => (record: LogRecord) => record["msg"] === message;
 const policy = startPolicy(environment);
