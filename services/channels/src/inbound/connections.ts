@@ -1,7 +1,8 @@
 import { backoffMs } from "@switchyard/contracts/backoff";
 import type { Log } from "@switchyard/service/log";
+import type { Lease } from "@switchyard/service/redis-lease";
 import type { Account } from "../accounts/accounts.ts";
-import type { AccountLease, AccountLeases } from "../accounts/account-leases.ts";
+import type { AccountLeases } from "../accounts/account-leases.ts";
 import type {
   ButtonPress,
   InboundSink,
@@ -16,7 +17,7 @@ export interface ConnectionsOptions {
   readonly log: Log;
   readonly takeIn: (
     account: Account,
-    from: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
+    from: { readonly message: IncomingMessage; readonly lease: Lease | null },
   ) => Promise<ReceivedMessage>;
   readonly press: (account: Account, press: ButtonPress) => Promise<PressAnswer>;
 }
@@ -28,7 +29,7 @@ export interface InboundState {
 
 interface Connection {
   readonly account: Account;
-  lease: AccountLease | null;
+  lease: Lease | null;
   /** The time at which the last renewal that Redis confirmed was sent, by a monotonic clock. */
   confirmedAt: number;
   open: AbortController | null;
@@ -61,7 +62,7 @@ export class Connections {
   }
 
   /** The lease, as long as it is to be trusted. */
-  leaseOf(name: string): AccountLease | null {
+  leaseOf(name: string): Lease | null {
     const connection = this.#connections.get(name);
     return connection !== undefined && this.#isTrusted(connection) ? connection.lease : null;
   }

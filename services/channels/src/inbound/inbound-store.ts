@@ -7,9 +7,10 @@ import { toJson } from "@switchyard/contracts/well-formed";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
+import { HOLDS_LEASE, type Lease } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { leaseKey, type AccountLease } from "../accounts/account-leases.ts";
+import { leaseKey } from "../accounts/account-leases.ts";
 
 /** A received message, from its arrival to the end of its answer. */
 export const InboundRecord = z.object({
@@ -69,11 +70,8 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
  * KEYS: record, conversation, work, lease, last chat. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "",
  * the last chat as JSON or "".
  */
-const ADD = `${NOW}
-if ARGV[5] ~= "" then
-  local held = redis.call("HMGET", KEYS[4], "owner", "epoch")
-  if held[1] ~= ARGV[5] or held[2] ~= ARGV[6] then return "lost" end
-end
+const ADD = `${HOLDS_LEASE}${NOW}
+if ARGV[5] ~= "" and not holdsLease(KEYS[4], ARGV[5], ARGV[6]) then return "lost" end
 if redis.call("EXISTS", KEYS[1]) == 1 then return "known" end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[4])
 redis.call("RPUSH", KEYS[2], ARGV[1])
@@ -102,7 +100,7 @@ export interface InboundStore {
    */
   add(
     record: InboundRecord,
-    lease: AccountLease | null,
+    lease: Lease | null,
     /** True when it shows where the caller's own people can be reached. */
     isLast: boolean,
   ): Promise<"stored" | "known" | "lost">;

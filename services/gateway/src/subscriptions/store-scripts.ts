@@ -1,4 +1,5 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
+import { LOCKS } from "@switchyard/service/redis-lease";
 
 // Each script is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
 
@@ -37,23 +38,15 @@ return 1
 `;
 
 /** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. Without any, nothing is written: each write is synced. */
-export const LEAD = `${ESSENTIAL}
+export const LEAD = `${ESSENTIAL}${LOCKS}
 local count = redis.call('HLEN', KEYS[2])
 if count == 0 then
-  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+  releaseLock(KEYS[1], ARGV[1])
   if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('DEL', KEYS[3]) end
   return {0, 0, '0'}
 end
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2])
-elseif redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-else return {0, 0, '0'} end
+if not holdLock(KEYS[1], ARGV[1], ARGV[2]) then return {0, 0, '0'} end
 return {1, count, redis.call('GET', KEYS[3]) or '0'}
-`;
-
-/** KEYS: reader. ARGV: holder. */
-export const LEAVE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
 `;
 
 /**

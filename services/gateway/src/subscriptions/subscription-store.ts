@@ -1,6 +1,7 @@
 import type { EventPlace } from "@switchyard/bus/event-place";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
+import { releaseLock } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import * as scripts from "./store-scripts.ts";
 
@@ -53,7 +54,7 @@ const TAKEN_MS = 30_000;
 export function openSubscriptionStore(redis: Redis) {
   const run: Run = async (script, keys, args) =>
     fromRedis(redis.eval(script, keys.length, ...keys, ...args.map(String)));
-  return { ...records(redis, run), ...reading(run), ...deliveries(redis, run) };
+  return { ...records(redis, run), ...reading(redis, run), ...deliveries(redis, run) };
 }
 
 /** `<sequence>.<milliseconds>`. */
@@ -140,7 +141,7 @@ export function deliveryIdOf(eventDigest: string, webhookId: string): string {
 }
 
 /** Methods of the one replica that reads events. */
-function reading(run: Run) {
+function reading(redis: Redis, run: Run) {
   return {
     /** Resolves with null when another replica reads the events. */
     async lead(
@@ -151,9 +152,7 @@ function reading(run: Run) {
       const [isLeader, count, cursor] = answer as [number, number, string]; // The form in which the script answers.
       return isLeader === 1 ? { count, cursor: cursorOf(cursor) } : null;
     },
-    async leave(holder: string): Promise<void> {
-      await run(scripts.LEAVE, [READER], [holder]);
-    },
+    leave: (holder: string): Promise<void> => releaseLock(redis, READER, holder),
     /** Resolves with null when another replica reads, and nothing was written; else with the webhooks that have too many pending deliveries. */
     async enqueue(
       found: readonly WebhookDelivery[],
