@@ -1,5 +1,6 @@
 import { backoffMs } from "@switchyard/contracts/backoff";
 import type { Log } from "@switchyard/service/log";
+import { startRounds, type Rounds } from "@switchyard/service/rounds";
 import type { Lease } from "@switchyard/service/redis-lease";
 import type { Account } from "../accounts/accounts.ts";
 import type { AccountLeases } from "../accounts/account-leases.ts";
@@ -49,12 +50,15 @@ const STANDBY: InboundState = { inbound: "standby", problem: null };
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #connections = new Map<string, Connection>();
-  readonly #timer: NodeJS.Timeout;
-  #ticking: Promise<void> = Promise.resolve();
+  readonly #rounds: Rounds;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.tick(), options.leaseMs / 6).unref();
+    this.#rounds = startRounds({
+      everyMs: options.leaseMs / 6,
+      round: () => this.#lookAtAll(),
+      onError: (err) => options.log.error({ err }, "inbound connections not looked at"),
+    });
   }
 
   stateOf({ name }: Account): InboundState {
@@ -91,18 +95,16 @@ export class Connections {
   }
 
   tick(): void {
-    this.#ticking = this.#lookAtAll(this.#ticking);
+    void this.#rounds.wake();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#ticking;
+    await this.#rounds.stop();
     await Promise.all([...this.#connections.values()].map(({ account }) => this.remove(account)));
   }
 
-  /** Never rejects. One round after the other. */
-  async #lookAtAll(before: Promise<void>): Promise<void> {
-    await before;
+  /** Never rejects. */
+  async #lookAtAll(): Promise<void> {
     await Promise.all([...this.#connections.values()].map((one) => this.#look(one)));
   }
 

@@ -74,23 +74,6 @@ if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('SET', KEYS[2], ARGV[2]) e
 return full
 `;
 
-/**
- * KEYS: due, deliveries. ARGV: now, until when they are claimed, how many. When a replica dies during a delivery, another one
- * claims it afterwards.
- */
-export const TAKE = `${ESSENTIAL}
-local taken = {}
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])) do
-  local record = redis.call('HGET', KEYS[2], key)
-  if record then
-    redis.call('ZADD', KEYS[1], ARGV[2], key)
-    taken[#taken + 1] = key
-    taken[#taken + 1] = record
-  else redis.call('ZREM', KEYS[1], key) end
-end
-return taken
-`;
-
 /** KEYS: due, deliveries, pending. ARGV: id of the delivery, of its subscription. */
 export const DONE = `${ESSENTIAL}${PENDING_BYTES}
 if redis.call('ZREM', KEYS[1], ARGV[1]) == 0 then return 0 end

@@ -1,6 +1,7 @@
 import type { EventPlace } from "@switchyard/bus/event-place";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
+import { claimDue } from "@switchyard/service/due-list";
 import { releaseLock } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import * as scripts from "./store-scripts.ts";
@@ -191,9 +192,13 @@ function deliveries(redis: Redis, run: Run) {
       return (await read(ids)).toReversed();
     },
     async take(now: number, count: number): Promise<WebhookDelivery[]> {
-      const answer = await run(scripts.TAKE, [DUE, DELIVERIES], [now, now + TAKEN_MS, count]);
-      const pairs = answer as string[]; // The form in which the script answers.
-      return pairs.filter((_, index) => index % 2 === 1).map(deliveryOf);
+      const ids = await claimDue(redis, DUE, { limit: count, claimMs: TAKEN_MS, now });
+      const found = await read(ids);
+      const known = new Set(found.map(({ id }) => id));
+      const gone = ids.filter((id) => !known.has(id));
+      // Those of a removed webhook, which gets no other ones.
+      if (gone.length > 0) await fromRedis(redis.zrem(DUE, ...gone));
+      return found;
     },
     async done({ id, webhookId }: WebhookDelivery): Promise<void> {
       await run(scripts.DONE, [DUE, DELIVERIES, PENDING], [id, webhookId]);

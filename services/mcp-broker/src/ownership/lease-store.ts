@@ -1,3 +1,4 @@
+import { REDIS_NOW } from "@switchyard/service/due-list";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import {
@@ -52,9 +53,7 @@ if not held[1] then return false end
 return {held[1], held[2] .. "." .. held[3], redis.call("PTTL", KEYS[1])}`;
 
 /** A broker without a sign of life for the length of a lease is left out and deleted. */
-const BEAT = `${ESSENTIAL}
-local time = redis.call("TIME")
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const BEAT = `${ESSENTIAL}${REDIS_NOW}
 redis.call("HSET", KEYS[1], ARGV[1], now .. " " .. ARGV[2])
 local present = {}
 local all = redis.call("HGETALL", KEYS[1])
