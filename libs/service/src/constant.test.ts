@@ -20,9 +20,11 @@ test("a test starts a process with other values, and its fixture's values do not
 });
 
 test("a test replaces a constant in its own process, by a value of the same type", () => {
-  replaceConstants({ "of this process": 7 });
+  const undo = replaceConstants({ "of this process": 7 });
   assert.equal(constant("of this process", 5), 7);
   assert.throws(() => constant("of this process", true), /is a boolean, not 7/);
+  undo();
+  assert.equal(constant("of this process", 5), 5);
 });
 
 function valuesIn(env: NodeJS.ProcessEnv): unknown {

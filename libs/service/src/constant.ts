@@ -1,4 +1,4 @@
-/** Where values are that replace constants in a process of a test, by the names of the constants. */
+/** The key of the global object under which a test stores the values that replace constants, by their names. */
 export const REPLACED_CONSTANTS = Symbol.for("switchyard.constants");
 
 /**

@@ -17,8 +17,12 @@ export function testConstants(
   return { NODE_OPTIONS: `${load} ${env["NODE_OPTIONS"] ?? ""}`.trimEnd() };
 }
 
-/** Gives constants other values in this process, for services that a test starts in it from now on. */
-export function replaceConstants(values: Values): void {
+/** Gives constants other values in this process, for services that a test starts in it from now on. Returns the function that undoes it. */
+export function replaceConstants(values: Values): () => void {
   const all = globalThis as Record<symbol, Values | undefined>;
-  all[REPLACED_CONSTANTS] = { ...all[REPLACED_CONSTANTS], ...values };
+  const before = all[REPLACED_CONSTANTS];
+  all[REPLACED_CONSTANTS] = { ...before, ...values };
+  return () => {
+    all[REPLACED_CONSTANTS] = before;
+  };
 }

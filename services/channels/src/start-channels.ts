@@ -171,7 +171,7 @@ function followEvents(
 }
 
 function createOutbox(
-  { bus, redis, storage, log, config }: ChannelsOptions,
+  { bus, redis, storage, log }: ChannelsOptions,
   {
     accounts,
     holder,

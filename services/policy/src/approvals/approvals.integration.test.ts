@@ -78,11 +78,8 @@ const nats = await testNats({
   }),
 });
 const redis = await testRedis();
-const store = await connectRedis({
-  url: redis.url,
-  name: "test",
-  log: createLog({ service: "test", level: "silent" }),
-});
+const log = createLog({ service: "test", level: "silent" });
+const store = await connectRedis({ url: redis.url, name: "test", log });
 after(() => store.disconnect());
 
 async function connectAs(name: string) {
