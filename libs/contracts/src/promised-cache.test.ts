@@ -57,7 +57,7 @@ test("callers at the same moment share one request, and its failure, which is no
   assert.equal(requests, 2);
 });
 
-test("a request can be found until it has its reply, which is cached by then", async () => {
+test("a request can be found until it has its reply, which is cached first", async () => {
   const { cache } = cacheOf();
   const reply = Promise.withResolvers<string>();
   const asked = cache.ask("k", async () => {

@@ -25,7 +25,7 @@ export function startRounds({ everyMs, round, onError }: RoundsOptions): Rounds 
   let isStopped = false;
 
   const planNext = (waitMs: number): void => {
-    if (waitMs !== Number.POSITIVE_INFINITY) timer = setTimeout(wake, waitMs).unref();
+    if (waitMs !== Number.POSITIVE_INFINITY) timer = setTimeout(() => void wake(), waitMs).unref();
   };
   const run = async (): Promise<void> => {
     next = null;

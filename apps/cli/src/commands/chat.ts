@@ -159,7 +159,7 @@ function aside(
     person: null,
     isLive: false,
     withTerminal: (use) => use(),
-    isShellCommand: shell.has,
+    isShellCommand: (name) => shell.has(name),
     shell: (words) => shell.run(terminal, words),
     readLine: () => Promise.resolve(null),
     answer: (text) => (json ? undefined : terminal.out(printable(text))),
@@ -210,7 +210,7 @@ async function converse(
     person: input.isTerminal ? input : null,
     isLive: input.isTerminal,
     withTerminal: (use) => input.withTerminal(use),
-    isShellCommand: shell.has,
+    isShellCommand: (name) => shell.has(name),
     shell: (words) => shell.run({ ...terminal, note: terminal.out, error: terminal.out }, words),
     readLine: (prompt) => input.next(prompt),
   };

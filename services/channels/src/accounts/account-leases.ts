@@ -4,6 +4,7 @@ import {
   releaseLease,
   renewLease,
   type Lease,
+  type LeaseKeys,
 } from "@switchyard/service/redis-lease";
 
 /** The right to an account's inbound connection: one replica has it. */
@@ -21,10 +22,6 @@ export function createAccountLeases(
   redis: Redis,
   { owner, leaseMs }: { readonly owner: string; readonly leaseMs: number },
 ): AccountLeases {
-  const keysOf = (name: string) => ({
-    lease: leaseKey(name),
-    epoch: `yard:{channels}:epoch:${name}`,
-  });
   return {
     async take(name, held) {
       const keys = keysOf(name);
@@ -33,4 +30,8 @@ export function createAccountLeases(
     },
     give: (name, lease) => releaseLease(redis, keysOf(name), lease),
   };
+}
+
+function keysOf(name: string): LeaseKeys {
+  return { lease: leaseKey(name), epoch: `yard:{channels}:epoch:${name}` };
 }

@@ -1,3 +1,4 @@
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import { within } from "@switchyard/contracts/timeouts";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
@@ -7,7 +8,6 @@ import { deliverMessage, claimMs, TakenOver, type DeliverParts } from "./deliver
 import type { SaidTexts } from "./said-texts.ts";
 import type { SendRecord, StoredSend } from "./send-record.ts";
 import { publishOutcome } from "./publish-outcome.ts";
-import { Turns } from "./turns.ts";
 
 export interface OutboxOptions extends DeliverParts {
   readonly bus: Bus;
@@ -38,7 +38,7 @@ const NOTE_MS = 3_600_000;
  */
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #turns = new Turns();
+  readonly #turns = new SerialQueue();
   readonly #mine = new Set<string>();
   readonly #notes = new Map<string, Promise<void>>();
   readonly #rounds: Rounds;
@@ -98,7 +98,7 @@ export class Outbox {
         this.#mine.delete(record.sendId);
       }
     };
-    return this.#turns.take(placeOf(record), work);
+    return this.#turns.run(work, placeOf(record));
   }
 
   /** Best effort: an outcome that is not published stays open, and the sweep publishes it. */
