@@ -113,36 +113,6 @@ test(
   },
 );
 
-test(
-  "input and outcome of a run stay in view, as one line while the whole is out of sight",
-  { skip },
-  async (t) => {
-    const runId = await started("reader", "always in view");
-    for (const size of [
-      { width: 1280, height: 420 },
-      { width: 390, height: 600 },
-    ]) {
-      const { page, go } = await there().look(t, size);
-      await go(`/runs/${runId}`);
-      await status(page, "succeeded").waitFor();
-      await page.getByTestId("timeline").getByText("finished").waitFor();
-      const line = page.getByTestId("outcome-line");
-      await page.evaluate("document.querySelector('main').scrollTo(0, 1e6)");
-      await line.getByText("always in view").first().waitFor();
-      await line.getByText("Answered").waitFor();
-      const [box, main] = await Promise.all([
-        line.boundingBox(),
-        page.locator("main").boundingBox(),
-      ]);
-      assert.ok(box && main && box.y >= main.y && box.y + box.height <= main.y + main.height);
-      assert.ok(box.height <= 40, `one line of ${box.height} px`);
-      await line.click();
-      await page.getByTestId("output").waitFor();
-      await line.waitFor({ state: "detached" });
-    }
-  },
-);
-
 test("rows, bars and badges have names for screen readers", { skip }, async (t) => {
   const runId = await started("reader", "by ear");
   await started("careful", "notes.md");
