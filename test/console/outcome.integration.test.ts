@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { test, type TestContext } from "node:test";
+import { test } from "node:test";
 import type { Page } from "playwright-core";
 import { consoleWorld, skip } from "./console-world.ts";
+import type { Look } from "./start-console.ts";
 
 const there = await consoleWorld();
 
@@ -13,16 +14,15 @@ const SIZES = [
 ];
 
 /** Starts a run and opens its page, once it has the status. */
-async function opened(
-  t: TestContext,
+async function open(
+  { page, go }: Look,
   { size, status, ...run }: { size: (typeof SIZES)[number]; status: string } & StartedRun,
-): Promise<Page> {
+): Promise<void> {
   const runId = String((await there().send("/runs", run))["runId"]);
-  const { page, go } = await there().look(t, size);
+  await page.setViewportSize(size);
   await go(`/runs/${runId}`);
   await page.locator(`.page-head [data-status="${status}"]`).waitFor();
   await page.getByTestId("timeline").getByText("started by").waitFor();
-  return page;
 }
 
 interface StartedRun {
@@ -52,9 +52,10 @@ test(
   "input and outcome of a run stay in view, as one line while the whole is out of sight",
   { skip },
   async (t) => {
+    const look = await there().look(t);
+    const { page } = look;
     for (const size of SIZES) {
-      const run = { agent: "reader", input: "always in view", status: "succeeded", size };
-      const page = await opened(t, run);
+      await open(look, { agent: "reader", input: "always in view", status: "succeeded", size });
       const line = page.getByTestId("outcome-line");
       await scrollTo(page, 1e6);
       await line.getByText("always in view").first().waitFor();
@@ -75,6 +76,8 @@ test(
   async (t) => {
     const limits = (onLimit: string) => ({ limits: { maxSteps: 1, onLimit } });
     const size = { width: 320, height: 256 };
+    const look = await there().look(t);
+    const { page } = look;
     for (const { words, ...run } of [
       {
         agent: "reader",
@@ -95,7 +98,7 @@ test(
       },
       { agent: "curious", status: "waiting", words: /^Waits for an answer$/ },
     ]) {
-      const page = await opened(t, { ...run, input: "notes.md", size });
+      await open(look, { ...run, input: "notes.md", size });
       const line = page.getByTestId("outcome-line");
       await scrollTo(page, 0);
       await line.getByText("Asked").waitFor();
@@ -107,8 +110,10 @@ test(
 );
 
 test("what has the keyboard's focus is not behind the line", { skip }, async (t) => {
+  const look = await there().look(t);
+  const { page } = look;
   for (const size of SIZES) {
-    const page = await opened(t, { agent: "reader", input: "by keys", status: "succeeded", size });
+    await open(look, { agent: "reader", input: "by keys", status: "succeeded", size });
     let withLine = 0;
     for (const key of ["Tab", "Shift+Tab"]) {
       await page.evaluate("document.querySelector('main').focus()");
