@@ -43,15 +43,17 @@ async function runAll(settings: Settings, signal: AbortSignal): Promise<number> 
   }
   if (settings.does === "build") return 0;
 
+  const missing = await missingPrograms(cache);
   let lab: Lab | null = null;
   try {
-    lab = await startLab(settings, { images: archivesOf(cache), log });
+    const images = await archivesOf(cache);
+    lab = await startLab(settings, { images, missing: new Set(missing.keys()), log });
     const kubectl = lab.kubectl.in("switchyard");
     const world = {
       lab,
       kubectl,
       load: new Load(lab.kubectl),
-      missing: await missingPrograms(cache),
+      missing,
     };
     const chosen = checks.filter(
       ({ name, isInstallation }) => isInstallation === true || (only?.has(name) ?? true),
