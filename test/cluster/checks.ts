@@ -1,4 +1,5 @@
 import type { Check } from "./check.ts";
+import { compose } from "./checks/compose.ts";
 import { backup, replaceKey } from "./checks/day-two.ts";
 import { drain, forceDelete, nodeLoss, resize, restart, stores } from "./checks/disturbances.ts";
 import { brokenFiles, rollback, uninstall, wrongSecret } from "./checks/faults.ts";
@@ -31,4 +32,5 @@ export const checks: readonly Check[] = [
   backup,
   uninstall,
   threeServers,
+  compose,
 ];

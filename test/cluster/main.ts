@@ -50,6 +50,7 @@ async function runAll(settings: Settings, signal: AbortSignal): Promise<number> 
     lab = await startLab(settings, { images, missing: new Set(missing.keys()), log });
     const kubectl = lab.kubectl.in("switchyard");
     const world = {
+      cache,
       lab,
       kubectl,
       load: new Load(lab.kubectl),

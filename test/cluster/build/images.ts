@@ -1,17 +1,13 @@
 import { cp, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { detach, endProcess } from "../detached.ts";
-import { eventually } from "../eventually.ts";
 import { repository } from "../settings.ts";
-import { runProgram, tryProgram } from "../run-program.ts";
-
-const enterRoot = fileURLToPath(new URL("../nodes/enter-root.sh", import.meta.url));
+import { runProgram } from "../run-program.ts";
+import { startDocker, type Docker } from "./docker.ts";
 
 /** The names under which the chart's values expect the images, and the program of each that the cluster itself needs. */
-const services = "switchyard:dev";
-const nats = "nats:2.15-alpine";
-const redis = "redis:7.4-alpine";
+export const services = "switchyard:dev";
+export const nats = "nats:2.15-alpine";
+export const redis = "redis:7.4-alpine";
 const node = "switchyard-cluster/node:24";
 const pause = "switchyard-cluster/pause:1";
 const dns = "switchyard-cluster/coredns:1";
@@ -26,7 +22,7 @@ export const addonImage = (name: (typeof addons)[number]): string => `switchyard
  * Builds the images of this working tree, and those that a registry would have, with a Docker daemon that ends with this function. The image of the services comes from the project's Dockerfile, its branch for a base without tini and bubblewrap.
  */
 export async function buildImages(cache: string, log: (line: string) => void): Promise<void> {
-  const docker = await startDocker(cache);
+  const docker = await startDocker(cache, { network: "machine" });
   try {
     const { base, services: own, addons: more } = archives(cache);
     const isBuilt = await exists(base);
@@ -69,37 +65,6 @@ function archives(cache: string): Record<"base" | "services" | "addons", string>
 async function programsThere(cache: string): Promise<(typeof addons)[number][]> {
   const found = await Promise.all(addons.map((name) => exists(join(cache, "bin", name))));
   return addons.filter((_, index) => found[index]);
-}
-
-interface Docker {
-  run(args: readonly string[], timeoutMs?: number): Promise<string>;
-  stop(): Promise<void>;
-}
-
-/** A daemon in Debian's files and a mount namespace of its own. It changes no network, so builds use the machine's. */
-async function startDocker(cache: string): Promise<Docker> {
-  const folder = join(cache, "docker");
-  await mkdir(join(cache, "images"), { recursive: true });
-  await rm(join(folder, "run"), { recursive: true, force: true });
-  await mkdir(join(folder, "run"), { recursive: true });
-  const socket = `unix://${join(folder, "run/docker.sock")}`;
-  const enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", enterRoot, cache];
-  const daemon = detach(
-    [...enter, join(folder, "daemon"), "dockerd", "-H", socket, "--data-root", join(folder, "data")]
-      .concat(["--exec-root", join(folder, "run/exec"), "--pidfile", join(folder, "run/pid")])
-      .concat(["--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none"]),
-    { SHARED: repository },
-  );
-  const env = { SHARED: repository };
-  const client = [...enter, join(folder, "client"), "env", `DOCKER_HOST=${socket}`, "docker"];
-  await eventually("the Docker daemon answers", async () => {
-    const { code } = await tryProgram([...client, "version"], { env });
-    return code === 0;
-  });
-  return {
-    run: (args, timeoutMs = 600_000) => runProgram([...client, ...args], { env, timeoutMs }),
-    stop: () => endProcess(daemon),
-  };
 }
 
 /** Debian from its packages, and what the official image of Node.js has beside it: node and npm. */

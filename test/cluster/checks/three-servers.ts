@@ -64,21 +64,23 @@ interface Streams {
     readonly stream_detail?: readonly {
       readonly name: string;
       readonly cluster?: {
+        readonly leader?: string;
         readonly replicas?: readonly { readonly current: boolean; readonly offline?: boolean }[];
       };
     }[];
   }[];
 }
 
-/** The number of streams, as each server's monitoring reports those that it leads. Throws when one has fewer than two current followers. */
+/** The number of streams. Each server's monitoring knows how far the followers are of those that it leads. Throws when one has fewer than two current followers. */
 async function copies(kubectl: World["kubectl"]): Promise<number> {
   const counted = new Set<string>();
   for (const name of ["nats-0", "nats-1", "nats-2"]) {
-    const path = `/api/v1/namespaces/nats/pods/${name}:8222/proxy/jsz?streams=true&leader_only=false`;
+    const path = `/api/v1/namespaces/nats/pods/${name}:8222/proxy/jsz?streams=true`;
     const reported: Streams = JSON.parse(await kubectl.run(["get", "--raw", path]));
     for (const { stream_detail: streams = [] } of reported.account_details ?? [])
       for (const stream of streams) {
-        const { replicas = [] } = stream.cluster ?? {};
+        const { leader, replicas = [] } = stream.cluster ?? {};
+        if (leader !== name) continue;
         const current = replicas.filter((replica) => replica.current && replica.offline !== true);
         if (current.length < 2)
           throw new Error(`${stream.name} has ${current.length} current followers at ${name}`);
