@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { archivesOf, buildImages } from "./build/images.ts";
 import { buildPrograms, missingPrograms } from "./build/programs.ts";
@@ -60,6 +60,7 @@ async function runAll(settings: Settings, signal: AbortSignal): Promise<number> 
       ({ name, isInstallation }) => isInstallation === true || (only?.has(name) ?? true),
     );
     const evidence = join(cache, "evidence");
+    await rm(evidence, { recursive: true, force: true });
     const outcomes = await runChecks(chosen, { world, evidence, signal, log });
     await mkdir(dirname(settings.junit), { recursive: true });
     await writeFile(settings.junit, junitOf(outcomes));
