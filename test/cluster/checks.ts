@@ -6,6 +6,7 @@ import { brokenFiles, rollback, uninstall, wrongSecret } from "./checks/faults.t
 import { overHttp, overNats } from "./checks/from-a-pod.ts";
 import { firstRun, install, widen } from "./checks/install.ts";
 import { networkPolicies, volumes } from "./checks/isolation.ts";
+import { sandbox } from "./checks/sandbox.ts";
 import { scaleByLag } from "./checks/scale-by-lag.ts";
 import { threeServers } from "./checks/three-servers.ts";
 
@@ -18,6 +19,7 @@ export const checks: readonly Check[] = [
   overHttp,
   volumes,
   networkPolicies,
+  sandbox,
   resize,
   scaleByLag,
   restart,

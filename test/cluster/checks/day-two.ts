@@ -5,7 +5,7 @@ import { commandsBelow } from "../docs-lines.ts";
 import { checkLoad } from "../load/load.ts";
 import { repository } from "../settings.ts";
 import { ready, upgradeLine } from "./install.ts";
-import { listed } from "./list-runs.ts";
+import { listed } from "./run-yard.ts";
 
 const inToolbox = ["exec", "deployment/toolbox", "--", "sh", "-c"];
 

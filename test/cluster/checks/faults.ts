@@ -4,7 +4,7 @@ import type { Check } from "../check.ts";
 import { eventually } from "../eventually.ts";
 import { checkLoad } from "../load/load.ts";
 import { ready, upgradeLine } from "./install.ts";
-import { listed } from "./list-runs.ts";
+import { listed } from "./run-yard.ts";
 
 /** An edit with a mistake is refused before anything changes; the log of the Job names file and line. */
 export const brokenFiles: Check = {
