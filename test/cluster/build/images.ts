@@ -56,7 +56,7 @@ export async function archivesOf(cache: string): Promise<string[]> {
   return [base, own, ...((await exists(more)) ? [more] : [])];
 }
 
-/** What changes seldom, the image of the services, and the programs that a cluster may have beside its own. */
+/** Three archives: images that change seldom, the image of the services, and the programs that a cluster may have beside its own. */
 function archives(cache: string): Record<"base" | "services" | "addons", string> {
   const at = (name: string): string => join(cache, "images", `${name}.tar`);
   return { base: at("base"), services: at("services"), addons: at("addons") };

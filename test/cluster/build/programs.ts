@@ -144,7 +144,7 @@ async function requireModule(
 
 type Go = (args: readonly string[]) => Promise<string>;
 
-/** Where Go has the files of a module. */
+/** Returns the folder in which Go has the files of a module. */
 async function folderOf(
   { module, version }: { module: string; version: string },
   go: Go,

@@ -6,7 +6,7 @@ import type { Check } from "../check.ts";
 import { repository } from "../settings.ts";
 import { runProgram } from "../run-program.ts";
 
-/** What `docker compose` reads of a clone. */
+/** The files of a clone that `docker compose` reads. */
 const files = ["docker-compose.yml", "docker-compose.compact.yml", "deploy", "examples"];
 
 /** The Docker of the lab, in a network of its own, which ends with the check. */

@@ -9,7 +9,7 @@ import { listed } from "./run-yard.ts";
 
 const inToolbox = ["exec", "deployment/toolbox", "--", "sh", "-c"];
 
-/** What the page has for a backup, then everything is deleted from the volumes and restored. */
+/** Runs the page's commands: everything is saved, deleted from the volumes and restored. */
 export const backup: Check = {
   name: "backup",
   title:

@@ -69,7 +69,7 @@ async function runnersAre(
   );
 }
 
-/** What metrics-server says of the pods of the namespace: processors and memory of each service's largest pod. */
+/** Reads from metrics-server the processors and memory of each service's largest pod. */
 async function usage(kubectl: World["kubectl"]): Promise<string> {
   const lines = (await kubectl.run(["top", "pods", "--no-headers"])).trim().split("\n");
   const most = new Map<string, { cpu: number; memory: number }>();
