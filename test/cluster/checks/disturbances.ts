@@ -29,10 +29,10 @@ async function underLoad(
   return facts === "" ? counts : `${counts}; ${facts}`;
 }
 
-export const scaling: Check = {
-  name: "scale",
+export const resize: Check = {
+  name: "resize",
   title:
-    "runners go from 1 to 4 and back to 1 with runs in flight: no run is lost, no call is doubled",
+    "by hand, runners go from 1 to 4 and back to 1 with runs in flight: no run is lost, no call is doubled",
   async run(world) {
     const { kubectl } = world;
     const scale = async (count: number): Promise<void> => {
@@ -40,7 +40,7 @@ export const scaling: Check = {
     };
     await scale(1);
     await ready(kubectl);
-    const plan = { name: "scale", runs: 160, takesMs: 2_000, perSecond: 25, seconds: 300 };
+    const plan = { name: "resize", runs: 160, takesMs: 2_000, perSecond: 25, seconds: 300 };
     const facts = await underLoad(world, plan, async () => {
       const began = performance.now();
       await scale(4);

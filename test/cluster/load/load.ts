@@ -15,6 +15,8 @@ export interface LoadPlan {
   readonly perSecond: number;
   /** After this time the runs that have not ended are lost. */
   readonly seconds?: number;
+  /** Where NATS is, unless it is the chart's. */
+  readonly nats?: string;
 }
 
 /** The counts of drive.ts. */
@@ -121,10 +123,13 @@ export function checkLoad(
   return `${runs} runs finished, each once; ${calls} calls, none twice${failed}`;
 }
 
-function jobOf({ name, runs, takesMs, perSecond }: LoadPlan, seconds: number): object {
+function jobOf(
+  { name, runs, takesMs, perSecond, nats = "nats://nats.switchyard:4222" }: LoadPlan,
+  seconds: number,
+): object {
   const variables = {
     YARD_USER: team,
-    YARD_NATS_URL: "nats://nats.switchyard:4222",
+    YARD_NATS_URL: nats,
     YARD_NATS_NKEY_FILE: `/keys/${team}.nk`,
     LOAD_PREFIX: name,
     LOAD_RUNS: runs,
