@@ -29,6 +29,8 @@ export interface LoadResult {
   readonly calls: number;
   /** Calls that the runs record as failed or of unknown outcome. */
   readonly failedCalls: number;
+  /** How often each reason was recorded. */
+  readonly reasons?: Readonly<Record<string, number>>;
   readonly doubled: readonly string[];
 }
 
@@ -105,7 +107,7 @@ export class Load {
  * when its run has recorded that it failed. Returns the counts.
  */
 export function checkLoad(
-  { runs, ends, lost, endedTwice, calls, failedCalls, doubled }: LoadResult,
+  { runs, ends, lost, endedTwice, calls, failedCalls, reasons = {}, doubled }: LoadResult,
   { mayFail = false }: { mayFail?: boolean } = {},
 ): string {
   const missing = runs * 4 - calls;
@@ -116,7 +118,7 @@ export function checkLoad(
     ends["run.finished"] === runs ? "" : `ends: ${JSON.stringify(ends)}`,
     missing === 0 || (mayFail && missing <= failedCalls)
       ? ""
-      : `${calls} calls in place of ${runs * 4}, and ${failedCalls} reported as failed`,
+      : `${calls} calls in place of ${runs * 4}, and ${failedCalls} reported as failed: ${JSON.stringify(reasons)}`,
   ].filter((fault) => fault !== "");
   if (faults.length > 0) throw new Error(faults.join("; "));
   const failed = missing === 0 ? "" : `, ${missing} reported as failed`;
