@@ -148,7 +148,9 @@ export const uninstall: Check = {
     await ready(kubectl);
     const after = await listed(lab);
     const lost = before.filter((id) => !after.includes(id));
-    if (lost.length > 0) throw new Error(`runs that are gone: ${lost.join(", ")}`);
+    // The list has the newest runs: each new one takes the place of an old one.
+    const added = after.filter((id) => !before.includes(id)).length;
+    if (lost.length > added) throw new Error(`runs that are gone: ${lost.join(", ")}`);
     return `${before.length} runs are listed as before; pods left after the uninstall: ${pods.trim() === "" ? 0 : pods.trim().split("\n").length}`;
   },
 };
