@@ -133,7 +133,7 @@ test("what has the keyboard's focus is not behind the line", { skip }, async (t)
   }
 });
 
-/** How many pixels of what has the focus are behind the line, after the page has settled; null while there is no line, or it has the focus. */
+/** Returns the pixels of what has the focus that are behind the line, after the page has settled; null while there is no line, or it has the focus. */
 const BEHIND_LINE = `(async () => {
   for (let frame = 0; frame < 3; frame += 1) await new Promise((resolve) => requestAnimationFrame(resolve));
   const line = document.querySelector("[data-testid=outcome-line]");

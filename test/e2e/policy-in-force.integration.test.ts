@@ -190,7 +190,7 @@ test("a sub-agent is kept to the layer of sub-agents, and starts only for whom s
   assert.doesNotMatch(lines, /by the helper/);
 });
 
-test("a stop of a misspelt agent or server is in force, and says which name is meant", async () => {
+test("a stop of a misspelt agent or server is in force, and a note has the name that is meant", async () => {
   for (const [scope, meant] of [
     [["--agent", "carefull"], /there is no agent carefull; did you mean careful\?/],
     [["--server", "countng"], /there is no server countng; did you mean counting\?/],

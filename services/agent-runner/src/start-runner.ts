@@ -245,7 +245,7 @@ async function openJournal(kit: ServiceKit<RunnerConfig>, wake: WakeRun): Promis
     archive,
     keepSeconds,
     store: openRunStore(redis, { holdMs, holder, keepSeconds, copies, storage, texts, archive }),
-    controls: openRunControls(redis, wake, storage, texts, archive),
+    controls: openRunControls(redis, wake, storage, { texts, archive }),
     files: openFileStore(kit, bucket),
   };
 }

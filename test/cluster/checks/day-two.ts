@@ -13,12 +13,12 @@ const inToolbox = ["exec", "deployment/toolbox", "--", "sh", "-c"];
 export const backup: Check = {
   name: "backup",
   title:
-    "NATS, Redis and the agents' files are saved, deleted and restored with the commands of docs/day-two.md; runs are listed as before",
+    "NATS, Redis and the agents' files are saved, deleted and restored with the commands of docs/kubernetes.md; runs are listed as before",
   minutes: 20,
   async run(world) {
     const { lab, kubectl } = world;
     const [stop = [], save = [], start = [], restore = []] = await commandsBelow(
-      "day-two.md",
+      "kubernetes.md",
       "Back up and restore",
     );
     await usePod(world);
@@ -46,9 +46,9 @@ export const backup: Check = {
 export const replaceKey: Check = {
   name: "keys",
   title:
-    "the broker's seed and password are replaced with the commands of docs/day-two.md under load; nothing is lost or doubled",
+    "the broker's seed and password are replaced with the commands of docs/kubernetes.md under load; nothing is lost or doubled",
   async run(world) {
-    const [commands = []] = await commandsBelow("day-two.md", "Replace a key");
+    const [commands = []] = await commandsBelow("kubernetes.md", "Replace a key");
     const plan = { name: "keys", runs: 60, takesMs: 1_500, perSecond: 3, seconds: 420 };
     const running = await world.load.start(plan);
     const seed = (): Promise<string> => readFile(join(world.lab.clone, "keys/broker.nk"), "utf8");

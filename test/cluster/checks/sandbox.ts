@@ -31,7 +31,7 @@ const script = [
 ].join("; ");
 const expected = ["inside", "no keys", "no environment", "no network", "no mounts"];
 
-/** The value that lets agents run commands, on a namespace that permits what docs/day-two.md#commands-of-agents states. */
+/** The value that lets agents run commands, on a namespace that permits what docs/kubernetes.md#commands-of-agents states. */
 export const sandbox: Check = {
   name: "sandbox",
   title:

@@ -29,7 +29,7 @@ export interface LoadResult {
   readonly calls: number;
   /** Calls that the runs record as failed or of unknown outcome. */
   readonly failedCalls: number;
-  /** How often each reason was recorded. */
+  /** The number of calls that failed for each reason. */
   readonly reasons?: Readonly<Record<string, number>>;
   readonly doubled: readonly string[];
 }

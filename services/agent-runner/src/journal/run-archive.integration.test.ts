@@ -45,7 +45,7 @@ const options = { afterMs: AFTER_MS, keepSeconds: KEEP_SECONDS, storage, now };
 const archive = openRunArchive({ bus, redis, log }, options);
 const storeOptions = { holdMs: 60_000, keepSeconds: KEEP_SECONDS, texts, archive };
 const store = openRunStore(redis, storeOptions);
-const controls = openRunControls(redis, undefined, undefined, texts, archive);
+const controls = openRunControls(redis, undefined, undefined, { texts, archive });
 const index = openRunIndex(redis, store, { keepSeconds: KEEP_SECONDS, now });
 
 let runs = 0;
@@ -57,7 +57,7 @@ test("the journal of an ended run is moved after its time, and is read as before
   assert.equal(await moveAt(AFTER_MS), 2);
   for (const runId of [first, second]) {
     assert.equal(await redis.exists(journalKey(runId), blobsKey(runId)), 0);
-    assert.ok(Number(await redis.pttl(stateKey(runId))) > 0);
+    assert.ok((await redis.pttl(stateKey(runId))) > 0);
   }
   assert.deepEqual(await store.load(first), before);
   assert.equal((await index.get(second))?.status, "succeeded");

@@ -80,8 +80,13 @@ export function openRunControls(
   redis: Redis,
   wake: WakeRun = WAKES_NONE,
   storage?: Pick<OwnerStorage, "add">,
-  texts: Pick<LargeTexts, "place"> = textsInRedis(redis),
-  archive: Pick<RunArchive, "restore"> = NO_ARCHIVE,
+  {
+    texts = textsInRedis(redis),
+    archive = NO_ARCHIVE,
+  }: {
+    readonly texts?: Pick<LargeTexts, "place">;
+    readonly archive?: Pick<RunArchive, "restore">;
+  } = {},
 ): RunControls {
   const run = defineScripts(redis, {
     yardRunCancel: CANCEL,

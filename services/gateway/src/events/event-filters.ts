@@ -70,7 +70,7 @@ function meantText(name: string | undefined, known: readonly string[]): string {
   return meant === null ? "" : `; did you mean ${meant}?`;
 }
 
-/** Whether a subject matches a filter of {@link filtersFor}. */
+/** Returns whether a subject matches a filter of {@link filtersFor}. */
 export function isWithin(subject: string, filter: string): boolean {
   const parts = subject.split(".");
   return filter.split(".").every((word, index) => {

@@ -213,9 +213,10 @@ test("a refused connection renews the session, and a call that is under way in t
   const released = Promise.withResolvers<void>();
   let isHeld = false;
   const listener = createServer((request, response) => {
-    if (!isHeld) return server.answer(request, response);
-    arrived.resolve();
-    void released.promise.then(() => server.answer(request, response));
+    if (isHeld) arrived.resolve();
+    void (isHeld ? released.promise : Promise.resolve()).then(() =>
+      server.answer(request, response),
+    );
   });
   listener.listen(0, "127.0.0.1");
   await once(listener, "listening");

@@ -232,7 +232,7 @@ export class ServerConnection {
     if (this.#session === session && this.#mayRenew) {
       this.#mayRenew = false;
       const { signal } = this.#stopping;
-      // Other requests under way end in their own session: one that was sent may succeed, and one that was refused as well says so itself.
+      // Other requests under way end in their own session: one that was sent may succeed, and one that was refused as well reports that itself.
       this.#lose(config, reason, (left) => left.closeWhenIdle(signal));
     }
     await this.#reconnected(config);
