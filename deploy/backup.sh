@@ -4,6 +4,8 @@
 #
 #   sh deploy/backup.sh save FILE FOLDER …       # makes FILE, and its digest in FILE.sha256
 #   sh deploy/backup.sh restore FILE FOLDER …    # each gets what the folder of its name had; it has to be empty
+#
+# A folder that is a volume of its own may have the directory lost+found of its file system, which belongs to root: it is left alone.
 set -eu
 umask 077
 
@@ -26,7 +28,7 @@ case $action in
       shift
     done
     # Fails when a file changes meanwhile, as with a server that runs.
-    tar --create --gzip --numeric-owner --file "$file.part" "$@" || {
+    tar --create --gzip --numeric-owner --file "$file.part" --anchored --no-wildcards-match-slash --exclude '*/lost+found' "$@" || {
       rm -f "$file.part"
       fail "a folder could not be read, or changed meanwhile: stop the services, Redis and NATS first"
     }
@@ -36,7 +38,7 @@ case $action in
   restore)
     [ "$(sha256sum <"$file")" = "$(cat "$file.sha256")" ] || fail "$file is not what was saved"
     for folder; do
-      [ -z "$(ls -A "$folder" 2>/dev/null)" ] || fail "$folder is not empty"
+      [ -z "$(ls -A "$folder" 2>/dev/null | grep -vx 'lost+found')" ] || fail "$folder is not empty"
     done
     for folder; do
       mkdir -p "$folder"

@@ -13,11 +13,12 @@ import { nackStreams } from "./generate/nack-streams.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
 import { replaceSection } from "./generate/section.ts";
+import { settingsTables } from "./generate/settings-document.ts";
 import { subjectsDocument } from "./generate/subjects-document.ts";
 import { valuesTable } from "./generate/values-table.ts";
 
 /**
- * Writes every file that is derived from the contracts, the commands, the chart or the decisions, or with `--check` lists which of them differ
+ * Writes every file that is derived from the contracts, the settings, the commands, the chart or the decisions, or with `--check` lists which of them differ
  * from what would be written and exits 1.
  */
 const root = new URL("../", import.meta.url);
@@ -41,6 +42,8 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "deploy/k8s/overlays/dev/single-nodes.yaml": (current) => kustomizeFile("single-nodes", current),
   "docs/reference/kubernetes-values.md": (current) =>
     format("kubernetes-values.md", replaceSection(current, { values: valuesTable() })),
+  "docs/reference/settings.md": (current) =>
+    format("settings.md", replaceSection(current, { settings: settingsTables() })),
   "docs/reference/cli.md": () => format("cli.md", commandReference()),
   "docs/reference/subjects.md": () => subjectsDocument(),
   "decisions/README.md": () => format("README.md", decisionIndex()),

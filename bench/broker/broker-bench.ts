@@ -7,6 +7,7 @@ import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { measureInTurn } from "../lib/in-turn.ts";
 import { warmUp, type Load } from "../lib/measure.ts";
 import { brokeredCall, checkEcho, echoArgs } from "./brokered-call.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
 
@@ -16,7 +17,7 @@ const echoServer = fileURLToPath(new URL("echo-server.ts", import.meta.url));
  */
 export async function benchBroker(bench: Bench): Promise<Report> {
   const operations = {
-    asking: await brokeredCall(bench, { YARD_MCP_DECISION_CACHE: "off" }),
+    asking: await brokeredCall(bench, testConstants({ mcpDecisionCache: false })),
     keeping: await brokeredCall(bench),
     floor: await floor(bench),
     direct: await direct(bench),

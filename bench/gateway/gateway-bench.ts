@@ -6,6 +6,7 @@ import { callFigures } from "./call-figures.ts";
 import { startBareServer } from "./our-gateway.ts";
 import { readerFigures } from "./reader-figures.ts";
 import { startFigures } from "./start-figure.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 /** Measures the cost of HTTP: tool calls, starts of runs, readers of events. Everything is on loopback, with everything on. */
 export async function benchGateway(bench: Bench): Promise<Report> {
@@ -15,7 +16,7 @@ export async function benchGateway(bench: Bench): Promise<Report> {
       YARD_HTTP_REQUESTS_PER_MINUTE: "1000000",
       YARD_HTTP_STREAMS: "100000",
       // Readers subscribe before their runs start.
-      YARD_HTTP_UNKNOWN_RUN_MS: "3600000",
+      ...testConstants({ unknownRunMs: 3_600_000 }),
     },
   });
   const token = (await readFile(instance.httpTokenFile, "utf8")).trim();

@@ -9,6 +9,7 @@ import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";
 import { loadOf } from "../lib/measure.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 /** Calls per second; each one calls the policy. */
 const RATE = 200;
@@ -21,7 +22,7 @@ const SKILL = "---\nname: hostile\ndescription: Is read for long.\n---\nx\n";
  * 256 KB that take a scanner long are imported one after the other.
  */
 export async function benchHostileImports({ stage, windowMs, rounds }: Bench): Promise<Report> {
-  const env = { YARD_MCP_DECISION_CACHE: "off" };
+  const env = testConstants({ mcpDecisionCache: false });
   const { instance, end } = await startSwitchyard(stage, { runners: 1, apart: false, env });
   const cli = await connectAsCli(instance);
   const durationMs = Math.max(5_000, windowMs * rounds);

@@ -125,3 +125,18 @@ test("the example of a pod that publishes a run fits a restricted namespace and 
   assert.equal(variable(container, "YARD_NATS_NKEY_FILE"), `/keys/${user}.nk`);
   assert.equal(dig(pod, "volumes.0.secret.secretName"), "switchyard-nats");
 });
+
+test("the example of a pod for backups fits a restricted namespace and mounts the volumes of the chart", async (t) => {
+  const text = await readFile(join(root, "deploy/k8s/examples/backup.yaml"), "utf8");
+  const [pod] = readManifests(text);
+  assert.ok(pod);
+  assert.equal(await typeErrors([pod], t), "");
+  assert.equal(dig(pod, "spec.securityContext.runAsNonRoot"), true);
+  assert.equal(dig(pod, "spec.securityContext.seccompProfile.type"), "RuntimeDefault");
+  const container = dig(pod, "spec.containers.0");
+  assert.deepEqual(dig(container, "securityContext.capabilities.drop"), ["ALL"]);
+  const claims = [0, 1, 2].map((index) =>
+    dig(pod, `spec.volumes.${index}.persistentVolumeClaim.claimName`),
+  );
+  assert.deepEqual(claims, ["data-nats-0", "data-redis-0", "toolbox-workspaces"]);
+});

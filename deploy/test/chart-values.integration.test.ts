@@ -129,6 +129,7 @@ const refused: readonly [set: string, message: RegExp][] = [
   ["mcpServers.x.image=y", /mcpServers: mcpBroker\.privateHosts has to permit/],
   ["mcpServers.x.port=8080", /missing property 'image'/],
   ["toolbox.replicas=2", /toolbox\.replicas: more than one needs .*ReadWriteMany/],
+  ["toolbox.sandbox=docker", /must be one of 'none', 'userNamespaces'/],
   ["mode=both", /must be one of 'apart', 'compact'/],
   ["gateway.ingress.enabled=true", /gateway\.ingress\.host: the Ingress needs a name/],
   ["gateway.oidc.issuer=https://login.example.com", /gateway\.url: sign-in by OIDC needs/],
@@ -168,6 +169,32 @@ test(
     );
     const without = toolbox(["image.tag=x"]);
     assert.deepEqual([without.file, without.config], [undefined, undefined]);
+  },
+);
+
+test(
+  "with a sandbox for commands the toolbox alone gets user namespaces, and it requires one that works",
+  { skip },
+  () => {
+    const manifests = readManifests(
+      renderChart(helm, { sets: ["toolbox.sandbox=userNamespaces"], hooks: false }),
+    );
+    for (const workload of ofKind(manifests, "Deployment")) {
+      const isToolbox = workload.metadata.name === "toolbox";
+      const pod = dig(workload, "spec.template.spec");
+      const container = dig(pod, "containers.0");
+      const security = dig(container, "securityContext");
+      const profile = { type: "Localhost", localhostProfile: "switchyard-toolbox.json" };
+      assert.equal(dig(pod, "hostUsers"), isToolbox ? false : undefined);
+      assert.equal(dig(security, "procMount"), isToolbox ? "Unmasked" : undefined);
+      assert.deepEqual(dig(security, "seccompProfile"), isToolbox ? profile : undefined);
+      assert.deepEqual(dig(security, "capabilities.drop"), ["ALL"]);
+      assert.equal(variable(container, "YARD_SANDBOX"), isToolbox ? "require" : undefined);
+    }
+    assert.throws(
+      () => renderChart(helm, { sets: ["toolbox.sandbox=userNamespaces", "mode=compact"] }),
+      { message: /toolbox\.sandbox: in compact mode/ },
+    );
   },
 );
 

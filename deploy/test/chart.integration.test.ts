@@ -395,7 +395,9 @@ test(
 test("the gateway accepts every host name that the values give it", { skip }, () => {
   const gateway = (set: string): unknown =>
     dig(deploymentOf(rendered.get(set) ?? [], "gateway"), "spec.template.spec.containers.0");
-  const inside = "gateway,gateway.switchyard.svc.cluster.local";
+  // Each form of a Service's name that programs of the cluster use.
+  const inside =
+    "gateway,gateway.switchyard,gateway.switchyard.svc,gateway.switchyard.svc.cluster.local";
   assert.equal(variable(gateway("minimal"), "YARD_HTTP_HOSTS"), inside);
   assert.equal(
     variable(gateway("production"), "YARD_HTTP_HOSTS"),

@@ -4,6 +4,7 @@ import { serviceRedisUsers } from "@switchyard/topology/redis-access";
 import {
   inputFiles,
   payloadsOf,
+  runArchive,
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/topology/payload-stores";
@@ -107,6 +108,7 @@ test("overlays/dev: NATS' disk holds what the streams may grow to", { skip }, ()
     sharedPayloads,
     servicePayloads,
     inputFiles,
+    runArchive,
     ...["cli", "auditor", "me"].map(payloadsOf),
   ];
   const needed = [...allStreams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0);

@@ -39,7 +39,7 @@ test("what NACK makes of its manifests, in any order, is what `streams ensure` w
 });
 
 test("NACK neither takes back what `streams ensure` changes nor deletes a stream with its resource", () => {
-  assert.equal(streams.length, 12);
+  assert.equal(streams.length, 13);
   for (const { metadata, spec } of streams) {
     assert.equal(spec?.["preventUpdate"], true, metadata.name);
     assert.equal(spec?.["preventDelete"], true, metadata.name);

@@ -13,6 +13,7 @@ import { ensureKeys } from "@switchyard/cli/key-directory";
 import {
   inputFiles,
   payloadsOf,
+  runArchive,
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/topology/payload-stores";
@@ -58,6 +59,7 @@ test("the values of NATS' chart are three servers with room for what the streams
     sharedPayloads,
     servicePayloads,
     inputFiles,
+    runArchive,
     ...["cli", "auditor", "me"].map(payloadsOf),
   ];
   const needed = [...allStreams, ...buckets].reduce((sum, { maxBytes }) => sum + maxBytes, 0);

@@ -2,6 +2,7 @@ import type { Command, Contract, Event, Live, Rpc } from "@switchyard/contracts/
 import { commandsOf } from "@switchyard/topology/command-streams";
 import {
   inputFiles,
+  runArchive,
   payloadsOf,
   servicePayloads,
   sharedPayloads,
@@ -110,7 +111,9 @@ function rightsOf(user: BusUser): string[] {
     ...user.schedules.map(({ name }) => `set timers for ${code(name)}`),
     ...(user.looksUpEvents ? ["look up stored events"] : []),
     ...(user.readsQueues ? ["see how long streams and queues are"] : []),
-    ...(user.storesFiles ? [`store files in ${code(inputFiles.bucket)}`] : []),
+    ...(user.storesFiles
+      ? [`store files in ${code(inputFiles.bucket)} and ended runs in ${code(runArchive.bucket)}`]
+      : []),
     ...(user.readsAudit ? ["read the audit"] : []),
     ...(user.administersStreams ? ["create streams, consumers and buckets"] : []),
     ...(user.retainsAudit ? ["change how long the audit is kept"] : []),
@@ -143,13 +146,17 @@ function takenOver({ sources = [] }: StreamDefinition): string[] {
 }
 
 function bucketTable(): string {
-  const rows = [sharedPayloads, servicePayloads, inputFiles, payloadsOf(teamUser.name)].map(
-    (store) => [
-      code(store.bucket),
-      store.description,
-      `${days(store.ttlMs)}, ${bytes(store.maxBytes)}`,
-    ],
-  );
+  const rows = [
+    sharedPayloads,
+    servicePayloads,
+    inputFiles,
+    runArchive,
+    payloadsOf(teamUser.name),
+  ].map((store) => [
+    code(store.bucket),
+    store.description,
+    `${days(store.ttlMs)}, ${bytes(store.maxBytes)}`,
+  ]);
   return table(["bucket", "what is in it", "keeps"], rows);
 }
 

@@ -13,6 +13,7 @@ import {
   bucketStream,
   payloadsOf,
   inputFiles,
+  runArchive,
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/topology/payload-stores";
@@ -51,7 +52,7 @@ test("no team reads the payloads of another one, by number, by subject or by wil
     { last_by_subj: `$O.${ofA.bucket}.C.${name}.0` },
     { seq: 1, next_by_subj: ">" },
   ];
-  for (const store of [ofA, servicePayloads, inputFiles])
+  for (const store of [ofA, servicePayloads, inputFiles, runArchive])
     for (const want of wants)
       await assert.rejects(
         ask(teamB, `$JS.API.STREAM.MSG.GET.${bucketStream(store)}`, JSON.stringify(want)),
@@ -61,7 +62,7 @@ test("no team reads the payloads of another one, by number, by subject or by wil
 });
 
 test("no team writes into another one's bucket, that of the services or the shared one", async () => {
-  for (const { bucket } of [ofA, servicePayloads, sharedPayloads, inputFiles])
+  for (const { bucket } of [ofA, servicePayloads, sharedPayloads, inputFiles, runArchive])
     await assert.rejects(ask(teamB, `$O.${bucket}.C.forged.0`, "x"), { code: "forbidden" });
 });
 

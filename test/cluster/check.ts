@@ -4,6 +4,8 @@ import type { Load } from "./load/load.ts";
 
 /** The cluster, as every check gets it. */
 export interface World {
+  /** The folder of what is built once. */
+  readonly cache: string;
   readonly lab: Lab;
   /** In the namespace of the installation. */
   readonly kubectl: Kubectl;

@@ -1,9 +1,14 @@
 import type { Check } from "./check.ts";
-import { drain, forceDelete, nodeLoss, restart, scaling, stores } from "./checks/disturbances.ts";
+import { compose } from "./checks/compose.ts";
+import { backup, replaceKey } from "./checks/day-two.ts";
+import { drain, forceDelete, nodeLoss, resize, restart, stores } from "./checks/disturbances.ts";
 import { brokenFiles, rollback, uninstall, wrongSecret } from "./checks/faults.ts";
 import { overHttp, overNats } from "./checks/from-a-pod.ts";
 import { firstRun, install, widen } from "./checks/install.ts";
 import { networkPolicies, volumes } from "./checks/isolation.ts";
+import { sandbox } from "./checks/sandbox.ts";
+import { scaleByLag } from "./checks/scale-by-lag.ts";
+import { threeServers } from "./checks/three-servers.ts";
 
 /** In the order in which they run: each leaves the installation as the next one expects it. */
 export const checks: readonly Check[] = [
@@ -14,14 +19,20 @@ export const checks: readonly Check[] = [
   overHttp,
   volumes,
   networkPolicies,
-  scaling,
+  sandbox,
+  resize,
+  scaleByLag,
   restart,
   forceDelete,
   brokenFiles,
   stores,
+  replaceKey,
   drain,
   nodeLoss,
   wrongSecret,
   rollback,
+  backup,
   uninstall,
+  threeServers,
+  compose,
 ];

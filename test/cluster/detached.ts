@@ -1,4 +1,5 @@
 import { spawn, type ChildProcess } from "node:child_process";
+import { readFile } from "node:fs/promises";
 
 /** Starts a program that the kernel kills when this process ends, however that happens. */
 export function detach(command: readonly string[], env: Record<string, string>): ChildProcess {
@@ -14,4 +15,11 @@ export async function endProcess(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once("exit", resolve));
   child.kill("SIGKILL");
   await ended;
+}
+
+/** `setpriv` and `unshare` become one process, whose only child is the first one of the namespaces. */
+export async function childOf(parent: number): Promise<number | null> {
+  const path = `/proc/${parent}/task/${parent}/children`;
+  const child = Number((await readFile(path, "utf8")).trim().split(" ")[0]);
+  return child > 0 ? child : null;
 }

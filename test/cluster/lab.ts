@@ -3,6 +3,7 @@ import { chmod, copyFile, mkdir, readFile, symlink, readdir } from "node:fs/prom
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { kubernetesTool } from "../../deploy/test/kubernetes-tools.ts";
+import { installAddons } from "./addons.ts";
 import { eventually } from "./eventually.ts";
 import { Kubectl } from "./kubectl.ts";
 import { provisionVolumes, storageClass } from "./nodes/provision-volumes.ts";
@@ -24,7 +25,16 @@ export interface Lab {
 
 export async function startLab(
   { cache, nodes: count }: Settings,
-  { images, log }: { images: readonly string[]; log: (line: string) => void },
+  {
+    images,
+    missing,
+    log,
+  }: {
+    images: readonly string[];
+    /** Programs that could not be built. */
+    missing: ReadonlySet<string>;
+    log: (line: string) => void;
+  },
 ): Promise<Lab> {
   const programs = await clientPrograms(cache);
   const began = performance.now();
@@ -69,6 +79,9 @@ export async function startLab(
       {},
     );
     log(`names resolve, ${seconds(began)}`);
+    const program = join(programs, "kubectl");
+    const installed = await installAddons(kubectl, { cache, program, missing });
+    log(`installed: ${installed.join(", ") || "no addon"}, ${seconds(began)}`);
     const clone = await makeClone(join(cache, "run/clone"));
     const environment = [
       `PATH=${programs}:${join(repository, "node_modules/.bin")}:/usr/sbin:/usr/bin:/sbin:/bin`,

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { archivesOf, buildImages } from "./build/images.ts";
 import { buildPrograms, missingPrograms } from "./build/programs.ts";
@@ -43,20 +43,24 @@ async function runAll(settings: Settings, signal: AbortSignal): Promise<number> 
   }
   if (settings.does === "build") return 0;
 
+  const missing = await missingPrograms(cache);
   let lab: Lab | null = null;
   try {
-    lab = await startLab(settings, { images: archivesOf(cache), log });
+    const images = await archivesOf(cache);
+    lab = await startLab(settings, { images, missing: new Set(missing.keys()), log });
     const kubectl = lab.kubectl.in("switchyard");
     const world = {
+      cache,
       lab,
       kubectl,
       load: new Load(lab.kubectl),
-      missing: await missingPrograms(cache),
+      missing,
     };
     const chosen = checks.filter(
       ({ name, isInstallation }) => isInstallation === true || (only?.has(name) ?? true),
     );
     const evidence = join(cache, "evidence");
+    await rm(evidence, { recursive: true, force: true });
     const outcomes = await runChecks(chosen, { world, evidence, signal, log });
     await mkdir(dirname(settings.junit), { recursive: true });
     await writeFile(settings.junit, junitOf(outcomes));

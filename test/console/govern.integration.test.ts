@@ -96,6 +96,13 @@ test(
     await page.getByText("No record fits").waitFor();
     await page.getByRole("button", { name: "Check the chains" }).click();
     await page.locator('[data-testid="chains"][data-status="intact"]').waitFor();
+    await go("/audit?kind=seal");
+    await page.getByTestId("audit").getByTestId("row").first().waitFor();
+    const all = `${there().dev.httpUrl}/api/v1/audit?reads=false&limit=500`;
+    const { records } = (await (await page.request.get(all)).json()) as {
+      records: { kind: string }[];
+    };
+    assert.ok(records.length > 0 && records.every(({ kind }) => kind !== "seal"));
     // Each of these is two records of this kind, and a page has 200.
     await Promise.all(
       Array.from({ length: 110 }, () => page.request.get(`${there().dev.httpUrl}/api/v1/keys`)),

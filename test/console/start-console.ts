@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { startYardDev } from "../lib/yard-dev.ts";
 import { launchChromium, watchedPage } from "./chromium.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 export interface LookOptions {
   readonly token?: string;
@@ -47,7 +48,7 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
     workspace,
     ...(apart === true && { apart, runners: 2 }),
     // All users here are one caller; two runners that die of a run are enough to give it up.
-    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000", YARD_RUN_MAX_ATTEMPTS: "2" },
+    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000", ...testConstants({ runMaxAttempts: 2 }) },
   });
   const browser = await launchChromium(executable);
   const token = (await readFile(dev.httpTokenFile, "utf8")).trim();

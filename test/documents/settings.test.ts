@@ -2,28 +2,39 @@ import assert from "node:assert/strict";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { inputFiles, servicePayloads, sharedPayloads } from "@switchyard/topology/payload-stores";
+import {
+  inputFiles,
+  runArchive,
+  servicePayloads,
+  sharedPayloads,
+} from "@switchyard/topology/payload-stores";
 import { allStreams } from "@switchyard/topology/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
-const SETTING = /\bYARD_[A-Z_]*[A-Z]\b/g;
+const SETTING = /\bYARD_[A-Z0-9_]*[A-Z]\b/g;
 /** Names of streams begin alike and are not settings. */
 const NO_SETTINGS = new Set<string>([
   sharedPayloads.bucket,
   servicePayloads.bucket,
   inputFiles.bucket,
+  runArchive.bucket,
   ...allStreams.map(({ name }) => name),
 ]);
+/** A mark of child processes, two variables for a person's own files and commands, and a program of tests. */
+const NOT_OF_OPERATORS = ["YARD_MCP_CHILD", "YARD_HOME", "YARD_HTTP_TOKEN", "YARD_PROMTOOL_BIN"];
 
-test("every setting of a service is in its README", () => {
-  const missing: string[] = [];
-  for (const file of globSync("services/*/src/config.ts", { cwd: root })) {
-    const readme = join(file, "..", "..", "README.md");
-    const reported = settingsIn(read(readme));
-    for (const name of settingsIn(read(file)))
-      if (!reported.has(name)) missing.push(`${name} is not in ${readme}`);
-  }
-  assert.deepEqual(missing, []);
+test("every setting that a program reads is in the list", () => {
+  const sources = globSync("{apps,libs,services}/*/src/**/*.{ts,tsx}", { cwd: root });
+  const listed = settingsIn(read("docs/reference/settings.md"));
+  const known = new Set([...listed, ...NO_SETTINGS, ...NOT_OF_OPERATORS]);
+  const missing = sources
+    .filter((path) => !/\.test\.tsx?$/.test(path))
+    .flatMap((path) =>
+      [...settingsIn(read(path))]
+        .filter((name) => !known.has(name))
+        .map((name) => `${path}: ${name}`),
+    );
+  assert.deepEqual(missing, [], "scripts/generate/settings-list.ts has the list");
 });
 
 test("every setting that a document names is read somewhere", () => {
@@ -66,4 +77,27 @@ function settingsIn(text: string): ReadonlySet<string> {
 
 function read(path: string): string {
   return readFileSync(join(root, path), "utf8");
+}
+
+test("every constant that a test replaces is one of the code, and each has a name of its own", () => {
+  const named = globSync("{libs,services}/*/src/**/*.ts", { cwd: root })
+    .filter((path) => !path.endsWith(".test.ts"))
+    .flatMap((path) => matches(read(path), /\bconstant\(\s*"(\w+)"/g));
+  assert.equal(new Set(named).size, named.length, named.toSorted().join(" "));
+  const replaced = globSync(["{libs,services,apps,test,bench}/**/*.ts"], {
+    cwd: root,
+    exclude: (name) => name === "node_modules",
+  })
+    .filter((path) => !path.endsWith("constant.test.ts"))
+    .flatMap((path) => matches(read(path), /\b(?:test|replace)Constants\(\{([^}]*)\}/g))
+    .flatMap((values) => matches(values, /(\w+):/g));
+  assert.deepEqual(
+    replaced.filter((name) => !named.includes(name)),
+    [],
+  );
+  assert.ok(replaced.length > 10, "hardly any constant was found");
+});
+
+function matches(text: string, pattern: RegExp): string[] {
+  return [...text.matchAll(pattern)].map(([, found = ""]) => found);
 }

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
-import { appendFile, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { promisify } from "node:util";
@@ -37,6 +37,23 @@ function script(action: "save" | "restore", ...folders: string[]): Promise<unkno
   const file = join(import.meta.dirname, "../../deploy/backup.sh");
   return promisify(execFile)("sh", [file, action, backup, ...folders]);
 }
+
+test("the directory lost+found of a volume is left alone", async () => {
+  const volume = join(directory, "volume/nats");
+  const other = join(directory, "other/nats");
+  for (const path of [join(volume, "lost+found/x"), join(other, "lost+found"), join(volume, "a")])
+    await mkdir(path, { recursive: true });
+  await writeFile(join(volume, "a/lost+found"), "a file of that name is state");
+  const file = join(import.meta.dirname, "../../deploy/backup.sh");
+  const saved = join(directory, "volume.tar.gz");
+  await promisify(execFile)("sh", [file, "save", saved, volume]);
+  await promisify(execFile)("sh", [file, "restore", saved, other]);
+  assert.deepEqual((await readdir(other, { recursive: true })).toSorted(), [
+    "a",
+    "a/lost+found",
+    "lost+found",
+  ]);
+});
 
 test("an installation is stopped and deploy/backup.sh keeps its folders in one file", async (t) => {
   for (const path of [workspace, join(project, "agents"), join(project, "policies")])

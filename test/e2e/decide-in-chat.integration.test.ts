@@ -28,6 +28,7 @@ import { startTelegramServer } from "../../services/channels/test-fixtures/teleg
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 // Real policy and channels services. Telegram is a fake that is strict where the Bot API is.
 
@@ -72,8 +73,7 @@ const environment = {
   YARD_NATS_NKEY_FILE: await world.keyFileOf("channels"),
   YARD_REDIS_URL: world.redis.url,
   YARD_CHANNELS_FILE: file,
-  YARD_CHANNELS_SEND_MS: "1000",
-  YARD_CHANNELS_LEASE_MS: "600",
+  ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 600 }),
   YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com/",
 };
 let channels = await startServiceProcess("channels", environment);

@@ -28,8 +28,9 @@ import { startMailServer } from "../../services/channels/test-fixtures/mail-serv
 import { startSlackServer } from "../../services/channels/test-fixtures/slack-server.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { startPolicyWorld } from "../../services/policy/test/policy-world.ts";
-import { textOf } from "../lib/person-chats.ts";
+import { discordChat, slackChat, textOf, type Shown } from "../lib/person-chats.ts";
 import { startServiceProcess } from "../lib/service-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 // Real policy, channels and gateway services; the providers are strict where the real ones are. What is the same for all of them is in
 // decide-in-chat.integration.test.ts.
@@ -103,8 +104,7 @@ const common = async (name: string) => ({
 const environment = {
   ...(await common("channels")),
   YARD_CHANNELS_FILE: file,
-  YARD_CHANNELS_SEND_MS: "1000",
-  YARD_CHANNELS_LEASE_MS: "3000",
+  ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 3_000 }),
   YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com",
 };
 let channels = await startServiceProcess("channels", environment);
@@ -149,85 +149,13 @@ async function waiting(args: Record<string, unknown>, tool = WRITE): Promise<str
 const stateOf = async (id: string) => (await call(cli, getApproval, { id })).approval;
 const codeOf = async () => (await call(ann, createChatLink, { asks: true })).code;
 
-interface Shown {
-  readonly id: string;
-  readonly text: string;
-  readonly approve: string;
-  readonly deny: string;
-}
+const verdictsOf = ({ buttons }: Shown) => {
+  const [approve, deny] = buttons.map(({ data }) => data);
+  return { approve: approve ?? "", deny: deny ?? "" };
+};
 
-/** One provider as persons see it. */
-interface Chat {
-  readonly name: string;
-  /** Ids of the linked person, and of another one. */
-  readonly people: readonly [string, string];
-  readonly groupId: string;
-  write(from: string, text: string): void;
-  /** Messages with this text in the private chat of a person, or in the group. */
-  messages(place: string, part: string): Shown[];
-  press(message: Shown, by: { from: string; data: string; place?: string }): Promise<string>;
-}
-
-const slackPlace = (place: string) => (place.startsWith("U") ? `D${place.slice(1)}` : place);
-const discordPlace = (place: string) => (place === "200" ? place : `7${place}`);
-type Blocks = { type: string; elements: Record<string, unknown>[] }[];
-
-const chats: readonly Chat[] = [
-  {
-    name: "slack",
-    people: ["U1", "U666"],
-    groupId: "C1",
-    write: (from, text) =>
-      void slack.push(slack.message({ user: from, channel: slackPlace(from) }, text)),
-    messages: (place, part) =>
-      slack.messages
-        .filter(({ channel }) => channel === slackPlace(place))
-        .map(({ ts, text, blocks }) => {
-          const [shown, actions] = blocks as Blocks;
-          const parts = (shown?.elements ?? []).flatMap(({ elements }) => elements as Blocks);
-          const all = parts.map((one) => (one as unknown as { text: string }).text).join("");
-          const [approve, deny] = (actions?.elements ?? []).map(({ value }) => String(value));
-          const texts = all === "" ? String(text) : all;
-          return { id: String(ts), text: texts, approve: approve ?? "", deny: deny ?? "" };
-        })
-        .filter(({ text }) => text.includes(part)),
-    async press({ id }, { from, data, place }) {
-      const where = place === undefined ? {} : { channel: slackPlace(place) };
-      const press = slack.press(id, { from, value: data, ...where });
-      const { text, isEphemeral } = await until(press.answer);
-      assert.ok(isEphemeral);
-      assert.ok((await until(press.acknowledgedMs)) < 3_000);
-      return text;
-    },
-  },
-  {
-    name: "discord",
-    people: ["42", "666"],
-    groupId: "200",
-    write: (from, text) =>
-      discord.push(
-        discord.message({ author: { id: from, username: "x" }, channel_id: `7${from}` }, text),
-      ),
-    messages: (place, part) =>
-      discord.messages
-        .filter(({ channel_id: channel }) => channel === discordPlace(place))
-        .map(({ id, content, components }) => {
-          const [row] = (components ?? []) as { components: { custom_id: string }[] }[];
-          const [approve, deny] = (row?.components ?? []).map((one) => one.custom_id);
-          const text = String(content);
-          return { id: String(id), text, approve: approve ?? "", deny: deny ?? "" };
-        })
-        .filter(({ text }) => text.includes(part)),
-    async press({ id }, { from, data, place }) {
-      const where = place === undefined ? {} : { channel: discordPlace(place) };
-      const { text, isEphemeral } = await until(discord.press(id, { from, data, ...where }));
-      assert.ok(isEphemeral);
-      return text;
-    },
-  },
-];
-
-for (const chat of chats) {
+for (const chat of [slackChat(slack), discordChat(discord)]) {
+  const groupId = chat.groupId ?? "";
   const [mine, other] = chat.people;
   const asked = async (place: string, part: string): Promise<Shown> => {
     const [message] = await until(
@@ -245,33 +173,34 @@ for (const chat of chats) {
     const args = { path: `${chat.name}.txt`, content: "@everyone <!channel> ``` *b*" };
     const id = await waiting(args);
     const message = await asked(mine, args.path);
-    const group = await asked(chat.groupId, args.path);
+    const group = await asked(groupId, args.path);
     assert.match(message.text, /Approval needed: mcp__files__write_file\nFrom: agent demo/);
     assert.match(message.text, /@everyone <!channel> \\u\{60\}\\u\{60\}\\u\{60\} \*b\*/);
-    const forged = `${message.approve.slice(0, -11)}AAAAAAAAAAA`;
+    const { approve, deny } = verdictsOf(message);
+    const forged = `${approve.slice(0, -11)}AAAAAAAAAAA`;
     for (const [shown, by, reason] of [
       [message, { from: mine, data: forged }, /unknown here/],
-      [message, { from: mine, data: message.approve, place: chat.groupId }, /unknown here/],
-      [message, { from: other, data: message.approve, place: other }, /unknown here/],
-      [group, { from: other, data: group.approve }, /link this account first/],
+      [message, { from: mine, data: approve, place: groupId }, /unknown here/],
+      [message, { from: other, data: approve, place: other }, /unknown here/],
+      [group, { from: other, data: verdictsOf(group).approve }, /link this account first/],
     ] as const) {
       assert.match(await chat.press(shown, by), reason);
       assert.equal((await stateOf(id)).state, "pending");
     }
-    const said = await chat.press(message, { from: mine, data: message.approve });
+    const said = await chat.press(message, { from: mine, data: approve });
     assert.match(said, new RegExp(`^Approved by ann by ${chat.name}`));
     const { state, decision } = await stateOf(id);
     assert.deepEqual([state, decision?.by, decision?.via], ["approved", "ann", chat.name]);
     assert.equal((await admit(args)).outcome, "passed");
     assert.equal((await admit(args)).outcome, "refused", "one approval is one call");
-    for (const place of [mine, chat.groupId]) {
+    for (const place of [mine, groupId]) {
       const changed = await until(
         () => chat.messages(place, args.path),
         (all) => all[0]?.text.includes("Approved by ann") === true,
       );
-      assert.deepEqual([changed.length, changed[0]?.approve], [1, ""]);
+      assert.deepEqual([changed.length, changed[0]?.buttons], [1, []]);
     }
-    for (const data of [message.approve, message.deny]) {
+    for (const data of [approve, deny]) {
       const late = await chat.press(message, { from: mine, data });
       assert.match(late, /Nothing was decided: the call is consumed already/);
     }
@@ -281,7 +210,7 @@ for (const chat of chats) {
     await restart();
     const id = await waiting({ path: `high-${chat.name}.txt` }, REMOVE);
     const message = await asked(mine, `high-${chat.name}.txt`);
-    const press = { from: mine, data: message.approve };
+    const press = { from: mine, data: verdictsOf(message).approve };
     assert.match(await chat.press(message, press), /High risk: press Approve again/);
     assert.equal((await stateOf(id)).state, "pending");
     await killChannels();
@@ -298,8 +227,8 @@ for (const chat of chats) {
     );
     await call(ann, revokeChatLink, { id: links[0]?.id ?? "" });
     const next = await waiting({ path: `revoked-${chat.name}.txt` });
-    const shown = await asked(chat.groupId, `revoked-${chat.name}.txt`);
-    const refused = await chat.press(shown, { from: mine, data: shown.approve });
+    const shown = await asked(groupId, `revoked-${chat.name}.txt`);
+    const refused = await chat.press(shown, { from: mine, data: verdictsOf(shown).approve });
     assert.match(refused, /link this account first/);
     assert.equal((await stateOf(next)).state, "pending");
   });

@@ -16,6 +16,7 @@ import { until } from "@switchyard/local-servers/until";
 import { ensureKeys } from "../../apps/cli/src/key-directory.ts";
 import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { startServiceProcess, type TestService } from "../lib/service-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 // Fills a disk, so it needs one of its own: without the right to mount one the tests skip.
 const disk = await SmallDisk.mount(await testDirectory());
@@ -168,7 +169,7 @@ async function installation(small: SmallDisk) {
       YARD_DRAIN_MS: "1000",
       // With a strict audit calls wait until they are recorded, so each run meets the full disk at its next call.
       YARD_AUDIT: "strict",
-      YARD_AUDIT_PATIENCE_MS: "1000",
+      ...testConstants({ auditGiveUpMs: 1_000 }),
       ...env,
     });
   const [policy, importer, broker, runner] = await Promise.all([

@@ -190,6 +190,22 @@ test("a sub-agent is kept to the layer of sub-agents, and starts only for whom s
   assert.doesNotMatch(lines, /by the helper/);
 });
 
+test("a stop of a misspelt agent or server is in force, and a note has the name that is meant", async () => {
+  for (const [scope, meant] of [
+    [["--agent", "carefull"], /there is no agent carefull; did you mean careful\?/],
+    [["--server", "countng"], /there is no server countng; did you mean counting\?/],
+  ] as const) {
+    const { code, stderr, stdout } = await yard(["policy", "stop", ...scope, "--reason", "x"], env);
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /^stopped: /);
+    assert.match(stderr, meant);
+    assert.equal((await yard(["policy", "resume", ...scope], env)).code, 0);
+  }
+  const known = await yard(["policy", "stop", "--agent", "careful", "--reason", "x"], env);
+  assert.doesNotMatch(known.stderr, /there is no/);
+  assert.equal((await yard(["policy", "resume", "--agent", "careful"], env)).code, 0);
+});
+
 test("runs that wait for a person wait on while everything is stopped, and are decided about when that is lifted", async () => {
   const runs = ["stop-1", "stop-2"];
   for (const runId of runs) await start("careful", runId);

@@ -22,6 +22,7 @@ import { answering } from "../../services/agent-runner/test-fixtures/fake-servic
 import { startLab } from "../../services/agent-runner/test-fixtures/runner-lab.ts";
 import { nextHeartbeat } from "@switchyard/project/jobs/next-time";
 import { redisWords } from "../lib/redis-words.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const HEARTBEAT_MS = 4_000;
 // A real scheduler and a real runner, with the runner's own dependencies.
@@ -467,7 +468,7 @@ async function startScheduler(): Promise<SchedulerProcess> {
       YARD_NATS_URL: lab.nats.url,
       YARD_REDIS_URL: lab.redis.url,
       YARD_HEALTH_PORT: "0",
-      YARD_SCHEDULES_HEARTBEAT_MS: String(HEARTBEAT_MS),
+      ...testConstants({ schedulesHeartbeatMs: HEARTBEAT_MS }),
       YARD_SCHEDULES_PER_CALLER: "300",
       YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "loopback",
     },

@@ -20,6 +20,7 @@ import { readSeed, seedFile } from "../../apps/cli/src/nkey-seed.ts";
 import { holdingRunner } from "../../services/policy/test/holding-runner.ts";
 import { sampleRequest } from "./sample-request.ts";
 import { startServiceProcess, type TestService } from "./service-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 /** All services of an installation that works, and their requests by service. */
 export interface EveryRequest {
@@ -116,7 +117,7 @@ export async function everyRequest(options: {
       YARD_MCP_TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
       YARD_STATE_DIR: join(directory, "state"),
       // Without Redis a broker's leases soon expire.
-      YARD_MCP_LEASE_MS: "600000",
+      ...testConstants({ mcpLeaseMs: 600_000 }),
     }),
     start("toolbox", "toolbox", { YARD_WORKSPACE: workspace }),
     start("agent-runner", "runner", { YARD_MODELS_FILE: modelsFile }),

@@ -17,11 +17,13 @@ export interface PersonChat {
   readonly name: string;
   /** Ids of the linked person, and of another one. */
   readonly people: readonly [string, string];
+  /** A group of both; null where no test has one. */
+  readonly groupId: string | null;
   /** False: a message cannot be changed, so that only its page shows what became of it. */
   readonly isEdited: boolean;
   write(from: string, text: string, repliedTo?: string): void;
-  /** Messages with this text in the private chat of the person. */
-  messages(person: string, part: string): Shown[];
+  /** Messages with this text in the private chat of a person, or in the group. */
+  messages(place: string, part: string): Shown[];
   /** Rejects when no answer comes. */
   press(message: Shown, by: { from: string; data: string; place?: string }): Promise<string>;
 }
@@ -35,8 +37,10 @@ async function answered<T>(answer: () => T | null): Promise<T> {
 
 type Server<Start extends (...given: never[]) => unknown> = Awaited<ReturnType<Start>>;
 
-const slackPlace = (person: string) => `D${person.slice(1)}`;
-const discordPlace = (person: string) => `7${person}`;
+const SLACK_GROUP = "C1";
+const DISCORD_GROUP = "200";
+const slackPlace = (place: string) => (place === SLACK_GROUP ? place : `D${place.slice(1)}`);
+const discordPlace = (place: string) => (place === DISCORD_GROUP ? place : `7${place}`);
 type SlackBlock = { type: string; elements: Record<string, unknown>[] };
 type DiscordRow = { components: { label: string; custom_id: string }[] };
 
@@ -44,14 +48,15 @@ export function slackChat(slack: Server<typeof startSlackServer>): PersonChat {
   return {
     name: "slack",
     people: ["U1", "U666"],
+    groupId: SLACK_GROUP,
     isEdited: true,
     write(from, text, repliedTo) {
       const thread = repliedTo === undefined ? {} : { thread_ts: repliedTo };
       slack.push(slack.message({ user: from, channel: slackPlace(from), ...thread }, text));
     },
-    messages: (person, part) =>
+    messages: (place, part) =>
       slack.messages
-        .filter(({ channel }) => channel === slackPlace(person))
+        .filter(({ channel }) => channel === slackPlace(place))
         .map(({ ts, text, blocks }) => {
           const all = blocks as SlackBlock[];
           const buttons = all
@@ -84,6 +89,7 @@ export function discordChat(discord: Server<typeof startDiscordServer>): PersonC
   return {
     name: "discord",
     people: ["42", "666"],
+    groupId: DISCORD_GROUP,
     isEdited: true,
     write(from, text, repliedTo) {
       const reply =
@@ -91,9 +97,9 @@ export function discordChat(discord: Server<typeof startDiscordServer>): PersonC
       const fields = { author: { id: from, username: "x" }, channel_id: discordPlace(from) };
       discord.push(discord.message({ ...fields, ...reply }, text));
     },
-    messages: (person, part) =>
+    messages: (place, part) =>
       discord.messages
-        .filter(({ channel_id: channel }) => channel === discordPlace(person))
+        .filter(({ channel_id: channel }) => channel === discordPlace(place))
         .map(({ id, content, components }) => {
           const buttons = ((components ?? []) as DiscordRow[])
             .flatMap((row) => row.components)
@@ -115,6 +121,7 @@ export function telegramChat(telegram: Server<typeof startTelegramServer>): Pers
   return {
     name: "telegram",
     people: ["42", "666"],
+    groupId: null,
     isEdited: true,
     write(from, text, repliedTo) {
       const more =
@@ -148,6 +155,7 @@ export function mailChat(mail: Server<typeof startMailServer>, origin: string): 
   return {
     name: "email",
     people: ["ann@example.test", "eve@example.test"],
+    groupId: null,
     isEdited: false,
     write(from, text) {
       const domain = from.slice(from.indexOf("@") + 1);

@@ -60,7 +60,7 @@ export function buildProgram(version: string, perform: Perform): Command {
     .addHelpText("after", EPILOGUE);
   addLocalCommands(program, perform);
   addRunCommands(program, perform);
-  addSessionCommands(program, perform);
+  addSessionCommands(program, perform, (other) => buildProgram(version, other));
   addScheduleCommands(program, perform);
   addChannelCommands(program, perform);
   addWebhookCommands(program, perform);

@@ -4,6 +4,8 @@ import { listAgents } from "@switchyard/contracts/skill-importer/agents";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { fileAccessOf } from "@switchyard/contracts/toolbox/file-access";
 import { nearestName } from "@switchyard/contracts/nearest-name";
+import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import type { StopScope } from "@switchyard/contracts/policy/policy-budgets";
 import { ANONYMOUS_USER, CLI_USER } from "@switchyard/contracts/user-names";
 import { listUserKeys } from "@switchyard/contracts/policy/user-tokens";
 import { CliError } from "./cli-error.ts";
@@ -20,23 +22,32 @@ export async function unknownNames(
   { tool, agent }: { readonly tool: string; readonly agent?: string | undefined },
 ): Promise<CliError[]> {
   const found = await withoutServiceErrors(
-    Promise.all([
-      knownTools(bus),
-      agent === undefined ? { agents: [] } : client(bus, { listAgents }).listAgents({}),
-    ]),
+    Promise.all([knownTools(bus), agent === undefined ? [] : unknownAgent(bus, agent)]),
   );
   if (found === null) return [];
-  const [known, { agents }] = found;
-  const errors = unknownToolErrors(tool, known);
-  const names = agents.map(({ name }) => name);
-  if (agent === undefined || names.includes(agent)) return errors;
-  const meant = nearestName(agent, names);
-  const hint =
-    meant === null ? "see the agents with: ./yard agents list" : `did you mean ${meant}?`;
-  return [
-    ...errors,
-    new CliError("unknown_agent", `there is no agent ${printableLine(agent)}`, { hint }),
-  ];
+  const [known, agents] = found;
+  return [...unknownToolErrors(tool, known), ...agents];
+}
+
+async function unknownAgent(bus: Bus, agent: string): Promise<CliError[]> {
+  const { agents } = await client(bus, { listAgents }).listAgents({});
+  return unknownOf("agent", agent, { known: agents.map(({ name }) => name), list: "agents list" });
+}
+
+async function unknownServer(bus: Bus, server: string): Promise<CliError[]> {
+  const { servers } = await client(bus, { listServers }).listServers({});
+  return unknownOf("server", server, { known: servers.map(({ id }) => id), list: "mcp list" });
+}
+
+function unknownOf(
+  kind: "agent" | "server",
+  name: string,
+  { known, list }: { readonly known: readonly string[]; readonly list: string },
+): CliError[] {
+  if (known.includes(name)) return [];
+  const meant = nearestName(name, known);
+  const hint = meant === null ? `see the ${kind}s with: ./yard ${list}` : `did you mean ${meant}?`;
+  return [new CliError(`unknown_${kind}`, `there is no ${kind} ${printableLine(name)}`, { hint })];
 }
 
 /** The error of a tool that does not exist among the known ones. */
@@ -67,6 +78,18 @@ export async function noteUnknownUser(terminal: Terminal, bus: Bus, user: string
   const meant = nearestName(user, known);
   if (meant !== null)
     terminal.note(`no key is of a user ${printableLine(user)}; did you mean ${meant}?`);
+}
+
+/** Prints a note when a stop is about a name that does not exist here: it is in force, and stops nothing yet. */
+export async function noteUnknownScope(
+  terminal: Terminal,
+  bus: Bus,
+  scope: StopScope,
+): Promise<void> {
+  if (scope.kind === "user") await noteUnknownUser(terminal, bus, scope.name);
+  if (scope.kind !== "agent" && scope.kind !== "server") return;
+  const find = scope.kind === "agent" ? unknownAgent : unknownServer;
+  noteUnknownNames(terminal, (await withoutServiceErrors(find(bus, scope.name))) ?? []);
 }
 
 async function withoutServiceErrors<Reply>(reply: Promise<Reply>): Promise<Reply | null> {

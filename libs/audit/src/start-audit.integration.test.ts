@@ -15,6 +15,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import { AuditUnavailableError } from "./audit-writer.ts";
 import { startAudit, type Audit } from "./start-audit.ts";
 import { createAuditVerifier } from "./verify-audit.ts";
+import { replaceConstants } from "@switchyard/testing/test-constants";
 
 // Everything here runs with the permissions that nats-server gets in production.
 const users = testUsers();
@@ -37,6 +38,8 @@ const refusal = {
   reason: "expired",
 } as const;
 
+replaceConstants({ auditGiveUpMs: 200 });
+
 async function start(bus: Bus, service: string, mode: "on" | "strict" = "on"): Promise<Audit> {
   const audit = await startAudit({
     bus,
@@ -48,7 +51,6 @@ async function start(bus: Bus, service: string, mode: "on" | "strict" = "on"): P
     version: "1",
     config: {
       YARD_AUDIT: mode,
-      YARD_AUDIT_PATIENCE_MS: 200,
       YARD_AUDIT_PER_USER: 0,
       YARD_CONNECT_MS: 30_000,
     },

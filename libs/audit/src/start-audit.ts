@@ -7,6 +7,7 @@ import { AUDIT_EVENT_OF } from "@switchyard/contracts/policy/audit";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { Gauge, type Registry } from "prom-client";
 import { z } from "zod";
+import { constant } from "@switchyard/service/constant";
 import { envInteger } from "@switchyard/service/env";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
@@ -19,8 +20,6 @@ import { createChainHeads } from "./chain-heads.ts";
 export const auditEnv = {
   /** `on`: records are written within milliseconds. `strict`: nothing happens before its record is stored. `off`: none are written. */
   YARD_AUDIT: z.enum(["on", "strict", "off"]).default("on"),
-  /** Records may fail to be stored for this time before calls are refused, in milliseconds. */
-  YARD_AUDIT_PATIENCE_MS: envInteger(0, 600_000).default(5_000),
   /** The most records of one user in an hour by this process; 0 for no limit. */
   YARD_AUDIT_PER_USER: envInteger(0, 1_000_000_000).default(250_000),
 };
@@ -45,7 +44,6 @@ export interface AuditOptions {
   readonly version: string;
   readonly config: {
     readonly YARD_AUDIT: "on" | "strict" | "off";
-    readonly YARD_AUDIT_PATIENCE_MS: number;
     readonly YARD_AUDIT_PER_USER: number;
     readonly YARD_CONNECT_MS: number;
   };
@@ -74,7 +72,8 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
   const writer = createAuditWriter({
     service,
     room,
-    giveUpAfterMs: config.YARD_AUDIT_PATIENCE_MS,
+    // Calls are refused when records cannot be stored for longer.
+    giveUpAfterMs: constant("auditGiveUpMs", 5_000),
     perUserHour: config.YARD_AUDIT_PER_USER,
     async publish(block, { kind, messageId }) {
       await publishEventJson(bus, AUDIT_EVENT_OF[kind], { service }, block, { messageId });

@@ -15,6 +15,7 @@ import { testNatsCluster } from "@switchyard/testing/test-cluster";
 import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 import { connectionOf } from "./connection.ts";
 import { publishCommand } from "./publish.ts";
+import { bucketStream, runArchive } from "@switchyard/topology/payload-stores";
 import { ensureAudit, ensureStreams } from "./streams.ts";
 import { verifyStreams } from "./verify-streams.ts";
 import { testBus } from "@switchyard/testing/test-bus";
@@ -34,6 +35,7 @@ test("everything is created once, and a second time changes nothing", async () =
     ...allStreams.map((stream) => stream.name).filter((name) => name !== commandStream.name),
     ...["", "_SERVICES"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
     "OBJ_YARD_FILES",
+    "OBJ_YARD_ARCHIVE",
     ...["_cli", "_auditor", "_me"].map((end) => `OBJ_YARD_PAYLOADS${end}`),
     commandStream.name,
     ...allConsumers.map((consumer) => `${consumer.stream}/${consumer.name}`),
@@ -52,6 +54,14 @@ test("the streams keep their messages on disk, and the work queue forgets what i
   );
   const consumer = await manager.consumers.info(runCommands.stream, runCommands.name);
   assert.deepEqual([consumer.config.ack_policy, consumer.config.max_deliver], ["explicit", -1]);
+});
+
+test("room that an operator granted to the archive of runs is kept", async () => {
+  const manager = await jetstreamManager(connectionOf(bus).nc);
+  const name = bucketStream(runArchive);
+  await manager.streams.update(name, { max_bytes: 2 * runArchive.maxBytes });
+  assert.deepEqual(await ensureStreams(bus), { created: [], updated: [], left: [] });
+  assert.equal((await manager.streams.info(name)).config.max_bytes, 2 * runArchive.maxBytes);
 });
 
 test("only what differs in a field of ours is updated", async () => {
@@ -131,7 +141,7 @@ test("without a number of replicas, each stream keeps its own and a new one gets
   for (const name of [...allStreams.map((stream) => stream.name), "OBJ_YARD_PAYLOADS"])
     assert.equal((await streams.info(name)).config.num_replicas, 2, name);
   const fewer = await ensureStreams(admin, { replicas: 1 });
-  assert.deepEqual([fewer.updated.length, fewer.left], [10, [auditStream.name]]);
+  assert.deepEqual([fewer.updated.length, fewer.left], [11, [auditStream.name]]);
   assert.deepEqual((await ensureAudit(admin, { replicas: 1 })).updated, [auditStream.name]);
 });
 

@@ -34,6 +34,7 @@ import {
   inputFiles,
   ownerOfPayloads,
   payloadsOf,
+  runArchive,
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/topology/payload-stores";
@@ -126,7 +127,7 @@ export function streamsFor(clients: Clients, auditBytes?: number): WantedStream[
     ...allStreams
       .filter(({ name }) => name !== queue.name)
       .map((stream) => streamConfig(roomy(stream, auditBytes))),
-    ...[sharedPayloads, servicePayloads, inputFiles].map(bucketConfig),
+    ...[sharedPayloads, servicePayloads, inputFiles, runArchive].map(bucketConfig),
     ...clients.withPayloads.map((client) => bucketConfig(payloadsOf(client))),
     ...clients.withCommands.map((client) => streamConfig(commandsOf(client))),
     queue,
@@ -227,14 +228,15 @@ function persistenceOf({ name, num_replicas = 1 }: WantedStream): Partial<Stream
 }
 
 /**
- * A stream whose messages are never deleted before their time is not made smaller: an operator granted it the room. No other stream is made
- * smaller than its content.
+ * The archive of runs, and a stream whose messages are never deleted before their time, are not made smaller: an operator granted them the room. No other
+ * stream is made smaller than its content.
  */
 function wantedOf<C extends Partial<StreamConfig>>(
   config: C,
   { config: found, state }: StreamInfo,
 ): C {
-  const least = config.deny_delete === true ? found.max_bytes : state.bytes;
+  const isGranted = config.deny_delete === true || config.name === bucketStream(runArchive);
+  const least = isGranted ? found.max_bytes : state.bytes;
   return { ...config, max_bytes: Math.max(config.max_bytes ?? 0, least) };
 }
 

@@ -1,6 +1,7 @@
 import type { Command, Rpc } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { HEADERS } from "@switchyard/contracts/headers";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import { refusalOf, type UserRole } from "@switchyard/contracts/user-roles";
 import { verifyUserToken } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
@@ -38,8 +39,7 @@ const KEPT = 10_000;
 export class VerifiedCallers {
   readonly #verify: VerifyUser;
   readonly #delegation: Delegation;
-  /** In the order of arrival. */
-  readonly #kept = new Map<string, Verified>();
+  readonly #kept = new PromisedCache<Verified>({ now: Date.now, most: KEPT });
 
   constructor(verify: VerifyUser, delegation: Delegation) {
     this.#verify = verify;
@@ -80,15 +80,11 @@ export class VerifiedCallers {
   }
 
   async #verified(token: string, storedAt: number | undefined): Promise<Verified> {
-    const at = storedAt ?? Date.now();
-    const known = this.#kept.get(token);
-    if (known !== undefined && Date.parse(known.expiresAt) > at) return known;
-    this.#kept.delete(token);
+    const known = this.#kept.find(token, storedAt);
+    if (known !== undefined) return known;
     try {
       const found = await this.#verify(token, storedAt);
-      this.#kept.set(token, found);
-      const [oldest] = this.#kept.keys();
-      if (this.#kept.size > KEPT && oldest !== undefined) this.#kept.delete(oldest);
+      this.#kept.keep(token, found, Date.parse(found.expiresAt));
       return found;
     } catch (error) {
       throw unverified(error);

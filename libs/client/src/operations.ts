@@ -6275,7 +6275,7 @@ export interface Operations {
         runId?: RunId;
         /** A part of the tool's name. */
         tool?: string;
-        /** False: without the reads of admins that succeeded, such as those of the console's own pages. */
+        /** False: without the reads of admins that succeeded, such as those of the console's own pages, and without seals unless `kind` is `seal`. */
         reads?: boolean;
         /** The order of the entries. */
         order?: "newest" | "oldest";

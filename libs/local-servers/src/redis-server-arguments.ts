@@ -22,6 +22,8 @@ export function redisServerArguments(options: {
     appendfsync: options.appendfsync,
     "maxmemory-policy": "noeviction",
     save: "",
+    // The state of a run is a hash of short texts, which is packed.
+    "hash-max-listpack-value": "256",
     daemonize: "no",
     ...(aclFile === null ? {} : { aclfile: aclFile }),
   };

@@ -119,7 +119,7 @@ test("exits 6 with the address and a hint when NATS or Redis is unreachable", as
       /^Redis at redis:\/\/127\.0\.0\.1:\d+ is unreachable/,
     ],
   ] as const) {
-    const service = startFixture({ ...env, ...broken, YARD_CONNECT_MS: "100" });
+    const service = startFixture({ ...env, ...broken, YARD_CONNECT_MS: "2000" });
     assert.equal((await service.exited).code, 6);
     const [record] = service.records;
     assert.match(String(record?.["reason"]), reason);

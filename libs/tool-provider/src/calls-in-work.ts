@@ -1,6 +1,7 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
+import { startRounds } from "@switchyard/service/rounds";
 import {
   callsStopped,
   listStops,
@@ -29,26 +30,22 @@ const LOOK_TIMEOUT_MS = 1_000;
 export function createCallsInWork(bus: Bus): CallsInWork {
   const policy = client(bus, { listStops, releaseCall });
   const calls = new Set<CallInWork>();
-  let isLooking = false;
 
   const apply = (stop: Stop): void => {
     for (const call of calls) call.stopIf(stop);
   };
   // With nothing in progress there is nothing to end, and the policy is not called.
   const look = async (): Promise<void> => {
-    if (isLooking || ![...calls].some(({ work }) => work !== null)) return;
-    isLooking = true;
-    try {
-      const { stops } = await policy.listStops({}, { timeoutMs: LOOK_TIMEOUT_MS });
-      stops.forEach(apply);
-    } catch {
-      // While the policy is away it lets no new call pass; the next look is soon.
-    } finally {
-      isLooking = false;
-    }
+    if (![...calls].some(({ work }) => work !== null)) return;
+    const { stops } = await policy.listStops({}, { timeoutMs: LOOK_TIMEOUT_MS });
+    stops.forEach(apply);
   };
   const following = follow(bus, callsStopped, apply);
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const rounds = startRounds({
+    everyMs: LOOK_MS,
+    round: look,
+    onError: () => undefined, // While the policy is away it lets no new call pass; the next look is soon.
+  });
   const release = async (reserved: readonly string[], isMade: boolean): Promise<void> => {
     // A reservation that cannot be released expires, so the error is not reported.
     const releasing = reserved.map((reservation) =>
@@ -69,7 +66,7 @@ export function createCallsInWork(bus: Bus): CallsInWork {
     },
     find: (callId) => [...calls].filter((call) => call.callId === callId),
     stop() {
-      clearInterval(timer);
+      void rounds.stop();
       following.stop();
     },
   };

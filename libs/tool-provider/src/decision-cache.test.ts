@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Decision, Principal } from "@switchyard/contracts/policy/policy";
+import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { createDecisionCache, decisionKey } from "./decision-cache.ts";
 
 const principal: Principal = { user: "cli", agent: null, runId: null };
@@ -152,4 +153,61 @@ test("with the promise broken an old answer is given, so the property above is t
   assert.ok(broken.failed);
   const [play] = broken.counterexample ?? [];
   assert.ok(play !== undefined && staleAnswers(play, true).length === 0);
+});
+
+const refs = [builtinToolRef("a"), builtinToolRef("b")];
+const filtered = (revision: string | null, allowed = ["a"]) => ({
+  allowed,
+  policyDigest: `sha256:${"0".repeat(64)}`,
+  ...(revision === null ? {} : { cacheable: { revision, forMs: 500 } }),
+});
+
+test("an answer about a list is kept for as long as the policy promised, counted from before the request", () => {
+  let now = 1_300; // the answer took 300 ms
+  const filters = createDecisionCache(() => now).filters;
+  filters.keep("k", { refs, reply: filtered("r1") }, 1_000);
+  now = 1_499;
+  assert.deepEqual(filters.find("k", refs)?.allowed, ["a"]);
+  now = 1_500;
+  assert.equal(filters.find("k", refs), null);
+});
+
+test("an answer is about exactly the list and the requester that it was given for", () => {
+  const filters = createDecisionCache(() => 0).filters;
+  filters.keep("k", { refs, reply: filtered("r1") }, 0);
+  assert.equal(filters.find("k", [...refs]), null);
+  assert.equal(filters.find("other", refs), null);
+  assert.notEqual(filters.find("k", refs), null);
+});
+
+test("a reply without a promise is not cached, and removes an earlier one", () => {
+  const filters = createDecisionCache(() => 0).filters;
+  filters.keep("k", { refs, reply: filtered("r1") }, 0);
+  filters.keep("k", { refs, reply: filtered(null, ["b"]) }, 0);
+  assert.equal(filters.find("k", refs), null);
+});
+
+test("another revision takes the answers of the one before away", () => {
+  const cache = createDecisionCache(() => 0);
+  const { filters } = cache;
+  filters.keep("a", { refs, reply: filtered("r1") }, 0);
+  cache.keep("k", reply("r1"), 0);
+  filters.keep("b", { refs, reply: filtered("r2") }, 0);
+  assert.equal(filters.find("a", refs), null);
+  assert.notEqual(filters.find("b", refs), null);
+  assert.equal(cache.find("k"), null);
+  cache.clear();
+  assert.equal(filters.find("b", refs), null);
+});
+
+test("the lists that are kept have a bounded number of tools", () => {
+  const filters = createDecisionCache(() => 0).filters;
+  const long = Array.from({ length: 20_000 }, (_, n) => builtinToolRef(`t${n}`));
+  const keys = Array.from({ length: 25 }, (_, n) => `k${n}`);
+  for (const key of keys) {
+    filters.keep(key, { refs: long, reply: filtered("r1", []) }, 0);
+    const kept = keys.filter((one) => filters.find(one, long) !== null);
+    assert.ok(kept.length <= 10);
+    assert.ok(kept.includes(key));
+  }
 });

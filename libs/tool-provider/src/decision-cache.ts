@@ -1,9 +1,17 @@
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import type { DecisionSignature } from "@switchyard/contracts/policy/audit-signatures";
-import type { checkPolicy, Decision, Principal } from "@switchyard/contracts/policy/policy";
+import type {
+  checkPolicy,
+  Decision,
+  filterPolicy,
+  Principal,
+} from "@switchyard/contracts/policy/policy";
+import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { z } from "zod";
-import { createCachedFilters, type CachedFilters } from "./cached-filters.ts";
 
 type CheckReply = z.output<typeof checkPolicy.reply>;
+type FilterReply = z.output<typeof filterPolicy.reply>;
+type Promised = CheckReply["cacheable"];
 
 /** A decision that holds until its lease ends. */
 export interface Decided {
@@ -18,70 +26,83 @@ export interface Decided {
 }
 
 /**
- * Decisions that the policy permits to be cached, each for as long as the policy promised to bring no other revision into force. See
- * `decisions/` on why a cached decision is never an old one.
+ * Replies that the policy permits to be cached, each for as long as the policy promised to bring no other revision into force. See
+ * `decisions/` on why a cached decision is never an old one. `askedAt` is from before the request was sent.
  */
 export interface DecisionCache {
   /** The number of cached decisions; some may have expired. */
   readonly size: number;
   find(key: string): Decided | null;
-  /** `askedAt` is from before the request was sent, so that the answer's travel time is not counted twice. */
   keep(key: string, reply: CheckReply, askedAt: number): void;
-  /** Answers about whole lists, under the same promise. */
-  readonly filters: CachedFilters;
-  /** Empties the kept lists, too. */
+  /** Resolves when the last equal request has its reply or has failed, never rejects; null when none is under way. */
+  underWay(key: string): Promise<unknown> | null;
+  /** Sends a request that equal ones can wait for, and caches the reply. */
+  ask(key: string, request: () => Promise<CheckReply>): Promise<CheckReply>;
+  /** Replies about lists of tools. A list is identified by its array: a change of its tools makes another array. */
+  readonly filters: {
+    find(key: string, refs: readonly ToolRef[]): FilterReply | null;
+    keep(
+      key: string,
+      answer: { readonly refs: readonly ToolRef[]; readonly reply: FilterReply },
+      askedAt: number,
+    ): void;
+  };
   clear(): void;
 }
 
-interface Kept extends Decided {
-  readonly revision: string;
-  readonly until: number;
-}
-
-const MAX_KEPT = 10_000;
+const MAX_DECISIONS = 10_000;
+/** Tools of all lists that are cached; a list of a thousand for each of two hundred principals. */
+const MAX_TOOLS = 200_000;
 
 /** `now` in milliseconds, of a monotonic clock that no pause of the process stops. */
 export function createDecisionCache(now: () => number): DecisionCache {
-  const kept = new Map<string, Kept>();
-  const filters = createCachedFilters(now);
+  const decisions = new PromisedCache<Decided>({ now, most: MAX_DECISIONS });
+  const lists = new PromisedCache<{ refs: readonly ToolRef[]; reply: FilterReply }>({
+    now,
+    most: MAX_TOOLS,
+    sizeOf: ({ refs }) => refs.length,
+  });
   let newest: string | null = null;
+  const clear = (): void => {
+    decisions.clear();
+    lists.clear();
+  };
+  const untilOf = (cacheable: Promised, askedAt: number): number | null => {
+    if (cacheable === undefined) return null;
+    // Another revision answers: no answer of an earlier one stays valid.
+    if (cacheable.revision !== newest) clear();
+    newest = cacheable.revision;
+    return askedAt + cacheable.forMs;
+  };
+  const keep: DecisionCache["keep"] = (key, { cacheable, ...reply }, askedAt) => {
+    const { decision, principal, epoch, audit, signed } = reply;
+    const decided = { decision, principal, epoch, audit, signed };
+    decisions.keep(key, decided, untilOf(cacheable, askedAt));
+  };
   return {
-    filters,
     get size() {
-      return kept.size;
+      return decisions.size;
     },
-    find(key) {
-      const found = kept.get(key);
-      if (found === undefined) return null;
-      if (now() < found.until) return found;
-      kept.delete(key);
-      return null;
+    find: (key) => decisions.find(key) ?? null,
+    keep,
+    underWay: (key) => decisions.underWay(key)?.catch(() => undefined) ?? null,
+    ask: (key, request) =>
+      decisions.ask(key, async () => {
+        const askedAt = now();
+        const reply = await request();
+        keep(key, reply, askedAt);
+        return reply;
+      }),
+    filters: {
+      find(key, refs) {
+        const found = lists.find(key);
+        return found?.refs === refs ? found.reply : null;
+      },
+      keep(key, answer, askedAt) {
+        lists.keep(key, answer, untilOf(answer.reply.cacheable, askedAt));
+      },
     },
-    keep(key, { decision, principal, epoch, audit, signed, cacheable }, askedAt) {
-      // Another revision answers: no answer of an earlier one stays valid.
-      const revision = cacheable?.revision ?? null;
-      if (revision !== null && revision !== newest) {
-        kept.clear();
-        newest = revision;
-      }
-      kept.delete(key);
-      if (cacheable === undefined) return;
-      if (kept.size >= MAX_KEPT) kept.clear(); // they live for less than a second anyway
-      kept.set(key, {
-        decision,
-        principal,
-        epoch,
-        audit,
-        signed,
-        revision: cacheable.revision,
-        until: askedAt + cacheable.forMs,
-      });
-    },
-    clear() {
-      kept.clear();
-      filters.clear();
-      newest = null;
-    },
+    clear,
   };
 }
 

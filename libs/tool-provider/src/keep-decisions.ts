@@ -3,7 +3,6 @@ import { checkPolicy, filterPolicy, type ServerFacts } from "@switchyard/contrac
 import type { z } from "zod";
 import { masksInValue } from "@switchyard/service/inspect/masks-in";
 import { decisionKey, type Decided, type DecisionCache } from "./decision-cache.ts";
-import { createQuestionsAhead } from "./questions-ahead.ts";
 
 /**
  * Answers checks of tool calls and filters of lists from earlier replies of the policy, for as long as it promised. `onChecked` is
@@ -16,8 +15,13 @@ export function keepDecisions(
   return [keepChecks(cache, onChecked), keepLists(cache)];
 }
 
+/** The number of names; as many tools as have rules about arguments. */
+const MAX_UNCACHED = 1_000;
+
+/** Calls of one step come together: when the answer to the first may be cached it answers the others, too. */
 function keepChecks(cache: DecisionCache, onChecked: (isHit: boolean) => void): ClientInterceptor {
-  const ahead = createQuestionsAhead();
+  /** Tools whose last answer could not be cached: their calls do not wait one behind the other. */
+  const uncached = new Set<string>();
   return around(checkPolicy, async (call, next) => {
     const { request } = call;
     if (request.kind !== undefined && request.kind !== "tool") return next(call);
@@ -25,19 +29,17 @@ function keepChecks(cache: DecisionCache, onChecked: (isHit: boolean) => void): 
     const { name } = request.tool;
     let found = keptFor(request, cache.find(key));
     // An await that is not needed would let all calls that arrive together miss the cache before the first of them calls the policy.
-    const first = found === null ? ahead.find(key, name) : null;
+    const first = found === null && !uncached.has(name) ? cache.underWay(key) : null;
     if (first !== null) {
       await first;
       found = keptFor(request, cache.find(key));
     }
     onChecked(found !== null);
     if (found !== null) return found;
-    return ahead.ask(key, name, async () => {
-      const askedAt = performance.now();
-      const reply = await next(call);
-      cache.keep(key, reply, askedAt);
-      return reply;
-    });
+    const reply = await cache.ask(key, () => next(call));
+    if (reply.cacheable !== undefined) uncached.delete(name);
+    else if (uncached.size < MAX_UNCACHED) uncached.add(name);
+    return reply;
   });
 }
 

@@ -2,6 +2,7 @@ import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { listStops } from "@switchyard/contracts/policy/policy-budgets";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import type { Check } from "@switchyard/service/readiness";
 
 /** An answer counts for so long, so that frequent probes do not become requests. */
@@ -15,23 +16,16 @@ const TIMEOUT_MS = 800;
  */
 export function policyAnswers(bus: Bus): Check {
   const policy = client(bus, { listStops });
-  let answeredAt = Number.NEGATIVE_INFINITY;
-  let asking: Promise<true | string> | null = null;
+  const answers = new PromisedCache<true | string>({ now: () => performance.now(), most: 1 });
   const ask = async (): Promise<true | string> => {
     try {
       await policy.listStops({}, { timeoutMs: TIMEOUT_MS });
-      answeredAt = performance.now();
       return true;
     } catch (error) {
       const code = error instanceof ServiceError ? error.code : "fault";
       return `the policy service does not answer (${code}): no run begins and no tool is called without it`;
-    } finally {
-      asking = null;
     }
   };
-  return () => {
-    if (performance.now() - answeredAt < FRESH_MS) return true;
-    asking ??= ask();
-    return asking;
-  };
+  return () =>
+    answers.get("policy", ask, (answer, askedAt) => (answer === true ? askedAt + FRESH_MS : null));
 }

@@ -14,6 +14,7 @@ import {
   hasOwnPayloads,
   inputFiles,
   payloadsOf,
+  runArchive,
   servicePayloads,
   sharedPayloads,
 } from "./payload-stores.ts";
@@ -202,7 +203,13 @@ function addQueueReading(publish: Set<string>): void {
 }
 
 function addAdministration(everyone: readonly BusUser[], publish: Set<string>): void {
-  const buckets = [sharedPayloads, servicePayloads, inputFiles, ...clientPayloads(everyone)];
+  const buckets = [
+    sharedPayloads,
+    servicePayloads,
+    inputFiles,
+    runArchive,
+    ...clientPayloads(everyone),
+  ];
   const streams = [
     ...allStreams.map((stream) => stream.name),
     ...buckets.map(bucketStream),
@@ -261,7 +268,7 @@ function addJetStream(
  */
 function addPayloads(user: BusUser, everyone: readonly BusUser[], publish: Set<string>): void {
   const isClient = hasOwnPayloads(user);
-  const files = user.storesFiles ? [inputFiles] : [];
+  const files = user.storesFiles ? [inputFiles, runArchive] : [];
   const own = isClient
     ? [payloadsOf(user.name)]
     : [servicePayloads, ...files, ...clientPayloads(everyone)];

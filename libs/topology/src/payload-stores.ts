@@ -42,6 +42,17 @@ export const inputFiles: ObjectStoreDefinition = {
   maxBytes: 2 * 1024 * MIB,
 };
 
+/**
+ * The journals of runs that ended some time ago, many to an object. Runners alone read and write it. The ones that are kept for longer are stored again before
+ * they would be deleted. An operator may grant the bucket more room; while it is full, journals stay in Redis.
+ */
+export const runArchive: ObjectStoreDefinition = {
+  bucket: "YARD_ARCHIVE",
+  description: "Journals of ended runs",
+  ttlMs: 60 * TTL_MS,
+  maxBytes: 224 * MIB,
+};
+
 /** Returns the store for requests of a user, the replies to them and events about what it owns. */
 export function payloadsOf(user: string): ObjectStoreDefinition {
   if (isService(user)) return servicePayloads;

@@ -60,6 +60,7 @@ const hashes = [
   "hstrlen",
   "hvals",
 ];
+/** Importers of the previous release use lindex. */
 const lists = ["lindex", "llen", "lrange", "lrem", "ltrim", "rpush"];
 const sets = ["sadd", "scard", "sismember", "smembers", "srem"];
 const sortedSets = [

@@ -1,13 +1,13 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { constant } from "@switchyard/service/constant";
 import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { auditEnv } from "@switchyard/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import type { SessionSettings } from "./sessions/open-sessions.ts";
-import { MAX_TOOLS } from "./core/tool-catalogue.ts";
 
-/** The environment of the agent runner; the README explains each variable. */
+/** The environment of the agent runner; docs/reference/settings.md explains each variable. */
 export const RunnerEnv = z.object({
   ...processEnv,
   ...natsEnv,
@@ -15,28 +15,19 @@ export const RunnerEnv = z.object({
   ...auditEnv,
   YARD_REDIS_WAIT_REPLICAS: envInteger(0, 5).default(0),
   YARD_RUNNER_SLOTS: envInteger(1, 1_000).default(16),
-  YARD_RUN_MAX_ATTEMPTS: envInteger(1, 1_000).default(5),
   YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),
   YARD_RUN_ON_LIMIT: OnLimit.default("fail"),
   YARD_TEAM_LIMITS_FILE: z.string().min(1).optional(),
   YARD_RUN_KEEP_DAYS: envInteger(1, 3_650).default(30),
+  YARD_RUN_ARCHIVE_MS: envInteger(0, 365 * 86_400_000).default(3_600_000),
   YARD_FILES_MIB: envInteger(1, 1_048_576).default(256),
-  YARD_RUN_SWEEP_MS: envInteger(100, 600_000).default(1_000),
   YARD_SESSION_IDLE_MS: envInteger(1_000, 3_650 * 86_400_000).default(7 * 86_400_000),
   YARD_SESSION_MAX_PER_CALLER: envInteger(1, 100_000).default(1_000),
-  YARD_SESSION_MAX_MESSAGES: envInteger(1, 100_000).default(1_000),
-  YARD_SESSION_MAX_BYTES: envInteger(1_024, 67_108_864).default(1_048_576),
-  YARD_SESSION_MAX_QUEUED: envInteger(1, 1_000).default(20),
-  YARD_SESSION_CONTEXT_BYTES: envInteger(0, 1_048_576).default(65_536),
-  YARD_MAX_TOOLS_PER_AGENT: envInteger(10, 1_000).default(MAX_TOOLS),
   YARD_MODELS_FILE: z.string().min(1).optional(),
-  YARD_MODEL_IDLE_TIMEOUT_MS: envInteger(1_000, 3_600_000).default(120_000),
-  YARD_MODEL_OUTAGE_MS: envInteger(0, 3_600_000).default(600_000),
   YARD_RUNTIME_DIR: z
     .string()
     .min(1)
     .default(join(tmpdir(), `yard-runtimes-${process.getuid?.() ?? 0}`)),
-  YARD_RUNTIME_LINGER_MS: envInteger(0, 3_600_000).default(60_000),
 });
 export type RunnerConfig = z.output<typeof RunnerEnv>;
 
@@ -44,9 +35,10 @@ export function sessionSettings(config: RunnerConfig): SessionSettings {
   return {
     idleMs: config.YARD_SESSION_IDLE_MS,
     maxPerOwner: config.YARD_SESSION_MAX_PER_CALLER,
-    maxMessages: config.YARD_SESSION_MAX_MESSAGES,
-    maxBytes: config.YARD_SESSION_MAX_BYTES,
-    maxQueued: config.YARD_SESSION_MAX_QUEUED,
-    contextBytes: config.YARD_SESSION_CONTEXT_BYTES,
+    // The size of a history; its oldest lines are deleted.
+    maxMessages: 1_000,
+    maxBytes: 1_048_576,
+    maxQueued: constant("sessionMaxQueued", 20),
+    contextBytes: 65_536,
   };
 }

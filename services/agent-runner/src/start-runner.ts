@@ -54,6 +54,7 @@ import { followApprovals } from "./waits/follow-approvals.ts";
 import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openLargeTexts, type LargeTexts } from "./journal/large-texts.ts";
+import { openRunArchive, type RunArchive } from "./journal/run-archive.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
@@ -62,8 +63,15 @@ import { findLostEvents } from "./waits/find-lost-events.ts";
 import { startSweeper } from "./waits/start-sweeper.ts";
 import { sweep } from "./waits/sweeper.ts";
 import { createRunWorker } from "./queue/run-worker.ts";
+import { constant } from "@switchyard/service/constant";
+import { MAX_TOOLS } from "./core/tool-catalogue.ts";
 
 export const VERSION = "0.1.0";
+
+/** A run keeps its slot for this time while its models are unavailable. */
+const MODEL_OUTAGE_MS = 600_000;
+/** A coding CLI whose run waits is kept for this time; after that it is resumed. */
+const RUNTIME_LINGER_MS = 60_000;
 
 /** The share of the drain budget that calls in flight may use; the rest is for handing their runs over. */
 const WORK_SHARE = 0.8;
@@ -96,7 +104,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     models: parts.models,
     limiter: parts.limiter,
     choices: () => [modelsConfig.default, ...modelsConfig.sampling],
-    idleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
+    idleTimeoutMs: modelIdleTimeoutMs(),
   });
   serveSessions(service, sessions);
   const approvals = followApprovals(bus, { controls, now, onFault });
@@ -105,13 +113,15 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const findLifted = createFindLifted(bus, { controls, now });
   const sweepRuns = () => sweep({ parked, wake, findMissedDecisions, findLifted, now });
   const sweeper = startSweeper({
-    everyMs: config.YARD_RUN_SWEEP_MS,
+    everyMs: constant("runSweepMs", 1_000),
     lease: parked,
     rounds: [
       sweepRuns,
       () => sweepSessions(sessions, onFault),
       () => findLostEvents({ bus, unwritten, wake, log, now }),
       () => journal.texts.renew(),
+      () => journal.archive.move(),
+      () => journal.archive.renew(),
     ],
     onFault,
   });
@@ -167,7 +177,7 @@ async function openParts(
   });
   const runtimes = openRuntimeHosts({
     directory: config.YARD_RUNTIME_DIR,
-    lingerMs: config.YARD_RUNTIME_LINGER_MS,
+    lingerMs: RUNTIME_LINGER_MS,
     env: kit.env,
   });
   kit.onStop("runtimes", () => runtimes.stop());
@@ -197,12 +207,12 @@ async function openParts(
     inspectAnswer: createAnswerInspector(store, audit),
     metrics: createRunnerMetrics(kit.metrics, config.YARD_RUNNER_SLOTS),
     turns: new FairTurns(STEPS_AT_ONCE),
-    maxAttempts: config.YARD_RUN_MAX_ATTEMPTS,
+    maxAttempts: constant("runMaxAttempts", 5),
     defaultTimeoutMs: config.YARD_RUN_TIMEOUT_MS,
     onLimit: config.YARD_RUN_ON_LIMIT,
-    modelIdleTimeoutMs: config.YARD_MODEL_IDLE_TIMEOUT_MS,
-    modelOutageMs: config.YARD_MODEL_OUTAGE_MS,
-    maxToolsPerAgent: config.YARD_MAX_TOOLS_PER_AGENT,
+    modelIdleTimeoutMs: modelIdleTimeoutMs(),
+    modelOutageMs: MODEL_OUTAGE_MS,
+    maxToolsPerAgent: MAX_TOOLS,
     stopping,
     now,
     random: Math.random,
@@ -214,6 +224,7 @@ interface Journal extends Pick<RunnerParts, "store" | "controls" | "files"> {
   /** The secret of this process, by which it is known as the holder of its runs. */
   readonly instance: string;
   readonly texts: LargeTexts;
+  readonly archive: RunArchive;
   readonly keepSeconds: number;
 }
 
@@ -225,13 +236,16 @@ async function openJournal(kit: ServiceKit<RunnerConfig>, wake: WakeRun): Promis
   const copies = await openCopies(kit);
   const bucket = { storage: openBucketStorage(kit), now: Date.now };
   const texts = openLargeTexts(kit, bucket);
+  const afterMs = config.YARD_RUN_ARCHIVE_MS;
+  const archive = openRunArchive(kit, { afterMs, keepSeconds, storage, now: Date.now });
   const holdMs = runCommands.ackWaitMs;
   return {
     instance,
     texts,
+    archive,
     keepSeconds,
-    store: openRunStore(redis, { holdMs, holder, keepSeconds, copies, storage, texts }),
-    controls: openRunControls(redis, wake, storage, texts),
+    store: openRunStore(redis, { holdMs, holder, keepSeconds, copies, storage, texts, archive }),
+    controls: openRunControls(redis, wake, storage, { texts, archive }),
     files: openFileStore(kit, bucket),
   };
 }
@@ -279,4 +293,9 @@ function createRelay(bus: Bus, log: Log): RunEventRelay {
     onTrouble: (err) => log.warn({ err }, "events of runs cannot be stored"),
     onRecovered: () => log.info("events of runs are stored again"),
   });
+}
+
+/** The silence after which a provider, or a coding CLI, is given up. */
+function modelIdleTimeoutMs(): number {
+  return constant("modelIdleTimeoutMs", 120_000);
 }

@@ -1,10 +1,10 @@
 import { delimiter } from "node:path";
 import { CallerName } from "@switchyard/contracts/ids";
-import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import { natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 
-/** The environment of the channels service; the README explains each variable. */
+/** The environment of the channels service; docs/reference/settings.md explains each variable. */
 export const ChannelsEnv = z.object({
   ...processEnv,
   ...natsEnv,
@@ -17,13 +17,10 @@ export const ChannelsEnv = z.object({
     .default("")
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
-  YARD_CHANNELS_SEND_MS: envInteger(100, 600_000).default(20_000),
-  YARD_CHANNELS_LEASE_MS: envInteger(300, 600_000).default(15_000),
   YARD_CHANNELS_CONSOLE_URL: z
     .url({ protocol: /^https?$/ })
     .transform((url) => url.replace(/\/+$/, ""))
     .optional(),
-  YARD_CHANNELS_ATTACHMENT_MB: envInteger(1, 1_024).default(20),
 });
 export type ChannelsConfig = z.output<typeof ChannelsEnv>;
 

@@ -44,6 +44,7 @@ import { loadAttachments, type AttachmentLimits } from "./outbound/attachments.t
 import { Outbox, type OutboxOptions } from "./outbound/outbox.ts";
 import { createSaidTexts } from "./outbound/said-texts.ts";
 import { createSendStore } from "./outbound/send-store.ts";
+import { constant } from "@switchyard/service/constant";
 
 export interface ChannelsOptions extends Pick<
   ServiceKit<ChannelsConfig>,
@@ -57,7 +58,13 @@ export interface Channels {
   stop(): Promise<void>;
 }
 
-const MIB = 1_024 * 1_024;
+/** A provider may take less; of attachments of people 10 MiB are loaded. */
+const MAX_ATTACHMENT_BYTES = 20 * 1_024 * 1_024;
+
+/** The time that a provider may take for one message or action. */
+function sendTimeoutMs(): number {
+  return constant("channelsSendMs", 20_000);
+}
 const SERVICE = {
   name: "channels",
   description: "Messages to and from people, over the accounts of channels.json",
@@ -73,7 +80,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
   const receiving = { press: notYet, takeIn: notYet } as Receiving;
   const { accounts, connections, messages, limits } = openAccounts(options, { holder, receiving });
   const stopping = new AbortController();
-  const sendMs = config.YARD_CHANNELS_SEND_MS;
+  const sendMs = sendTimeoutMs();
   const sending = { accounts, holder, limits, stopping: stopping.signal };
   const { outbox, sends, said } = createOutbox(options, sending);
   const answers = new AnswerMessages({
@@ -164,7 +171,7 @@ function followEvents(
 }
 
 function createOutbox(
-  { bus, redis, storage, log, config }: ChannelsOptions,
+  { bus, redis, storage, log }: ChannelsOptions,
   {
     accounts,
     holder,
@@ -184,7 +191,7 @@ function createOutbox(
     log,
     store: sends,
     holder,
-    sendMs: config.YARD_CHANNELS_SEND_MS,
+    sendMs: sendTimeoutMs(),
     now: Date.now,
     load: ({ attachments }) => loadAttachments(attachments, limits),
     stopping,
@@ -222,8 +229,8 @@ function createPrompts(
 ) {
   const now = Date.now;
   const store = createPromptStore(redis, now);
-  const { YARD_CHANNELS_SEND_MS: sendMs, YARD_CHANNELS_CONSOLE_URL: consoleUrl = null } = config;
-  const work = new Prompts({ ...parts, bus, log, store, sendMs, consoleUrl, now });
+  const { YARD_CHANNELS_CONSOLE_URL: consoleUrl = null } = config;
+  const work = new Prompts({ ...parts, bus, log, store, sendMs: sendTimeoutMs(), consoleUrl, now });
   const { accounts, links } = parts;
   const deciding = { bus, store, log, accounts, links, look: () => work.look() };
   const press: Receiving["press"] = (account, pressed) => pressButton(deciding, account, pressed);
@@ -245,10 +252,10 @@ function openAccounts(
   const limits = {
     guard,
     roots: config.YARD_CHANNELS_ROOTS,
-    maxBytes: config.YARD_CHANNELS_ATTACHMENT_MB * MIB,
+    maxBytes: MAX_ATTACHMENT_BYTES,
   };
   const messages = createInboundStore(redis, storage);
-  const leaseMs = config.YARD_CHANNELS_LEASE_MS;
+  const leaseMs = constant("channelsLeaseMs", 15_000);
   const connections = new Connections({
     leases: createAccountLeases(redis, { owner: holder, leaseMs }),
     leaseMs,

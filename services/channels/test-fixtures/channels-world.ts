@@ -13,6 +13,7 @@ import { DELEGATION } from "@switchyard/contracts/delegation";
 import { ensureStreams } from "@switchyard/bus/streams";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 export interface ChannelsWorld {
   readonly natsUrl: string;
@@ -52,8 +53,8 @@ export async function channelsWorld(accounts: Record<string, unknown>): Promise<
       YARD_NATS_URL: nats.url,
       YARD_REDIS_URL: redis.url,
       YARD_CHANNELS_FILE: file,
-      YARD_CHANNELS_SEND_MS: "1000",
       ...env,
+      ...testConstants({ channelsSendMs: 1_000 }, env),
     });
   return { natsUrl: nats.url, redisUrl: redis.url, redis, file, cli, bus, write, start };
 }

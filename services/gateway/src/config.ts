@@ -63,19 +63,12 @@ export const Config = z.object({
   YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
-  /** The delay before the second attempt of a delivery; each later one is four times as long. */
-  YARD_WEBHOOKS_RETRY_MS: envInteger(1, 600_000).default(5_000),
-  /** A webhook that has failed for so long is disabled. */
-  YARD_WEBHOOKS_DISABLE_AFTER_MS: envInteger(100, 2_592_000_000).default(86_400_000),
   /** Proxies in front of the gateway that append the address of their client to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
-  /** Connections at a time on each replica, in all and of one address; behind trusted proxies the latter counts requests. */
-  YARD_HTTP_CONNECTIONS: envInteger(1, 1_000_000).default(20_000),
+  /** Connections of one address at a time on each replica; behind trusted proxies its requests. */
   YARD_HTTP_CONNECTIONS_PER_ADDRESS: envInteger(1, 1_000_000).default(2_000),
   /** Streams of events of one caller, on each replica. */
   YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
-  /** The time for which a reader of a run's events waits for a run of which no event is stored yet. */
-  YARD_HTTP_UNKNOWN_RUN_MS: envInteger(100, 3_600_000).default(60_000),
   /** The agent whose A2A card is at the host's root; missing: the only one that a caller sees. */
   YARD_A2A_AGENT: AgentName.optional(),
   /** Requests of one credential in a minute, over all replicas. */

@@ -34,8 +34,12 @@ import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
 import { openUserCache } from "./identity/user-cache.ts";
+import { constant } from "@switchyard/service/constant";
 
 const VERSION = "0.1.0";
+
+/** A webhook that has failed for so long is disabled. */
+const DISABLE_AFTER_MS = 86_400_000;
 
 export const gatewayService = defineService({
   name: "gateway",
@@ -67,8 +71,9 @@ export const gatewayService = defineService({
       permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
       hostsSetting: HOSTS_SETTING,
       mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
-      retryMs: config.YARD_WEBHOOKS_RETRY_MS,
-      disableAfterMs: config.YARD_WEBHOOKS_DISABLE_AFTER_MS,
+      // Each later attempt waits four times as long.
+      retryMs: constant("webhooksRetryMs", 5_000),
+      disableAfterMs: DISABLE_AFTER_MS,
       cipher: createSecretCipher(
         await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING),
       ),
@@ -97,7 +102,7 @@ export const gatewayService = defineService({
       hooks,
       credentials: createCredentialWatch(users),
       streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
-      unknownRunMs: config.YARD_HTTP_UNKNOWN_RUN_MS,
+      unknownRunMs: constant("unknownRunMs", 60_000),
       isReady: () => kit.isReady(),
       bytes: new BytesInWork(),
       idempotency: createIdempotency(redis, now),
@@ -137,7 +142,6 @@ function answerDiscovery(bus: Bus, log: Log): Service {
 function connectionLimits(config: z.output<typeof Config>): ConnectionLimits {
   return {
     ...CONNECTION_LIMITS,
-    all: config.YARD_HTTP_CONNECTIONS,
     // Behind a proxy all connections are the proxy's.
     perAddress:
       config.YARD_HTTP_TRUSTED_PROXIES > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,

@@ -5,11 +5,15 @@ import { createTokenCipher } from "./auth/token-cipher.ts";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import { brokerEnv } from "./config.ts";
 import { startBroker } from "./start-broker.ts";
+import { constant } from "@switchyard/service/constant";
 
 const VERSION = "0.1.0";
 
 /** The part of the drain time that calls in flight get; the rest is for the children to end. */
 const CALLS_SHARE = 0.6;
+
+/** The time for which a question of a server waits for a person's answer at most. */
+const QUESTION_MS = 600_000;
 
 export const brokerService = defineService({
   name: "mcp-broker",
@@ -32,11 +36,11 @@ export const brokerService = defineService({
       admins: config.YARD_MCP_ADMINS,
       ownership: {
         instance: kit.instance,
-        leaseMs: config.YARD_MCP_LEASE_MS,
-        ownedLimit: config.YARD_MCP_OWNED_LIMIT,
-        rebalanceMs: config.YARD_MCP_REBALANCE_MS,
+        leaseMs: constant("mcpLeaseMs", 5_000),
+        ownedLimit: constant("mcpOwnedLimit", 256),
+        rebalanceMs: constant("mcpRebalanceMs", 30_000),
       },
-      questionMs: config.YARD_MCP_QUESTION_MS,
+      questionMs: QUESTION_MS,
       tokenKeys:
         config.YARD_MCP_TOKEN_KEY ??
         createTokenCipher(
@@ -44,7 +48,7 @@ export const brokerService = defineService({
         ),
       maskKeys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
       privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
-      decisionCache: config.YARD_MCP_DECISION_CACHE === "on",
+      decisionCache: constant("mcpDecisionCache", true),
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,
     });
     kit.ready("policy", policyAnswers(kit.bus));

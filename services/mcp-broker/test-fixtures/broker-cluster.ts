@@ -9,6 +9,7 @@ import { createInterface } from "node:readline";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
 import { testDirectory } from "@switchyard/testing/test-servers";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 export interface ClusterBroker {
   readonly name: string;
@@ -63,10 +64,9 @@ export async function brokerCluster(options: {
           YARD_INSTANCE: name,
           YARD_MCP_SERVERS_FILE: serversFile,
           YARD_MCP_SANDBOX: "off",
-          YARD_MCP_LEASE_MS: String(TEST_LEASE_MS),
-          YARD_MCP_REBALANCE_MS: "3600000",
           YARD_STATE_DIR: join(directory, `state-${name}`),
           ...env,
+          ...testConstants({ mcpLeaseMs: TEST_LEASE_MS, mcpRebalanceMs: 3_600_000 }, env),
         },
         stdio: ["ignore", "pipe", "inherit"],
       });

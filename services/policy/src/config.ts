@@ -30,8 +30,6 @@ export const Config = z.object({
   YARD_AUDIT_VALUES_KEY_FILE: z.string().min(1).optional(),
   /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
   YARD_RUN_TOKEN_KEY_FILE: z.string(),
-  /** A new key in that file is only accepted for this time before it signs: every replica must have read it by its end. */
-  YARD_RUN_TOKEN_KEY_LEAD_MS: envInteger(0, 86_400_000).default(90_000),
   /** Issuers whose JWTs the gateway accepts, a YAML file. */
   YARD_ISSUERS_FILE: z.string().optional(),
   /** The token of `yard dev`, whose holder is `cli` at the gateway. It is for laptops only. */
@@ -56,8 +54,4 @@ export const Config = z.object({
     .transform((own) => (own === "never" ? "none" : own)),
   /** The time for which a call waits for a person. */
   YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
-  /** The number of prompts that a run may cause in an hour. */
-  YARD_APPROVAL_PROMPTS: envInteger(1, 100_000).default(30),
-  /** The number of calls of one user that may wait for a person at a time. */
-  YARD_APPROVALS_PENDING: envInteger(1, 50_000).default(500),
 });

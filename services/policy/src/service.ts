@@ -31,6 +31,7 @@ import { createValidator } from "./versions/validator.ts";
 import { startSharedState } from "./shared-state.ts";
 import { openUserStores, startUsers } from "./users/start-users.ts";
 import { verifyUser } from "./users/user-handlers.ts";
+import { constant } from "@switchyard/service/constant";
 
 const version = "0.1.0";
 
@@ -210,7 +211,7 @@ function approversOf(
       return termsOfCall(bundle(), { call, named, now: now() });
     },
     waitMs: config.YARD_APPROVAL_WAIT_MS,
-    promptsPerRun: config.YARD_APPROVAL_PROMPTS,
-    pendingPerUser: config.YARD_APPROVALS_PENDING,
+    promptsPerRun: constant("approvalPromptsPerRun", 30),
+    pendingPerUser: constant("approvalsPendingPerUser", 500),
   };
 }

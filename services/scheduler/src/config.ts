@@ -3,15 +3,13 @@ import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { AgentName } from "@switchyard/contracts/ids";
 import { z } from "zod";
 
-/** The environment of the scheduler; the README explains each variable. */
+/** The environment of the scheduler; docs/reference/settings.md explains each variable. */
 export const schedulerEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
   YARD_SCHEDULES_AGENT: AgentName.optional(),
   YARD_SCHEDULES_PER_CALLER: envInteger(0, 1_000_000).default(100),
-  YARD_SCHEDULES_HEARTBEAT_MS: envInteger(1_000, 86_400_000).default(1_800_000),
-  YARD_SCHEDULES_ALERT_AFTER: envInteger(1, 1_000).default(3),
   YARD_TRIGGERS_FILE: z.string().min(1).optional(),
   YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });

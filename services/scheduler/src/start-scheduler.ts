@@ -20,6 +20,10 @@ import {
   type Triggers,
 } from "@switchyard/project/triggers/triggers-file";
 import { startSweeper } from "./work/sweeper.ts";
+import { constant } from "@switchyard/service/constant";
+
+/** Failures of a job in a row after which `schedule.failing` is published, and again after each so many more. */
+const ALERT_AFTER = 3;
 
 export interface Scheduler {
   /** No new request and no new job → those in hand end. */
@@ -41,7 +45,7 @@ export async function startScheduler({
   const store = openJobStore(redis, storage, now);
   storage.lookUpWith((_owner, thing) => jobHolding(redis, thing, now));
   const settings = {
-    heartbeatMs: config.YARD_SCHEDULES_HEARTBEAT_MS,
+    heartbeatMs: constant("schedulesHeartbeatMs", 1_800_000),
     agent: config.YARD_SCHEDULES_AGENT,
   };
   const guard = createEgressGuard({
@@ -57,7 +61,7 @@ export async function startScheduler({
     guard,
     log,
     now,
-    alertAfter: config.YARD_SCHEDULES_ALERT_AFTER,
+    alertAfter: ALERT_AFTER,
   });
   const service = serve(bus, {
     name: "scheduler",

@@ -1,14 +1,6 @@
-import {
-  commaSeparated,
-  envFlag,
-  envInteger,
-  natsEnv,
-  processEnv,
-  redisEnv,
-} from "@switchyard/service/env";
+import { commaSeparated, envFlag, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 import { GrantedRoles } from "@switchyard/skills/agents/granted-roles";
-import { MAX_PROMPT_BYTES } from "@switchyard/skills/render/render";
 
 export const ImporterEnv = z.object({
   ...processEnv,
@@ -24,12 +16,8 @@ export const ImporterEnv = z.object({
   YARD_SCAN_SUPPRESSIONS: z.string().default(""),
   /** A YAML file of hosts and files that the operator adds to the scanner's own; read at start. */
   YARD_SCAN_INDICATORS: z.string().default(""),
-  /** Names that clients may bring in, in all. */
-  YARD_IMPORT_MAX_SKILLS: envInteger(0, 1_000_000).default(50_000),
   /** Imports again when a file changes. */
   YARD_IMPORT_WATCH: envFlag().default(false),
   /** Not ready before an import found every file usable, so that a rollout stops at a bad file. */
   YARD_IMPORT_STRICT: envFlag().default(false),
-  /** The limit on the part of a prompt that comes from one skill; the rest is cut off with a warning. */
-  YARD_SKILL_PROMPT_BYTES: envInteger(1_024, 262_144).default(MAX_PROMPT_BYTES),
 });

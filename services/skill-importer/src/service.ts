@@ -18,7 +18,11 @@ import { readSuppressions } from "@switchyard/skills/scan/read-suppressions";
 import { openRoots } from "@switchyard/skills/source/allowed-roots";
 import { CatalogueStore } from "./store/catalogue-store.ts";
 import { VersionStore } from "./store/version-store.ts";
+import { constant } from "@switchyard/service/constant";
+import { MAX_PROMPT_BYTES } from "@switchyard/skills/render/render";
 
+/** The most names of skills that clients may import in all. */
+const MAX_SKILLS = 50_000;
 /** The most names of agents that clients may import in all: every list of agents is one reply. */
 const MAX_AGENTS = 5_000;
 const VERSION = "0.1.0";
@@ -93,7 +97,7 @@ export const importerService = defineService({
       importer,
       roots,
       admins,
-      maxPromptBytes: config.YARD_SKILL_PROMPT_BYTES,
+      maxPromptBytes: constant("skillPromptBytes", MAX_PROMPT_BYTES),
       grantedRoles: config.YARD_IMPORTED_AGENT_ROLES,
       unusableAgents: () => unusable,
     });
@@ -102,7 +106,7 @@ export const importerService = defineService({
       ...parts,
       storage,
       roots: roots.map(({ path }) => path),
-      maxNames: { skill: config.YARD_IMPORT_MAX_SKILLS, agent: MAX_AGENTS },
+      maxNames: { skill: MAX_SKILLS, agent: MAX_AGENTS },
       admins,
     });
   },

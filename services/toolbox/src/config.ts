@@ -8,11 +8,12 @@ import {
   redisEnv,
   parsedBy,
 } from "@switchyard/service/env";
+import { constant } from "@switchyard/service/constant";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 import type { CommandLimits } from "./command/command-limits.ts";
 
-/** The environment of the toolbox; the README explains each variable. */
+/** The environment of the toolbox; docs/reference/settings.md explains each variable. */
 export const toolboxEnv = z.object({
   ...processEnv,
   ...natsEnv,
@@ -27,7 +28,6 @@ export const toolboxEnv = z.object({
   YARD_CONFIG_DIR: z.string().min(1).optional(),
   YARD_TOOLS_FILE: z.string().min(1).optional(),
   YARD_TOOLBOX_CONCURRENCY: envInteger(1, 4_096).default(32),
-  YARD_TOOLBOX_DECISION_CACHE: z.enum(["on", "off"]).default("on"),
   YARD_SANDBOX: z.enum(["auto", "require", "off"]).default("auto"),
   /** The PATH on which bubblewrap is searched; commands have another one. */
   PATH: z.string().default(""),
@@ -37,11 +37,8 @@ export const toolboxEnv = z.object({
     .default("")
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_SANDBOX_NETWORK: envFlag().default(false),
-  YARD_COMMAND_PROCESSES: envInteger(4, 100_000).default(512),
   YARD_COMMAND_MEMORY_MB: envInteger(16, 1_048_576).default(2_048),
   YARD_COMMAND_CPU_SECONDS: envInteger(1, 86_400).default(600),
-  YARD_COMMAND_FILE_MB: envInteger(1, 1_048_576).default(1_024),
-  YARD_COMMAND_TMP_MB: envInteger(1, 1_048_576).default(512),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
   /** A file with the keys that encrypt the values behind masks; the broker has the same. */
   YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
@@ -54,13 +51,13 @@ export const WEB_HOSTS_SETTING = "YARD_WEB_ALLOW_PRIVATE_HOSTS";
 
 export const MIB = 1_024 * 1_024;
 
-/** Returns the limits of a command from the settings. */
+/** Returns the limits of a command: those of the settings, and those that no setting changes. */
 export function commandLimits(config: ToolboxConfig): CommandLimits {
   return {
-    processes: config.YARD_COMMAND_PROCESSES,
+    processes: constant("commandProcesses", 512),
     memoryBytes: config.YARD_COMMAND_MEMORY_MB * MIB,
     cpuSeconds: config.YARD_COMMAND_CPU_SECONDS,
-    fileBytes: config.YARD_COMMAND_FILE_MB * MIB,
-    tmpBytes: config.YARD_COMMAND_TMP_MB * MIB,
+    fileBytes: 1_024 * MIB,
+    tmpBytes: 512 * MIB,
   };
 }

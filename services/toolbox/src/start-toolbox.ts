@@ -39,6 +39,7 @@ import { createToolboxMetrics, type ToolboxMetrics } from "./toolbox-metrics.ts"
 import { createBuiltins } from "./tools/builtins.ts";
 import { ToolError } from "./tool-error.ts";
 import { fixedWorkspace, ownWorkspaces, type Workspaces } from "./workspace/workspaces.ts";
+import { constant } from "@switchyard/service/constant";
 
 export interface ToolboxOptions {
   readonly bus: Bus;
@@ -236,8 +237,8 @@ async function openCage(
   }
 }
 
-function openPolicy({ bus, config, log }: ToolboxOptions, metrics: ToolboxMetrics) {
-  const isOn = config.YARD_TOOLBOX_DECISION_CACHE === "on";
+function openPolicy({ bus, log }: ToolboxOptions, metrics: ToolboxMetrics) {
+  const isOn = constant("toolboxDecisionCache", true);
   // A clock that also advances while the process is suspended, so that cached decisions are outdated when it resumes.
   const cache = isOn ? createDecisionCache(() => performance.now()) : null;
   // The promised time makes the cache right; this makes it empty sooner.

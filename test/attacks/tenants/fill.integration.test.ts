@@ -11,12 +11,13 @@ import { until } from "@switchyard/local-servers/until";
 import { eventOf, send } from "./run-messages.ts";
 import { startInstallation } from "./installation.ts";
 import { TEAM_A, TEAM_B } from "./reachable.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 // Resources that team-b uses up to its limits, and the rest that must remain for team-a. Its quota of the queue is filled in
 // libs/bus/src/command-quotas, its consumers in event-readers.
 const APPROVALS = 5;
 const { teamA, teamB, admin } = await startInstallation({
-  policy: { YARD_APPROVALS_PENDING: String(APPROVALS) },
+  policy: testConstants({ approvalsPendingPerUser: APPROVALS }),
 });
 
 function start(bus: Bus, agent: string, body: { runId: string; input: unknown }): Promise<unknown> {

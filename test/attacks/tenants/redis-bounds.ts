@@ -52,9 +52,15 @@ export const redisBounds: readonly RedisBound[] = [
       "yard:runs:left",
       "yard:runs:retried",
       "yard:runs:texts",
+      "yard:runs:ended",
     ],
     bound: "one id for each run, whose bytes its run counts",
     freedBy: "the runners' sweeper, when the run is gone",
+  },
+  {
+    keys: ["yard:runs:archive:*", "yard:runs:archived"],
+    bound: "one reference for each object of up to 200 runs, or of 4 MiB",
+    freedBy: "Redis and the runners' sweeper, with the last run of the object",
   },
   {
     keys: ["yard:runs:events"],

@@ -1,4 +1,4 @@
-import { access, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { runProgram, tryProgram } from "../run-program.ts";
 
@@ -11,6 +11,7 @@ const nodePackages = [
   "docker.io",
   "docker-cli",
   "docker-buildx",
+  "docker-compose",
   "iptables",
   "ipset",
   "conntrack",
@@ -22,7 +23,7 @@ const nodePackages = [
   "prometheus",
 ];
 
-/** Unpacks the two Debian roots that the cache folder lacks: `sid` for the nodes and Docker, `bookworm` as the base of images. */
+/** Unpacks the two Debian roots that the cache folder lacks, or has with other packages: `sid` for the nodes and Docker, `bookworm` as the base of images. */
 export async function unpackDebian(cache: string, log: (line: string) => void): Promise<void> {
   const roots = [
     { suite: "sid", packages: nodePackages },
@@ -30,7 +31,10 @@ export async function unpackDebian(cache: string, log: (line: string) => void): 
   ];
   for (const { suite, packages } of roots) {
     const target = join(cache, suite);
-    if (await isThere(target)) continue;
+    const list = `${target}.packages`;
+    const wanted = packages.join("\n");
+    if ((await readFile(list, "utf8").catch(() => "")) === wanted) continue;
+    await rm(target, { recursive: true, force: true });
     const began = performance.now();
     const draft = `${target}.draft`;
     await rm(draft, { recursive: true, force: true });
@@ -48,6 +52,7 @@ export async function unpackDebian(cache: string, log: (line: string) => void): 
       timeoutMs: 1_200_000,
     });
     await rename(draft, target);
+    await writeFile(list, wanted);
     log(`Debian ${suite} is unpacked, in ${Math.round((performance.now() - began) / 1_000)} s`);
   }
 }

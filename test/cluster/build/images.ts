@@ -1,28 +1,30 @@
 import { cp, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { detach, endProcess } from "../detached.ts";
-import { eventually } from "../eventually.ts";
 import { repository } from "../settings.ts";
-import { runProgram, tryProgram } from "../run-program.ts";
-
-const enterRoot = fileURLToPath(new URL("../nodes/enter-root.sh", import.meta.url));
+import { runProgram } from "../run-program.ts";
+import { startDocker, type Docker } from "./docker.ts";
 
 /** The names under which the chart's values expect the images, and the program of each that the cluster itself needs. */
-const services = "switchyard:dev";
-const nats = "nats:2.15-alpine";
-const redis = "redis:7.4-alpine";
+export const services = "switchyard:dev";
+export const nats = "nats:2.15-alpine";
+export const redis = "redis:7.4-alpine";
 const node = "switchyard-cluster/node:24";
 const pause = "switchyard-cluster/pause:1";
 const dns = "switchyard-cluster/coredns:1";
+
+/** Images of one program each, which pods of the cluster itself run. */
+const addons = ["metrics-server", "keda", "keda-adapter"] as const;
+
+/** The name of an addon's image. */
+export const addonImage = (name: (typeof addons)[number]): string => `switchyard-cluster/${name}:1`;
 
 /**
  * Builds the images of this working tree, and those that a registry would have, with a Docker daemon that ends with this function. The image of the services comes from the project's Dockerfile, its branch for a base without tini and bubblewrap.
  */
 export async function buildImages(cache: string, log: (line: string) => void): Promise<void> {
-  const docker = await startDocker(cache);
+  const docker = await startDocker(cache, { network: "machine" });
   try {
-    const [base, own] = archivesOf(cache);
+    const { base, services: own, addons: more } = archives(cache);
     const isBuilt = await exists(base);
     if (!isBuilt) await buildDebian(docker, cache);
     const began = performance.now();
@@ -36,45 +38,33 @@ export async function buildImages(cache: string, log: (line: string) => void): P
       await docker.run(["save", "-o", base, nats, redis, pause, dns]);
       log("images of NATS, Redis, CoreDNS and the sandbox are built");
     }
+    const built = await programsThere(cache);
+    if (built.length > 0 && !(await exists(more))) {
+      for (const name of built)
+        await buildProgram(docker, cache, { name, image: addonImage(name), user: "65532:65532" });
+      await docker.run(["save", "-o", more, ...built.map(addonImage)]);
+      log(`images of ${built.join(", ")} are built`);
+    }
   } finally {
     await docker.stop();
   }
 }
 
-/** The archives that `buildImages` writes: what changes seldom, and the image of the services. */
-export function archivesOf(cache: string): readonly [base: string, services: string] {
-  return [join(cache, "images/base.tar"), join(cache, "images/services.tar")];
+/** The archives that `buildImages` has written. */
+export async function archivesOf(cache: string): Promise<string[]> {
+  const { base, services: own, addons: more } = archives(cache);
+  return [base, own, ...((await exists(more)) ? [more] : [])];
 }
 
-interface Docker {
-  run(args: readonly string[], timeoutMs?: number): Promise<string>;
-  stop(): Promise<void>;
+/** Three archives: images that change seldom, the image of the services, and the programs that a cluster may have beside its own. */
+function archives(cache: string): Record<"base" | "services" | "addons", string> {
+  const at = (name: string): string => join(cache, "images", `${name}.tar`);
+  return { base: at("base"), services: at("services"), addons: at("addons") };
 }
 
-/** A daemon in Debian's files and a mount namespace of its own. It changes no network, so builds use the machine's. */
-async function startDocker(cache: string): Promise<Docker> {
-  const folder = join(cache, "docker");
-  await mkdir(join(cache, "images"), { recursive: true });
-  await rm(join(folder, "run"), { recursive: true, force: true });
-  await mkdir(join(folder, "run"), { recursive: true });
-  const socket = `unix://${join(folder, "run/docker.sock")}`;
-  const enter = ["unshare", "--mount", "--pid", "--fork", "--kill-child", enterRoot, cache];
-  const daemon = detach(
-    [...enter, join(folder, "daemon"), "dockerd", "-H", socket, "--data-root", join(folder, "data")]
-      .concat(["--exec-root", join(folder, "run/exec"), "--pidfile", join(folder, "run/pid")])
-      .concat(["--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none"]),
-    { SHARED: repository },
-  );
-  const env = { SHARED: repository };
-  const client = [...enter, join(folder, "client"), "env", `DOCKER_HOST=${socket}`, "docker"];
-  await eventually("the Docker daemon answers", async () => {
-    const { code } = await tryProgram([...client, "version"], { env });
-    return code === 0;
-  });
-  return {
-    run: (args, timeoutMs = 600_000) => runProgram([...client, ...args], { env, timeoutMs }),
-    stop: () => endProcess(daemon),
-  };
+async function programsThere(cache: string): Promise<(typeof addons)[number][]> {
+  const found = await Promise.all(addons.map((name) => exists(join(cache, "bin", name))));
+  return addons.filter((_, index) => found[index]);
 }
 
 /** Debian from its packages, and what the official image of Node.js has beside it: node and npm. */
@@ -91,21 +81,29 @@ async function buildDebian(docker: Docker, cache: string): Promise<void> {
   await cp(dirname(dirname(await realpath(npm))), join(context, "npm"), { recursive: true });
   // A registry behind an authority of this machine's own is known by these certificates.
   await cp("/etc/ssl/certs/ca-certificates.crt", join(context, "ca.crt"));
-  await build(docker, context, node);
+  await build(docker, context, node, dockerfiles[node]);
 }
 
 async function buildOthers(docker: Docker, cache: string): Promise<void> {
   const context = await emptyContext(cache);
   await cp(join(cache, "sid/usr/sbin/nats-server"), join(context, "nats-server"));
-  await writeFile(join(context, "entry-nats.sh"), entryNats, { mode: 0o755 });
-  for (const name of [nats, redis]) await build(docker, context, name);
-  for (const [name, program] of [
-    [pause, "pause"],
-    [dns, "coredns"],
-  ] as const) {
-    await cp(join(cache, "bin", program), join(context, program));
-    await build(docker, context, name);
-  }
+  await writeFile(join(context, "entry-nats.sh"), entryOf("nats-server"), { mode: 0o755 });
+  await writeFile(join(context, "entry-redis.sh"), entryOf("redis-server"), { mode: 0o755 });
+  for (const name of [nats, redis] as const) await build(docker, context, name, dockerfiles[name]);
+  await buildProgram(docker, cache, { name: "pause", image: pause });
+  await buildProgram(docker, cache, { name: "coredns", image: dns });
+}
+
+/** An image with nothing but a program. */
+async function buildProgram(
+  docker: Docker,
+  cache: string,
+  { name, image, user }: { name: string; image: string; user?: string },
+): Promise<void> {
+  const context = await emptyContext(cache);
+  await cp(join(cache, "bin", name), join(context, name));
+  const lines = ["FROM scratch", `COPY ${name} /${name}`, `ENTRYPOINT ["/${name}"]`];
+  await build(docker, context, image, [...lines, ...(user === undefined ? [] : [`USER ${user}`])]);
 }
 
 async function emptyContext(cache: string): Promise<string> {
@@ -115,15 +113,21 @@ async function emptyContext(cache: string): Promise<string> {
   return context;
 }
 
-async function build(docker: Docker, context: string, name: string): Promise<void> {
-  await writeFile(join(context, "Dockerfile"), (dockerfiles[name] ?? []).join("\n"));
+async function build(
+  docker: Docker,
+  context: string,
+  name: string,
+  lines: readonly string[],
+): Promise<void> {
+  await writeFile(join(context, "Dockerfile"), lines.join("\n"));
   await docker.run(["build", "--network", "host", "-t", name, context]);
 }
 
-/** The entry point of the official image: options alone are options of the server. */
-const entryNats = '#!/bin/sh\ncase "$1" in -*) set -- nats-server "$@" ;; esac\nexec "$@"\n';
+/** The entry points of the official images: options alone are options of the server. */
+const entryOf = (server: string): string =>
+  `#!/bin/sh\ncase "$1" in -*) set -- ${server} "$@" ;; esac\nexec "$@"\n`;
 
-const dockerfiles: Readonly<Record<string, readonly string[]>> = {
+const dockerfiles = {
   [node]: [
     "FROM switchyard-cluster/debian:bookworm",
     "COPY ca.crt /etc/ssl/certs/ca-certificates.crt",
@@ -135,17 +139,17 @@ const dockerfiles: Readonly<Record<string, readonly string[]>> = {
   ],
   [nats]: [
     "FROM switchyard-cluster/debian:bookworm",
+    "RUN apt-get update && apt-get install -y --no-install-recommends wget",
     "COPY nats-server entry-nats.sh /usr/local/bin/",
     'ENTRYPOINT ["entry-nats.sh"]',
   ],
   [redis]: [
     "FROM switchyard-cluster/debian:bookworm",
     "RUN apt-get update && apt-get install -y --no-install-recommends redis-server",
-    'ENTRYPOINT ["redis-server"]',
+    "COPY entry-redis.sh /usr/local/bin/",
+    'ENTRYPOINT ["entry-redis.sh"]',
   ],
-  [pause]: ["FROM scratch", "COPY pause /pause", 'ENTRYPOINT ["/pause"]'],
-  [dns]: ["FROM scratch", "COPY coredns /coredns", 'ENTRYPOINT ["/coredns"]'],
-};
+} as const;
 
 async function exists(path: string): Promise<boolean> {
   return await stat(path).then(

@@ -13,9 +13,14 @@ interface Program {
   readonly from: { module: string; version: string; package: string } | { file: string };
   /** Modules that the file imports, at exactly these versions. */
   readonly requires?: readonly string[];
+  /** A folder of the module with its manifests, which is copied to `manifests/NAME`. */
+  readonly manifests?: string;
   /** A cluster without it runs; checks that need it are left out with the reason. */
   readonly optional?: true;
 }
+
+/** The operator and the adapter that serves its metrics to the API server are two programs of one module. */
+const keda = { module: "github.com/kedacore/keda/v2", version: "v2.21.0" };
 
 const kubernetes = (name: string): Program => ({
   name,
@@ -42,6 +47,18 @@ const programs: readonly Program[] = [
     },
     optional: true,
   },
+  {
+    name: "metrics-server",
+    from: {
+      module: "sigs.k8s.io/metrics-server",
+      version: "v0.9.0",
+      package: "cmd/metrics-server",
+    },
+    manifests: "manifests",
+    optional: true,
+  },
+  { name: "keda", from: { ...keda, package: "cmd/operator" }, manifests: "config", optional: true },
+  { name: "keda-adapter", from: { ...keda, package: "cmd/adapter" }, optional: true },
 ];
 
 /** Builds what `bin` in the cache folder lacks, from the Go module proxy, at low priority. The reason why an optional one could not be built stays beside it. */
@@ -76,7 +93,7 @@ export async function missingPrograms(cache: string): Promise<ReadonlyMap<string
 const reasonFile = (cache: string, name: string): string => join(cache, "go", `${name}.reason`);
 
 async function build(
-  { name, from, requires = [] }: Program,
+  { name, from, requires = [], manifests }: Program,
   { cache, target }: { cache: string; target: string },
 ): Promise<void> {
   // Programs of one module share the folder, and with it the resolved versions.
@@ -98,6 +115,10 @@ async function build(
   const parallel = String(availableParallelism());
   const args = ["build", "-trimpath", "-p", parallel, "-ldflags", flags, "-o", target, what];
   await go(args, 3_600_000);
+  if (manifests === undefined || "file" in from) return;
+  const copy = join(cache, "manifests", name);
+  await cp(join(await folderOf(from, go), manifests), copy, { recursive: true });
+  await runProgram(["chmod", "-R", "u+w", copy]); // modules are read-only, and the cache folder can be deleted
 }
 
 /**
@@ -107,13 +128,10 @@ async function build(
 async function requireModule(
   cwd: string,
   { module, version }: { module: string; version: string },
-  go: (args: readonly string[]) => Promise<string>,
+  go: Go,
 ): Promise<void> {
   await writeFile(join(cwd, "go.mod"), "module cluster\n\ngo 1.24.0\n");
-  const reported: unknown = JSON.parse(
-    await go(["mod", "download", "-json", `${module}@${version}`]),
-  );
-  const { Dir: folder } = reported as { Dir: string }; // the documented output of `go mod download -json`
+  const folder = await folderOf({ module, version }, go);
   const published = `v0.${KUBERNETES.slice(2)}`;
   const own = await readFile(join(folder, "go.mod"), "utf8");
   const text = own
@@ -122,6 +140,19 @@ async function requireModule(
     .replaceAll(/^(\s+k8s\.io\/[a-z-]+) v0\.0\.0(?= |$)/gm, `$1 ${published}`);
   await writeFile(join(cwd, "go.mod"), `${text}\nrequire ${module} ${version}\n`);
   await cp(join(folder, "go.sum"), join(cwd, "go.sum"));
+}
+
+type Go = (args: readonly string[]) => Promise<string>;
+
+/** Returns the folder in which Go has the files of a module. */
+async function folderOf(
+  { module, version }: { module: string; version: string },
+  go: Go,
+): Promise<string> {
+  const reported: unknown = JSON.parse(
+    await go(["mod", "download", "-json", `${module}@${version}`]),
+  );
+  return (reported as { Dir: string }).Dir; // the documented output
 }
 
 /** A kubelet without a version is refused by the API server. */

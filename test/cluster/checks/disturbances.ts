@@ -29,10 +29,10 @@ async function underLoad(
   return facts === "" ? counts : `${counts}; ${facts}`;
 }
 
-export const scaling: Check = {
-  name: "scale",
+export const resize: Check = {
+  name: "resize",
   title:
-    "runners go from 1 to 4 and back to 1 with runs in flight: no run is lost, no call is doubled",
+    "by hand, runners go from 1 to 4 and back to 1 with runs in flight: no run is lost, no call is doubled",
   async run(world) {
     const { kubectl } = world;
     const scale = async (count: number): Promise<void> => {
@@ -40,7 +40,7 @@ export const scaling: Check = {
     };
     await scale(1);
     await ready(kubectl);
-    const plan = { name: "scale", runs: 160, takesMs: 2_000, perSecond: 25, seconds: 300 };
+    const plan = { name: "resize", runs: 160, takesMs: 2_000, perSecond: 25, seconds: 300 };
     const facts = await underLoad(world, plan, async () => {
       const began = performance.now();
       await scale(4);
@@ -102,19 +102,24 @@ export const forceDelete: Check = {
 export const stores: Check = {
   name: "stores",
   title:
-    "the pods of Redis and NATS are deleted, alone and together, and nothing is lost or doubled",
+    "the pods of Redis and NATS are deleted, alone and together: no run is lost, nothing is doubled, and each call that is missing is recorded as failed",
   async run(world) {
     const plan = { name: "stores", runs: 120, takesMs: 1_500, perSecond: 3, seconds: 420 };
-    return await underLoad(world, plan, async () => {
-      const times: string[] = [];
-      for (const pods of [["redis-0"], ["nats-0"], ["redis-0", "nats-0"]]) {
-        const began = performance.now();
-        await world.kubectl.run(["delete", "pod", ...pods]);
-        await ready(world.kubectl);
-        times.push(`${pods.join(" and ")} ${Math.round((performance.now() - began) / 1_000)} s`);
-      }
-      return `until all is ready again: ${times.join(", ")}`;
-    });
+    return await underLoad(
+      world,
+      plan,
+      async () => {
+        const times: string[] = [];
+        for (const pods of [["redis-0"], ["nats-0"], ["redis-0", "nats-0"]]) {
+          const began = performance.now();
+          await world.kubectl.run(["delete", "pod", ...pods]);
+          await ready(world.kubectl);
+          times.push(`${pods.join(" and ")} ${Math.round((performance.now() - began) / 1_000)} s`);
+        }
+        return `until all is ready again: ${times.join(", ")}`;
+      },
+      true,
+    ); // a call whose begin or result cannot be recorded while Redis is away is of unknown outcome, and the agent's default is not to repeat it
   },
 };
 

@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Check } from "../check.ts";
+import type { Check, World } from "../check.ts";
 import { eventually } from "../eventually.ts";
 import { checkLoad } from "../load/load.ts";
-import { ready, upgradeLine } from "./install.ts";
-import { listed } from "./list-runs.ts";
+import { ready, upgradeLine, type Pod } from "./install.ts";
+import { listed } from "./run-yard.ts";
 
 /** An edit with a mistake is refused before anything changes; the log of the Job names file and line. */
 export const brokenFiles: Check = {
@@ -58,16 +58,12 @@ export const wrongSecret: Check = {
         const reason = await eventually(
           `a new pod with a wrong ${key} states the reason`,
           async () => {
-            const logs = await kubectl.run([
-              "logs",
-              "--selector=app.kubernetes.io/name=agent-runner",
-              "--tail=40",
-              "--prefix",
-            ]);
-            const found = logs
-              .split("\n")
-              .find((text) => /"level":"(fatal|error|warn)"/.test(text));
-            return found ?? null;
+            const pod = await notReady(kubectl);
+            if (pod === undefined) return null;
+            const logs = await kubectl.run(["logs", pod, "--tail=40"]);
+            return (
+              logs.split("\n").find((text) => /"level":"(fatal|error|warn)"/.test(text)) ?? null
+            );
           },
           { timeoutMs: 120_000 },
         );
@@ -98,6 +94,15 @@ export const wrongSecret: Check = {
     return seen.join(" | ");
   },
 };
+
+/** A runner that is not ready: those of before are. */
+async function notReady(kubectl: World["kubectl"]): Promise<string | undefined> {
+  const pods = await kubectl.list<Pod>("pod", "-lapp.kubernetes.io/name=agent-runner");
+  const found = pods.find(({ status }) =>
+    status.conditions?.some(({ type, status: is }) => type === "Ready" && is === "False"),
+  );
+  return found?.metadata.name;
+}
 
 function messageOf(line: string): string {
   const json = /\{.*\}/.exec(line)?.[0];
@@ -143,7 +148,9 @@ export const uninstall: Check = {
     await ready(kubectl);
     const after = await listed(lab);
     const lost = before.filter((id) => !after.includes(id));
-    if (lost.length > 0) throw new Error(`runs that are gone: ${lost.join(", ")}`);
+    // The list has the newest runs: each new one takes the place of an old one.
+    const added = after.filter((id) => !before.includes(id)).length;
+    if (lost.length > added) throw new Error(`runs that are gone: ${lost.join(", ")}`);
     return `${before.length} runs are listed as before; pods left after the uninstall: ${pods.trim() === "" ? 0 : pods.trim().split("\n").length}`;
   },
 };

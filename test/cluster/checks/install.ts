@@ -5,7 +5,7 @@ import { commandsBelow } from "../docs-lines.ts";
 import { eventually } from "../eventually.ts";
 import { repository } from "../settings.ts";
 
-interface Pod {
+export interface Pod {
   readonly metadata: {
     readonly name: string;
     readonly ownerReferences?: readonly { readonly kind: string }[];

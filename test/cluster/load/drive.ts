@@ -32,6 +32,8 @@ const bus = await connectBus({
 });
 const ended = new Map<string, string[]>();
 let failedCalls = 0;
+/** Counts the reasons of failed calls; numbers and ids in them are left out. */
+const reasons: Record<string, number> = {};
 const over = new AbortController();
 const ends: ReadonlySet<string> = new Set(
   [runFinished, runFailed, runCancelled, runDead, runRejected].map(({ name }) => name),
@@ -44,7 +46,13 @@ const reading = (async () => {
     const tokens: Record<string, string> = tokensOf<string>(event.contract, event.subject) ?? {};
     const { runId = "" } = tokens;
     if (!runId.startsWith(`${prefix}-`)) continue;
-    if (event.contract.name === toolFailed.name) failedCalls += 1;
+    if (event.contract.name === toolFailed.name) {
+      failedCalls += 1;
+      const failure = toolFailed.payload.safeParse(event.payload);
+      const text = failure.success ? `${failure.data.code}: ${failure.data.message}` : "unreadable";
+      const reason = text.replaceAll(/callId \S+|\d+/g, "…");
+      reasons[reason] = (reasons[reason] ?? 0) + 1;
+    }
     if (ends.has(event.contract.name))
       ended.set(runId, [...(ended.get(runId) ?? []), event.contract.name]);
   }
@@ -85,6 +93,7 @@ const result = {
   endedTwice: [...ended].filter(([, names]) => names.length > 1).map(([id]) => id),
   calls: ours.length,
   failedCalls,
+  reasons,
   doubled: ours.filter(([, count]) => count > 1).map(([key, count]) => `${key} ×${count}`),
 };
 console.log(JSON.stringify(result));

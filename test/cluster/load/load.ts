@@ -15,6 +15,8 @@ export interface LoadPlan {
   readonly perSecond: number;
   /** After this time the runs that have not ended are lost. */
   readonly seconds?: number;
+  /** Where NATS is, unless it is the chart's. */
+  readonly nats?: string;
 }
 
 /** The counts of drive.ts. */
@@ -27,6 +29,8 @@ export interface LoadResult {
   readonly calls: number;
   /** Calls that the runs record as failed or of unknown outcome. */
   readonly failedCalls: number;
+  /** The number of calls that failed for each reason. */
+  readonly reasons?: Readonly<Record<string, number>>;
   readonly doubled: readonly string[];
 }
 
@@ -103,7 +107,7 @@ export class Load {
  * when its run has recorded that it failed. Returns the counts.
  */
 export function checkLoad(
-  { runs, ends, lost, endedTwice, calls, failedCalls, doubled }: LoadResult,
+  { runs, ends, lost, endedTwice, calls, failedCalls, reasons = {}, doubled }: LoadResult,
   { mayFail = false }: { mayFail?: boolean } = {},
 ): string {
   const missing = runs * 4 - calls;
@@ -114,17 +118,20 @@ export function checkLoad(
     ends["run.finished"] === runs ? "" : `ends: ${JSON.stringify(ends)}`,
     missing === 0 || (mayFail && missing <= failedCalls)
       ? ""
-      : `${calls} calls in place of ${runs * 4}, and ${failedCalls} reported as failed`,
+      : `${calls} calls in place of ${runs * 4}, and ${failedCalls} reported as failed: ${JSON.stringify(reasons)}`,
   ].filter((fault) => fault !== "");
   if (faults.length > 0) throw new Error(faults.join("; "));
   const failed = missing === 0 ? "" : `, ${missing} reported as failed`;
   return `${runs} runs finished, each once; ${calls} calls, none twice${failed}`;
 }
 
-function jobOf({ name, runs, takesMs, perSecond }: LoadPlan, seconds: number): object {
+function jobOf(
+  { name, runs, takesMs, perSecond, nats = "nats://nats.switchyard:4222" }: LoadPlan,
+  seconds: number,
+): object {
   const variables = {
     YARD_USER: team,
-    YARD_NATS_URL: "nats://nats.switchyard:4222",
+    YARD_NATS_URL: nats,
     YARD_NATS_NKEY_FILE: `/keys/${team}.nk`,
     LOAD_PREFIX: name,
     LOAD_RUNS: runs,

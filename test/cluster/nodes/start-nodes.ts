@@ -1,8 +1,8 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdir, readdir, readFile, rm, rmdir } from "node:fs/promises";
+import { mkdir, readdir, rm, rmdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { detach, endProcess } from "../detached.ts";
+import { childOf, detach, endProcess } from "../detached.ts";
 import { eventually } from "../eventually.ts";
 import { runProgram, type ProgramOptions } from "../run-program.ts";
 import { controlAddress, makeCertificates } from "./certificates.ts";
@@ -115,13 +115,6 @@ async function layCable([first = 0, second]: readonly number[]): Promise<void> {
     "name",
     "cable",
   ]);
-}
-
-/** `setpriv` and `unshare` become one process, whose only child is the first one of the namespaces. */
-async function childOf(parent: number): Promise<number | null> {
-  const path = `/proc/${parent}/task/${parent}/children`;
-  const child = Number((await readFile(path, "utf8")).trim().split(" ")[0]);
-  return child > 0 ? child : null;
 }
 
 /** The processes of pods ended with the node's namespace; the kernel keeps the empty groups, and each for as long as a process is dying in it. */

@@ -30,6 +30,7 @@ function conversation(commands: readonly SlashCommand[]) {
       person: null,
       isLive: false,
       withTerminal: unused,
+      isShellCommand: () => false,
       shell: unused,
       readLine: unused,
     },

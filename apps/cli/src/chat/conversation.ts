@@ -50,6 +50,8 @@ export interface ConversationIo {
   /** Text is streamed. */
   readonly isLive: boolean;
   readonly withTerminal: <T>(use: () => Promise<T>) => Promise<T>;
+  /** True for a name that `shell` takes as the first word. */
+  readonly isShellCommand: (name: string) => boolean;
   readonly shell: (words: readonly string[]) => Promise<void>;
   /** The output for the answer when only the answer is wanted. */
   readonly answer?: (text: string) => void;
@@ -315,8 +317,7 @@ export class Conversation {
         return this.shell(["skills", "list"]);
       case "unknown":
         if (typed.what === "command" && !typed.message.includes("is for agents alone")) {
-          const { isShellCommand } = await import("./shell-words.ts");
-          if (isShellCommand(name)) return this.shell([name, ...splitWords(rest)]);
+          if (this.#io.isShellCommand(name)) return this.shell([name, ...splitWords(rest)]);
         }
         throw new CliError("usage", typed.message);
       default:

@@ -7,13 +7,14 @@ import { findBus, withBus } from "../bus-session.ts";
 import { Conversation, sessionOf, type ConversationIo } from "../chat/conversation.ts";
 import { readHistory, writeHistory } from "../chat/history-file.ts";
 import { LineInput } from "../chat/line-input.ts";
-import { runShellCommand } from "../chat/shell-words.ts";
+import { createShell, type Shell } from "../chat/shell.ts";
 import { SLASH_COMMANDS } from "../chat/slash-commands.ts";
 import { CliError, reportFailure } from "../cli-error.ts";
 import { agentToTry } from "../dev/ready-block.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { stateDirectory } from "../locations.ts";
 import { namedSession } from "../named-session.ts";
+import type { BuildProgram } from "../program/command-options.ts";
 import { printable, printableLine } from "../printable.ts";
 import { setting } from "../settings.ts";
 import { checkIsText, textOrStandardInput } from "../standard-input.ts";
@@ -36,7 +37,12 @@ const NARROWEST = 20;
 const USUAL_WIDTH = 80;
 
 /** `yard chat`: a conversation at a terminal, in a pipe, or of one message. */
-export async function chat(terminal: Terminal, options: ChatOptions): Promise<ExitCode> {
+export async function chat(
+  terminal: Terminal,
+  options: ChatOptions,
+  build: BuildProgram,
+): Promise<ExitCode> {
+  const shell = createShell(build);
   const message = options.message === undefined ? null : await textOrStandardInput(options.message);
   if (message !== null && message.trim() === "")
     throw new CliError("usage", "the message is empty", { hint: 'such as: -m "hello"' });
@@ -48,8 +54,8 @@ export async function chat(terminal: Terminal, options: ChatOptions): Promise<Ex
   return withBus(await findBus(terminal.env), async (bus) => {
     const about = await begin(bus, options, terminal.env);
     return untilStopped(async (stop) => {
-      if (message === null) return converse(terminal, bus, { about, stop });
-      const io = aside(terminal, { json, signal: stop.signal });
+      if (message === null) return converse(terminal, bus, { about, shell, stop });
+      const io = aside(terminal, { json, shell, signal: stop.signal });
       const conversation = new Conversation(
         bus,
         { ...about, commands: SLASH_COMMANDS, env: terminal.env },
@@ -137,7 +143,11 @@ async function once(
 
 function aside(
   terminal: Terminal,
-  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+  {
+    json,
+    shell,
+    signal,
+  }: { readonly json: boolean; readonly shell: Shell; readonly signal: AbortSignal },
 ): ConversationIo {
   return {
     signal,
@@ -149,7 +159,8 @@ function aside(
     person: null,
     isLive: false,
     withTerminal: (use) => use(),
-    shell: (words) => runShellCommand(terminal, words),
+    isShellCommand: (name) => shell.has(name),
+    shell: (words) => shell.run(terminal, words),
     readLine: () => Promise.resolve(null),
     answer: (text) => (json ? undefined : terminal.out(printable(text))),
   };
@@ -158,7 +169,7 @@ function aside(
 async function converse(
   terminal: Terminal,
   bus: Bus,
-  { about, stop }: { readonly about: About; readonly stop: Stop },
+  { about, shell, stop }: { readonly about: About; readonly shell: Shell; readonly stop: Stop },
 ): Promise<ExitCode> {
   const state = stateDirectory(terminal.env).path;
   const history = readHistory(state);
@@ -199,8 +210,8 @@ async function converse(
     person: input.isTerminal ? input : null,
     isLive: input.isTerminal,
     withTerminal: (use) => input.withTerminal(use),
-    shell: (words) =>
-      runShellCommand({ ...terminal, note: terminal.out, error: terminal.out }, words),
+    isShellCommand: (name) => shell.has(name),
+    shell: (words) => shell.run({ ...terminal, note: terminal.out, error: terminal.out }, words),
     readLine: (prompt) => input.next(prompt),
   };
   const conversation = new Conversation(

@@ -22,6 +22,7 @@ import { printableLine } from "../printable.ts";
 import { count, timeText, type Times } from "../quantities.ts";
 import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
+import { noteUnknownScope } from "../unknown-names.ts";
 import { readPolicyFiles } from "./policy-files.ts";
 
 interface Activation {
@@ -109,9 +110,11 @@ export async function stop(
   options: ScopeOptions & { reason: string; json?: true },
 ): Promise<void> {
   const request = { scope: scopeOf(options), reason: options.reason };
-  const reply = await withBus(await findBus(terminal.env), (bus) =>
-    client(bus, { stopCalls }).stopCalls(request),
-  );
+  const reply = await withBus(await findBus(terminal.env), async (bus) => {
+    const stopped = await client(bus, { stopCalls }).stopCalls(request);
+    await noteUnknownScope(terminal, bus, request.scope);
+    return stopped;
+  });
   if (options.json) return writeJson(terminal, reply);
   terminal.out(`stopped: ${scopeText(request.scope)}`);
 }

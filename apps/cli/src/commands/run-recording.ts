@@ -13,7 +13,7 @@ import { namedRun } from "../named-run.ts";
 import { count } from "../quantities.ts";
 import { runIdOf } from "../run-id.ts";
 import type { Terminal } from "../terminal.ts";
-import { startAndWait } from "./run.ts";
+import { startAndWait } from "./run-to-end.ts";
 
 /** Rejects when a recording could not be written there: a run is paid before there is one. */
 export async function mayRecord(file: string): Promise<void> {

@@ -4,7 +4,8 @@ import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { collectingTerminal } from "../../test-fixtures/collecting-terminal.ts";
 import { CliError } from "../cli-error.ts";
 import { EXIT } from "../exit-codes.ts";
-import { commandOf, conclude } from "./run.ts";
+import { commandOf } from "./run.ts";
+import { conclude } from "./run-to-end.ts";
 
 test("the command fits its contract, with all options and with none", () => {
   const all = {

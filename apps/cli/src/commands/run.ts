@@ -1,27 +1,22 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
-import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { AgentName, fullRunId } from "@switchyard/contracts/ids";
 import { inputOf } from "@switchyard/contracts/agent-runner/content-parts";
 import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import type { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
 import type { ThinkingLevel } from "@switchyard/contracts/agent-runner/thinking";
 import { findBus, withBus } from "../bus-session.ts";
-import { Decider } from "../chat/decide.ts";
-import { terminalPerson } from "../chat/terminal-person.ts";
-import { CliError, hintOf, reportFailure } from "../cli-error.ts";
-import { EXIT, exitCodeOf, type ExitCode } from "../exit-codes.ts";
-import type { RunEnd } from "../follow-run.ts";
+import { CliError } from "../cli-error.ts";
+import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { checkRunName, namedRun } from "../named-run.ts";
-import { printable } from "../printable.ts";
 import { setting } from "../settings.ts";
 import { readFiles, storeFiles, type ReadFile } from "../sent-files.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { runIdOf } from "../run-id.ts";
 import { limitsOf, type LimitOptions } from "../run-limits.ts";
-import { publishRun, startAndFollow, tailRun, type RunStart } from "../run-story.ts";
+import { publishRun, tailRun, type RunStart } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-import { exitOfStop, untilStopped } from "../until-stopped.ts";
+import { runToEnd, startAndWait, type Start } from "./run-to-end.ts";
 
 export interface RunOptions extends LimitOptions {
   readonly json?: true;
@@ -39,9 +34,6 @@ export interface RunOptions extends LimitOptions {
   /** File for the models' answers. */
   readonly record?: string;
 }
-
-/** Extra time for a run that has begun to publish that it reached its time limit. */
-const GRACE_MS = 1_000;
 
 /** `yard run`: starts a run and prints its timeline until it ends. */
 export async function run(
@@ -75,10 +67,6 @@ export async function run(
     }
     return code;
   });
-}
-
-interface Start extends RunStart {
-  readonly json: boolean;
 }
 
 /** Builds the command. Its schema is checked where it is published; input that only a terminal can get wrong is checked here. */
@@ -127,16 +115,6 @@ async function startOnly(bus: Bus, terminal: Terminal, start: Start): Promise<Ex
   return EXIT.ok;
 }
 
-/** Starts a run and prints its timeline until it ends, the person stops following it, or its time is over. */
-export function startAndWait(bus: Bus, terminal: Terminal, start: Start): Promise<ExitCode> {
-  const { runId, limits } = start.command;
-  const { json } = start;
-  const timeoutMs = limits?.timeoutMs ?? null;
-  return toItsEnd(bus, { terminal, runId, json, timeoutMs, graceMs: GRACE_MS }, (followed) =>
-    startAndFollow(bus, { ...start, ...followed, terminal, live: true }),
-  );
-}
-
 /** `yard runs tail`: prints the timeline of any run, as `yard run` does. */
 export async function tail(
   terminal: Terminal,
@@ -148,90 +126,11 @@ export async function tail(
   const queueWait = { seconds: options.wait };
   return withBus(await findBus(terminal.env), async (bus) => {
     const runId = await namedRun(bus, named);
-    return toItsEnd(bus, { terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
+    return runToEnd(bus, { terminal, runId, json, timeoutMs: null, graceMs: 0 }, (followed) =>
       tailRun(bus, { runId, terminal, json, ...followed, queueWait, live: true }),
     );
   });
 }
-
-/**
- * Follows a run to its end and shows it, with its prompts to the person, unless the person stops following or the time is over. A
- * run that has begun gets the grace on top of the time, because its own last event may be in flight.
- */
-export async function toItsEnd(
-  bus: Bus,
-  about: {
-    terminal: Terminal;
-    runId: string;
-    json: boolean;
-    timeoutMs: number | null;
-    graceMs: number;
-  },
-  follow: (followed: {
-    signal: AbortSignal;
-    onEvent: (event: StoredEvent) => void;
-  }) => Promise<RunEnd | null>,
-): Promise<ExitCode> {
-  const { terminal, runId, json, timeoutMs, graceMs } = about;
-  return untilStopped(async (stop) => {
-    let hasBegun = false;
-    // A person is prompted for waits here; without a terminal the command to decide with is printed.
-    const { note: print, paintNote: paint } = terminal;
-    const decider = json
-      ? null
-      : new Decider(bus, { runId, person: terminalPerson(), print, paint, arePrinted: true });
-    const onEvent = (event: StoredEvent): void => {
-      hasBegun = true;
-      decider?.onEvent(event);
-    };
-    const giveUp = (): void => stop.stop("timeout");
-    const atLimit = (): void => {
-      if (!hasBegun) giveUp();
-      else timer = setTimeout(giveUp, graceMs);
-    };
-    let timer = timeoutMs === null ? undefined : setTimeout(atLimit, timeoutMs);
-    try {
-      const end = await follow({ signal: stop.signal, onEvent });
-      if (end !== null) return conclude(terminal, end, json);
-    } finally {
-      clearTimeout(timer);
-      decider?.close();
-    }
-    const what =
-      stop.reason === "timeout" && !hasBegun
-        ? "still queued: no runner took the run yet; it begins when one does"
-        : "the run continues";
-    if (stop.reason !== "closed")
-      terminal.note(`no longer following; ${what}. See it with: ./yard runs show ${runId}`);
-    return stop.reason === "timeout" && (decider?.pending ?? 0) > 0
-      ? EXIT.pending
-      : exitOfStop(stop.reason);
-  });
-}
-
-/** Shows the end of a run: the answer on stdout, a failure on stderr. */
-export function conclude(terminal: Terminal, end: RunEnd, json: boolean): ExitCode {
-  if (end.end === "finished") {
-    if (!json) terminal.out(printable(end.output));
-    return EXIT.ok;
-  }
-  const { code, message } = end;
-  const hint = hintOf({ code });
-  reportFailure(
-    terminal,
-    new CliError(code, `${WHAT_HAPPENED[end.end]}: ${message}`, hint === null ? {} : { hint }),
-    json,
-  );
-  // A failed tool or policy is part of a failed run here, not the reason this command failed.
-  const exitCode = exitCodeOf(code);
-  return exitCode === EXIT.notFound ? exitCode : EXIT.failed;
-}
-
-const WHAT_HAPPENED = {
-  failed: "the run failed",
-  cancelled: "the run was cancelled",
-  rejected: "the command was refused",
-} as const;
 
 function parseObject(input: string): RunInput {
   let value: unknown;

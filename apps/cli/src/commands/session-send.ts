@@ -10,7 +10,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { textOrStandardInput } from "../standard-input.ts";
 import { tailRun } from "../run-story.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
-import { toItsEnd } from "./run.ts";
+import { runToEnd } from "./run-to-end.ts";
 import { answerLine } from "./session-line.ts";
 import { ownerOf, type OwnerOption } from "./sessions.ts";
 
@@ -68,7 +68,7 @@ async function follow(
   const text = `${runId}  session ${sessionKey}`;
   const opening = { mark: "▸", label: placed, text, style: "dim" } as const;
   const timeoutMs = timeout === undefined ? null : timeout * 1_000;
-  return toItsEnd(bus, { terminal, runId, json, timeoutMs, graceMs: 0 }, (followed) =>
+  return runToEnd(bus, { terminal, runId, json, timeoutMs, graceMs: 0 }, (followed) =>
     tailRun(bus, { terminal, json, ...followed, runId, opening, live: true }),
   );
 }

@@ -33,6 +33,14 @@ test("keys of an older version are moved into the project, closed to others", as
   assert.equal(await moveKeys(at), false, "once");
 });
 
+test("a file of the person beside the keys is kept", async () => {
+  const at = places();
+  writeFileSync(join(at.former, "notes.txt"), "mine");
+  assert.equal(await moveKeys(at), true);
+  assert.deepEqual(readdirSync(at.former), ["notes.txt"]);
+  assert.equal(await moveKeys(at), false, "once");
+});
+
 test("a move that was interrupted is continued, and what the project has is never replaced", async () => {
   const interrupted = places();
   mkdirSync(interrupted.keys);

@@ -1,11 +1,11 @@
-import { chmod, copyFile, mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdir, readdir, readFile, rename, rm, rmdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { StateDirectory } from "../locations.ts";
 
 /**
  * Moves the keys of a project from the person's own state directory, where older versions had them, into that of the project. True when it has. Each file is
  * copied under another name and renamed, and the old ones are deleted when all are there, so a kill loses none; files that are in the project already stay.
- * The old ones also stay where the project has others of the same name.
+ * The old ones also stay where the project has others of the same name, and what is no key stays in any case.
  */
 export async function moveKeys({
   keys,
@@ -25,7 +25,8 @@ export async function moveKeys({
   const moved: boolean[] = [];
   for (const [from, to] of moves) moved.push(await copyKey(from, to));
   if (!moved.every(Boolean)) return false;
-  await rm(former, { recursive: true });
+  for (const [from] of moves) await rm(from, { force: true });
+  for (const folder of [formerKeys, former]) await rmdir(folder).catch(keepWhenNotEmpty);
   return true;
 }
 
@@ -44,6 +45,10 @@ async function copyKey(from: string, to: string): Promise<boolean> {
 function noneWhenMissing(error: NodeJS.ErrnoException): string[] {
   if (error.code === "ENOENT") return [];
   throw error;
+}
+
+function keepWhenNotEmpty(error: NodeJS.ErrnoException): void {
+  if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
 }
 
 function nullWhenMissing(error: NodeJS.ErrnoException): null {

@@ -213,10 +213,7 @@ const GATEWAY_SETTINGS = [
   "YARD_HTTP_PORT",
   "YARD_HTTP_REQUESTS_PER_MINUTE",
   "YARD_HTTP_STREAMS",
-  "YARD_HTTP_UNKNOWN_RUN_MS",
   "YARD_WEBHOOKS_PER_CALLER",
-  "YARD_WEBHOOKS_RETRY_MS",
-  "YARD_WEBHOOKS_DISABLE_AFTER_MS",
 ];
 
 /** The file of webhooks, and only those variables of the person's environment that it names. */
@@ -225,12 +222,7 @@ function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv
   return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
 }
 
-const SCHEDULER_SETTINGS = [
-  "YARD_SCHEDULES_AGENT",
-  "YARD_SCHEDULES_PER_CALLER",
-  "YARD_SCHEDULES_HEARTBEAT_MS",
-  "YARD_SCHEDULES_ALERT_AFTER",
-];
+const SCHEDULER_SETTINGS = ["YARD_SCHEDULES_AGENT", "YARD_SCHEDULES_PER_CALLER"];
 
 /** The person's own files for the scanner. The services have another working directory than the person. */
 function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

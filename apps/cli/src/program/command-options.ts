@@ -16,6 +16,9 @@ export type Perform = (
   work: (terminal: Terminal) => Promise<ExitCode | void>,
 ) => Promise<void>;
 
+/** Declares all commands; `perform` runs them. */
+export type BuildProgram = (perform: Perform) => Command;
+
 // A copy of the contracts' enum values: their schemas take longer to load than --help may take. A test compares them.
 export const BUSY_POLICIES: readonly BusyPolicy[] = ["enqueue", "steer", "interrupt", "reject"];
 export const LIMIT_ENDS: readonly OnLimit[] = ["pause", "fail"];

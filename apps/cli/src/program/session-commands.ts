@@ -7,6 +7,7 @@ import {
   SESSION_KINDS,
   thinkingOption,
   wholeNumber,
+  type BuildProgram,
   type Perform,
 } from "./command-options.ts";
 
@@ -15,7 +16,7 @@ const loadChange = () => import("../commands/session-changes.ts");
 const OWNER = "of another owner; for the users cli and admin";
 
 /** `yard sessions`. */
-export function addSessionCommands(program: Command, perform: Perform): void {
+export function addSessionCommands(program: Command, perform: Perform, build: BuildProgram): void {
   program
     .command("chat")
     .description(
@@ -28,7 +29,7 @@ export function addSessionCommands(program: Command, perform: Perform): void {
     .option("--model <provider/model>", "model in place of the agent's own")
     .action((options) =>
       perform(options, async (terminal) =>
-        (await import("../commands/chat.ts")).chat(terminal, options),
+        (await import("../commands/chat.ts")).chat(terminal, options, build),
       ),
     );
   program

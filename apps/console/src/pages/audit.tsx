@@ -27,6 +27,7 @@ const KINDS = [
   "outcome",
   "access",
   "chain",
+  "seal",
 ];
 const FIELDS = [
   { name: "tool", title: "Tool" },
@@ -55,6 +56,7 @@ const COLUMNS: readonly Column<AuditedRecord>[] = [
 /** Records of decisions, approvals and executions. */
 export function Audit() {
   const [picked, setPicked] = useState<AuditedRecord | null>(null);
+  const [isChecked, setChecked] = useState(false);
   const kind = filterOf("kind");
   const hasReads = filterOf("reads") === "true";
   const query = {
@@ -77,12 +79,22 @@ export function Audit() {
       cli="yard audit tail"
       nats={`nats req yard.rpc.${callerName()}.policy.audit.list '{}'`}
       actions={
-        <a class="button" href="/api/v1/audit/export" download="switchyard-audit.jsonl">
-          Export
-        </a>
+        <>
+          <button
+            type="button"
+            class="button"
+            disabled={isChecked}
+            onClick={() => setChecked(true)}
+          >
+            Check the chains
+          </button>
+          <a class="button" href="/api/v1/audit/export" download="switchyard-audit.jsonl">
+            Export
+          </a>
+        </>
       }
     >
-      <Chains />
+      {isChecked && <Chains />}
       <Filters kind={kind} />
       <label class="check">
         <input
@@ -91,7 +103,7 @@ export function Audit() {
           onChange={(event) => setFilter("reads", event.currentTarget.checked ? "true" : "")}
           data-testid="audit-reads"
         />
-        Show reads, such as the console's own
+        Show reads, such as the console's own, and seals
       </label>
       <ResourceView
         of={audit}
@@ -159,17 +171,7 @@ function Filters({ kind }: { kind: string }) {
 
 /** Verifies the chains on request: it reads the whole audit. */
 function Chains() {
-  const [isWanted, setWanted] = useState(false);
-  const verified = useResource("GET /audit/verify", isWanted ? {} : null);
-  if (!isWanted) {
-    return (
-      <div class="actions">
-        <button type="button" class="button" onClick={() => setWanted(true)}>
-          Check the chains
-        </button>
-      </div>
-    );
-  }
+  const verified = useResource("GET /audit/verify", {});
   return (
     <ResourceView of={verified}>
       {({ isIntact, records, chains, executions, proven, problems }) => (

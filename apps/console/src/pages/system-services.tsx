@@ -20,7 +20,7 @@ export function Services({ system }: { system: Resource<Reply<"GET /system">> })
                   <Status is="ready">{count(replicas.length, "replica")}</Status>
                   <strong>{name}</strong>
                   <span class="text">{replicas[0]?.description}</span>
-                  <span class="quiet">
+                  <span class="queue quiet">
                     {[...new Set(replicas.map(({ version }) => version))].join(", ")} ·{" "}
                     {count(sumOf(replicas, "requests"), "request")},{" "}
                     {count(sumOf(replicas, "errors"), "error")}

@@ -1,6 +1,7 @@
 import type { ToolInfo } from "@switchyard/client/operations";
 import { count } from "../core/format.ts";
 import { useResource } from "../core/resource.ts";
+import { toolText } from "../core/names.ts";
 import { filterOf, navigate } from "../core/router.ts";
 import { callerName, may } from "../core/session.ts";
 import { Page } from "../ui/page.tsx";
@@ -82,7 +83,14 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
               </a>
               {chosen === null ? (
                 <Empty>
-                  <p>Open a tool to see what it takes and to try it.</p>
+                  {params["name"] === undefined || mcp.isLoading || builtin.isLoading ? (
+                    <p>Open a tool to see what it takes and to try it.</p>
+                  ) : (
+                    <p>
+                      There is no tool {toolText(params["name"])} that you may call. The policy says{" "}
+                      <a href={`/policy?tool=${encodeURIComponent(params["name"])}`}>why</a>.
+                    </p>
+                  )}
                 </Empty>
               ) : (
                 <TryTool key={chosen.name} tool={chosen} />
@@ -97,5 +105,10 @@ export function Tools({ params }: { params: Readonly<Record<string, string>> }) 
 
 function toolOf({ name, server, tool, description, inputSchema }: ToolInfo): Tool {
   // The schema is the server's: the form renders the parts that it supports, and the rest is edited as JSON.
-  return { name, server, tool, description, schema: inputSchema };
+  // Models get the server's name in front of the description.
+  const prefix = `[MCP: ${server}]`;
+  const own = description.startsWith(prefix)
+    ? description.slice(prefix.length).trim()
+    : description;
+  return { name, server, tool, description: own, schema: inputSchema };
 }

@@ -48,8 +48,8 @@ function OutcomeLine({ run, status, story }: Props) {
     const whole = box.current?.previousElementSibling;
     if (!whole) return undefined;
     const seen = new IntersectionObserver(
-      ([entry]) => setAway(entry !== undefined && entry.intersectionRatio < MOSTLY),
-      { threshold: MOSTLY },
+      ([entry]) => setAway(entry !== undefined && isMostlyAway(entry)),
+      { threshold: SHARES },
     );
     seen.observe(whole);
     return () => seen.disconnect();
@@ -75,8 +75,13 @@ function OutcomeLine({ run, status, story }: Props) {
   );
 }
 
-/** The share of the outcome that has to be in sight; with less of it the line is shown. */
+/** The share of the outcome that has to be in sight, or the share of the screen that it has to fill; with less the line is shown. */
 const MOSTLY = 0.5;
+const SHARES = Array.from({ length: 21 }, (_, index) => index / 20);
+
+function isMostlyAway({ intersectionRatio, intersectionRect }: IntersectionObserverEntry): boolean {
+  return intersectionRatio < MOSTLY && intersectionRect.height < innerHeight * MOSTLY;
+}
 
 function endingLine({ run, status, story }: Props): ComponentChildren {
   const failure = status === "rejected" ? story.rejection : (run?.failure ?? null);

@@ -12,6 +12,7 @@ import { Tabs } from "../ui/tabs.tsx";
 import { Children } from "./children.tsx";
 import { Conversation } from "./conversation.tsx";
 import { useFamily } from "./family.ts";
+import { isOver } from "./is-over.ts";
 import { MissingTools, Outcome } from "./outcome.tsx";
 import { RunActions } from "./run-actions.tsx";
 import { RunApprovals, useApprovalsOf } from "./run-approvals.tsx";
@@ -36,8 +37,12 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
   const approvals = useApprovalsOf(runId);
   const family = useFamily(run);
   const isKnown = story.messages.length > 0 || run !== null;
+  // The page was opened before the run began: its first event is here, and its facts are requested again because of it.
+  const isBeginning =
+    detail.problem?.code === "unknown_run" && story.messages.length > 0 && !isOver(story.status);
   // Everything above the timeline is rendered at once, so that nothing is pushed away.
-  const isAnswered = (run !== null || detail.problem !== null) && approvals !== null;
+  const isAnswered =
+    (run !== null || (detail.problem !== null && !isBeginning)) && approvals !== null;
   const view = filterOf("view") || "timeline";
   const status = statusOf(run, story);
   return (

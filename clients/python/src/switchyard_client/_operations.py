@@ -3971,7 +3971,7 @@ class Operations:
                 caller.
             tool: A part of the tool's name.
             reads: False: without the reads of admins that succeeded, such as those of the console's
-                own pages.
+                own pages, and without seals unless `kind` is `seal`.
             order: The order of the entries.
             cursor: `next` of the page before; left out: the first page.
             limit: The most entries to return.

@@ -27,6 +27,9 @@
 {{- if and (gt (int $v.toolbox.replicas) 1) (eq $v.toolbox.workspaces.accessMode "ReadWriteOnce") }}
 {{- fail "toolbox.replicas: more than one needs toolbox.workspaces.accessMode: ReadWriteMany, a volume that all of them write" }}
 {{- end }}
+{{- if and (eq $v.mode "compact") (ne $v.toolbox.sandbox "none") }}
+{{- fail "toolbox.sandbox: in compact mode the pod has the keys of all services; commands of agents need mode: apart" }}
+{{- end }}
 {{- if and $v.gateway.tls.secret (hasPrefix "http://" $v.gateway.url) }}
 {{- fail "gateway.url: with gateway.tls.secret the gateway answers over TLS alone; write https://" }}
 {{- end }}

@@ -158,7 +158,8 @@ seccompProfile: { type: RuntimeDefault }
 {{/* Everything under which the gateway is reached, with commas. */}}
 {{- define "switchyard.httpHosts" -}}
 {{- $g := .Values.gateway }}
-{{- $hosts := list "gateway" (printf "gateway.%s.svc.cluster.local" .Release.Namespace) }}
+{{- $own := printf "gateway.%s" .Release.Namespace }}
+{{- $hosts := list "gateway" $own (printf "%s.svc" $own) (printf "%s.svc.cluster.local" $own) }}
 {{- with $g.url }}{{ $hosts = append $hosts (urlParse .).hostname }}{{ end }}
 {{- if $g.ingress.enabled }}{{ $hosts = append $hosts $g.ingress.host }}{{ end }}
 {{- if $g.httpRoute.enabled }}{{ $hosts = concat $hosts $g.httpRoute.hostnames }}{{ end }}

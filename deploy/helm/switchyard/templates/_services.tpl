@@ -67,6 +67,10 @@
 
 {{- define "switchyard.env.toolbox" -}}
 - { name: YARD_WORKSPACES_DIR, value: /workspaces }
+{{- if eq .Values.toolbox.sandbox "userNamespaces" }}
+# Without a sandbox that works the pod does not become ready, and its log has the reason.
+- { name: YARD_SANDBOX, value: require }
+{{- end }}
 {{- /* In compact mode the broker's variable is for all. */}}
 {{- if ne .Values.mode "compact" }}
 - { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }

@@ -39,7 +39,7 @@ export const listAudit = rpc({
     runId: RunId.optional(),
     /** A part of the name of the tool. */
     tool: z.string().max(128).optional(),
-    /** False: without the reads of admins that succeeded, such as the console's own. */
+    /** False: without the reads of admins that succeeded, such as the console's own, and without seals, unless `kind` is seal. */
     reads: z.boolean().default(true),
     order: z.enum(["newest", "oldest"]).default("newest"),
     /** Taken from the previous answer; all other fields have to be unchanged. */

@@ -1,12 +1,7 @@
 import type { ClientInterceptor } from "@switchyard/bus/interceptor";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import { getAgent } from "@switchyard/contracts/skill-importer/agents";
 import { skillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
-import { createQuestionsUnderWay } from "@switchyard/tool-provider/questions-under-way";
-
-interface Kept<T> {
-  readonly reply: T;
-  readonly until: number;
-}
 
 type Keepable = { readonly keepForMs?: number | undefined };
 
@@ -19,7 +14,21 @@ const MAX_KEPT = 1_000;
  * of the process.
  */
 export function cacheDefinitions(now: () => number = () => performance.now()): ClientInterceptor {
-  const kept = createKept<Keepable>(now);
+  const cache = new PromisedCache<Keepable>({ now, most: MAX_KEPT });
+  const kept = async (key: string, ask: () => Promise<Keepable>): Promise<Keepable> => {
+    // If the last reply could be cached, so can the next: concurrent callers share one request when its lifetime ends.
+    const other = cache.has(key) ? cache.underWay(key) : null;
+    if (other !== null) await other.catch(() => undefined);
+    const found = cache.find(key);
+    if (found !== undefined) return found;
+    return cache.ask(key, async () => {
+      const askedAt = now();
+      const reply = await ask();
+      const { keepForMs } = reply;
+      cache.keep(key, reply, keepForMs === undefined ? null : askedAt + keepForMs);
+      return reply;
+    });
+  };
   return (next) => (call) => {
     // Both contracts have the cache lifetime in their replies.
     const ask = () => next(call) as Promise<Keepable>;
@@ -33,28 +42,4 @@ export function cacheDefinitions(now: () => number = () => performance.now()): C
 /** A list that may be cached is complete, so it does not depend on the work. */
 function keyOfCatalogue(request: unknown): string {
   return JSON.stringify({ ...(request as object), about: undefined });
-}
-
-function createKept<T extends Keepable>(now: () => number) {
-  const kept = new Map<string, Kept<T>>();
-  const underWay = createQuestionsUnderWay();
-  const find = (key: string): Kept<T> | undefined => {
-    const found = kept.get(key);
-    return found !== undefined && now() < found.until ? found : undefined;
-  };
-  const askAnew = async (key: string, ask: () => Promise<T>): Promise<T> => {
-    const askedAt = now();
-    const reply = await ask();
-    kept.delete(key);
-    if (reply.keepForMs === undefined) return reply;
-    if (kept.size >= MAX_KEPT) kept.clear();
-    kept.set(key, { reply, until: askedAt + reply.keepForMs });
-    return reply;
-  };
-  return async (key: string, ask: () => Promise<T>): Promise<T> => {
-    // If the last reply could be cached, so can the next: concurrent callers share one request when its lifetime ends.
-    const other = kept.has(key) ? underWay.find(key) : null;
-    if (other !== null) await other;
-    return find(key)?.reply ?? underWay.ask(key, () => askAnew(key, ask));
-  };
 }

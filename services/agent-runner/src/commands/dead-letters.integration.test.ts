@@ -12,11 +12,12 @@ import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
 let runner: Promise<RunnerProcess>;
-const env = { YARD_RUN_MAX_ATTEMPTS: "1" };
+const env = testConstants({ runMaxAttempts: 1 });
 const kill = async (): Promise<void> => {
   const current = await runner;
   current.kill("SIGKILL");

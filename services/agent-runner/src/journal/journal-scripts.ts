@@ -12,6 +12,7 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
  * released to rest since then), suspended (the reason, while it rests), bytes (approximate size of the run's keys), published
  * (events that are surely in the stream), cancel (1 when the journal has a request to cancel), control:… (commands that were
  * applied), status and the other columns of a summary;
+ * archive (the object with the journal, once that was moved out of Redis);
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was released or woken), open:… (the calls and
  * children of which an entry is expected, each accepted once).
  */
@@ -181,7 +182,7 @@ return {'requested', wake(state, run[2], run[5])}
 `;
 
 /**
- * Opens an ended run again; its keys stay. Repeating a command changes nothing.
+ * Opens an ended run again; its keys stay. Repeating a command changes nothing. A run whose journal was moved is not opened.
  * KEYS state, journal, blobs · ARGV caller, entry, command, time as text
  */
 export const RETRY = `${MAY_CONTROL}${WEIGH}
@@ -192,11 +193,47 @@ if not mayControl(ARGV[1], run[3]) then return {'not_allowed'} end
 if redis.call('HEXISTS', state, 'control:' .. ARGV[3]) == 1 then return {'ok'} end
 if run[2] == 'waiting' then return {'running'} end
 if run[2] == 'running' or run[2] == 'succeeded' then return {run[2]} end
+if redis.call('HEXISTS', state, 'archive') == 1 then return {'archived'} end
 for _, key in ipairs(KEYS) do redis.call('PERSIST', key) end
 redis.call('HDEL', state, 'cancel')
 redis.call('HSET', state, 'control:' .. ARGV[3], 1, 'status', 'running', 'heldUntil', 0,
   'stalled', 0, 'rests', 0, 'updatedAt', ARGV[4])
 put(state, KEYS[2], ARGV[2])
+return {'ok'}
+`;
+
+/**
+ * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, unless the run was opened again meanwhile. The
+ * columns about its holder, which a claim writes again, go with it.
+ * KEYS state, journal, blobs · ARGV number of entries, archive, bytes of the run, digests of texts…
+ */
+export const ARCHIVE = `${ESSENTIAL}
+local state, journal, blobs = KEYS[1], KEYS[2], KEYS[3]
+local status = redis.call('HGET', state, 'status')
+if not status or status == 'running' or status == 'waiting' then return {'changed'} end
+if redis.call('LLEN', journal) ~= tonumber(ARGV[1]) then return {'changed'} end
+redis.call('DEL', journal)
+for i = 4, #ARGV do redis.call('HDEL', blobs, ARGV[i]) end
+redis.call('HSET', state, 'archive', ARGV[2], 'bytes', ARGV[3])
+redis.call('HDEL', state, 'holder', 'delivery', 'heldUntil', 'restsUntil', 'stalled', 'rests')
+return {'ok', tostring(redis.call('PTTL', state))}
+`;
+
+/**
+ * Puts the journal of an ended run back, which expires with the run.
+ * KEYS state, journal, blobs · ARGV archive, number of entries, entries…, digest and content of texts…
+ */
+export const RESTORE = `${WEIGH}
+local state, journal, blobs = KEYS[1], KEYS[2], KEYS[3]
+if redis.call('HGET', state, 'archive') ~= ARGV[1] then return {'changed'} end
+local texts = 3 + tonumber(ARGV[2])
+redis.call('HDEL', state, 'archive')
+redis.call('HSET', state, 'bytes', ${RUN_BYTES} + keep(blobs, texts))
+for i = 3, texts - 1 do put(state, journal, ARGV[i]) end
+local left = redis.call('PTTL', state)
+if left > 0 then
+  for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, left) end
+end
 return {'ok'}
 `;
 

@@ -56,7 +56,7 @@ test("a text above 256 KiB is in the bucket, and Redis has a reference [41]", as
     message: `${LARGE}!`,
   } as const;
   const news = { runId, entry: steered, by: "team-a", expected: null, command: null };
-  const controls = openRunControls(redis, undefined, undefined, texts);
+  const controls = openRunControls(redis, undefined, undefined, { texts });
   assert.equal(await controls.append(news), "taken");
   const after1 = applyEntry(state, steered);
   await store.append(hold, [answer], applyEntry(after1, answer), 0);

@@ -54,7 +54,7 @@ function pairIfPresent(sha: string, text: string | null | undefined): [string, s
 }
 
 /** An older runner does not find such a blob, and gives the run up, instead of giving the reference to a model. */
-const FIELD = "object:";
+export const OBJECT_FIELD = "object:";
 const Reference = z.object({ name: z.string(), sizeBytes: z.number(), sha256: z.string() });
 
 /** The runs with large texts, by the time at which these are to be stored again. */
@@ -111,14 +111,14 @@ export function openLargeTexts(
                 return null;
               });
         if (reference === null) placed.set(sha, text);
-        else placed.set(FIELD + sha, reference);
+        else placed.set(OBJECT_FIELD + sha, reference);
       }
       return placed;
     },
 
     async read(runId, digests) {
       if (digests.length === 0) return new Map();
-      const names = digests.flatMap((sha) => [sha, FIELD + sha]);
+      const names = digests.flatMap((sha) => [sha, OBJECT_FIELD + sha]);
       const stored = await fromRedis(redis.hmget(blobsKey(runId), ...names));
       const texts = digests.map(async (sha, index) => {
         const [text, reference] = stored.slice(2 * index, 2 * index + 2);
@@ -172,7 +172,9 @@ class BucketOfTexts {
   /** Stores the texts of a run once more, or forgets a run that has none. */
   async renew(runId: string): Promise<void> {
     const key = blobsKey(runId);
-    const fields = (await fromRedis(this.#redis.hkeys(key))).filter((f) => f.startsWith(FIELD));
+    const fields = (await fromRedis(this.#redis.hkeys(key))).filter((f) =>
+      f.startsWith(OBJECT_FIELD),
+    );
     for (const field of fields) {
       const reference = await fromRedis(this.#redis.hget(key, field));
       const text = reference === null ? null : await this.get(reference);

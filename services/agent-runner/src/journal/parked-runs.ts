@@ -3,6 +3,7 @@ import { RunWait, type RunQuestion } from "@switchyard/contracts/agent-runner/ru
 import type { Redis } from "@switchyard/service/redis";
 import { clusterOf } from "@switchyard/service/redis-cluster";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
+import { takeLock } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { pairsOf } from "./by-time.ts";
@@ -191,10 +192,7 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
 
     stopped: () => stoppedRuns(redis),
 
-    async takeSweep(runner, holdMs) {
-      const taking = essentialWrite(redis, ["set", SWEEPER_KEY, runner, "PX", holdMs, "NX"]);
-      return (await taking) === "OK";
-    },
+    takeSweep: (holder, forMs) => takeLock(redis, SWEEPER_KEY, { holder, forMs }),
   };
 }
 

@@ -5,6 +5,7 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { encodeEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { textsInRedis, withPlacedTexts, type LargeTexts } from "./large-texts.ts";
+import { NO_ARCHIVE, type RunArchive } from "./run-archive.ts";
 import { CANCEL, RETRY, APPEND_BY_OTHERS } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import type { WakeRun } from "../clients/run-waker.ts";
@@ -79,7 +80,13 @@ export function openRunControls(
   redis: Redis,
   wake: WakeRun = WAKES_NONE,
   storage?: Pick<OwnerStorage, "add">,
-  texts: Pick<LargeTexts, "place"> = textsInRedis(redis),
+  {
+    texts = textsInRedis(redis),
+    archive = NO_ARCHIVE,
+  }: {
+    readonly texts?: Pick<LargeTexts, "place">;
+    readonly archive?: Pick<RunArchive, "restore">;
+  } = {},
 ): RunControls {
   const run = defineScripts(redis, {
     yardRunCancel: CANCEL,
@@ -114,8 +121,11 @@ export function openRunControls(
       );
       const isAllowed = typeof requester === "string" && mayControl(by, { requester });
       if (isAllowed && status !== "succeeded") await noteRetry(redis, runId, Date.parse(at));
-      const [outcome] = await run("yardRunRetry", keysOf(runId), [by, json, command, at]);
-      return outcome as RetryOutcome; // the script answers with nothing else
+      for (;;) {
+        const [outcome] = await run("yardRunRetry", keysOf(runId), [by, json, command, at]);
+        if (outcome !== "archived") return outcome as RetryOutcome; // the script answers with nothing else
+        await archive.restore(runId);
+      }
     },
 
     async append({ runId, entry, by, expected, command }) {

@@ -11,6 +11,7 @@ import { APPEND, BURY, CLAIM, CREATE, MARK_PUBLISHED, RELEASE, RENEW } from "./j
 import { defineScripts } from "./redis-scripts.ts";
 import { holderOf, runThing } from "./run-storage.ts";
 import { textsInRedis, withPlacedTexts, type LargeTexts } from "./large-texts.ts";
+import { NO_ARCHIVE, type RunArchive } from "./run-archive.ts";
 import type { ReplicaCopies } from "./replica-copies.ts";
 import {
   claimArguments,
@@ -95,17 +96,19 @@ interface RunStoreOptions {
   readonly storage?: Pick<OwnerStorage, "set"> | undefined;
   /** Left out: all texts are in Redis. */
   readonly texts?: Pick<LargeTexts, "place" | "read">;
+  /** Left out: all journals are in Redis. */
+  readonly archive?: Pick<RunArchive, "noteEnd" | "read">;
 }
 
 export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
   const { holdMs, keepSeconds = KEEP_SECONDS, holder = "", copies, storage } = options;
-  const { texts = textsInRedis(redis) } = options;
+  const { texts = textsInRedis(redis), archive = NO_ARCHIVE } = options;
   const run = defineScripts(redis, SCRIPTS);
   const writeEntries = copies === undefined ? run : defineScripts(copies.redis, SCRIPTS);
   /** The epochs of runs that could not be released. */
   const unreleased = new Map<string, string>();
 
-  const { decode, readForeign } = journalReader(texts);
+  const { load, readForeign } = journalReader(redis, { texts, archive });
 
   return {
     async reserve({ runId, parent }) {
@@ -125,9 +128,7 @@ export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
       return readClaim(runId, reply);
     },
 
-    async load(runId) {
-      return decode(runId, await fromRedis(redis.lrange(journalKey(runId), 0, -1)));
-    },
+    load,
 
     async requestsAfter(hold, length) {
       return readForeign(hold, await fromRedis(redis.lrange(journalKey(hold.runId), length, -1)));
@@ -148,6 +149,7 @@ export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
         const ends = keep === 0 ? null : Date.now() + keep * 1_000;
         const holding = { bytes: Number(found[0]), ends };
         storage?.set(holderOf(runId, requester), runThing(runId), holding);
+        if (keep > 0) archive.noteEnd(runId);
         await copies?.confirm();
         return [];
       }
@@ -158,7 +160,9 @@ export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
     async bury(hold, failure, at) {
       const args = [hold.epoch, JSON.stringify(failure), at, keepSeconds];
       const [reply, parent = ""] = await run("yardRunBury", keysOf(hold.runId), args);
-      return reply === "ok" ? readParent(parent) : null;
+      if (reply !== "ok") return null;
+      archive.noteEnd(hold.runId);
+      return readParent(parent);
     },
 
     async renew(hold) {
@@ -188,11 +192,36 @@ export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
   };
 }
 
-/** Decodes the stored entries of a journal. */
-function journalReader(texts: Pick<LargeTexts, "read">) {
-  const decode = async (runId: string, stored: readonly string[]): Promise<JournalEntry[]> => {
-    const blobs = await texts.read(runId, blobsOf(stored));
+/** Reads and decodes the stored entries of a journal, wherever they are. */
+function journalReader(
+  redis: Redis,
+  {
+    texts,
+    archive,
+  }: { readonly texts: Pick<LargeTexts, "read">; readonly archive: Pick<RunArchive, "read"> },
+) {
+  const decode = async (
+    runId: string,
+    stored: readonly string[],
+    archived: Readonly<Record<string, string>> = {},
+  ): Promise<JournalEntry[]> => {
+    const wanted = blobsOf(stored).filter((sha) => !Object.hasOwn(archived, sha));
+    const blobs = await texts.read(runId, wanted);
+    // The texts may have been moved after the entries were read.
+    const moved = blobs.size < wanted.length ? (await archive.read(runId))?.texts : archived;
+    for (const [sha, text] of Object.entries(moved ?? {})) blobs.set(sha, text);
     return stored.map((json) => decodeEntry(json, blobs));
+  };
+
+  const load = async (runId: string): Promise<JournalEntry[]> => {
+    const read = (): Promise<string[]> => fromRedis(redis.lrange(journalKey(runId), 0, -1));
+    const stored = await read();
+    if (stored.length > 0) return decode(runId, stored);
+    const archived = await archive.read(runId);
+    // A retry may have put the journal back after the first read.
+    return archived === null
+      ? decode(runId, await read())
+      : decode(runId, archived.entries, archived.texts);
   };
 
   const readForeign = async ({ runId }: Hold, stored: readonly string[]) => {
@@ -200,7 +229,7 @@ function journalReader(texts: Pick<LargeTexts, "read">) {
     if (entries.every(isForeign)) return entries;
     throw new FenceLost(`the journal of run ${runId} has entries of another runner`);
   };
-  return { decode, readForeign };
+  return { load, readForeign };
 }
 
 function lostAt({ runId, epoch }: Hold, answer: string | undefined, length: number): FenceLost {

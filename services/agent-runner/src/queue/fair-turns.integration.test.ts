@@ -3,10 +3,15 @@ import { beforeEach, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
-const ALONE = { YARD_RUNNER_SLOTS: "1", YARD_RUN_SWEEP_MS: "200", YARD_DRAIN_MS: "1000" };
+const ALONE = {
+  YARD_RUNNER_SLOTS: "1",
+  YARD_DRAIN_MS: "1000",
+  ...testConstants({ runSweepMs: 200 }),
+};
 
 /** Calls of a tool that wait until the test releases them. */
 class Held {

@@ -9,6 +9,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, labTool, type ServiceName } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 /**
  * An accepted command survives any outage, however long: only runners that die count against it. The runner here gives a
@@ -21,7 +22,7 @@ const { services } = lab;
 services.tools.set("count", () => "counted");
 const steps = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
 services.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
-let runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+let runner = await lab.runner(testConstants({ runMaxAttempts: 1 }));
 const RUNS = 5;
 const DELIVERIES = 4;
 /** Times from the return of a service: the promised limit, and the slack for the requests before it. */
@@ -105,7 +106,7 @@ test("a command that is not a run yet survives its runner, and is refused once w
   await until(async () => (await lab.pendingCommands()) === 0);
   runner.kill("SIGKILL");
   await runner.exited;
-  runner = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+  runner = await lab.runner(testConstants({ runMaxAttempts: 1 }));
   await services.resume("importer");
   await assertFinish(["survivor"]);
   const refused = await lab.eventsUntil("wrong", "rejected");

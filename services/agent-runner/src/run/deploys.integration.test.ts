@@ -12,6 +12,7 @@ import {
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
@@ -32,7 +33,7 @@ test("a run ends after one deploy after the other, and none uses up an attempt [
     agent("walker", { plan: { steps, answer: `{{/results/${DEPLOYS - 1}/text}}` } }),
   );
   // A second pick-up without progress would end the run.
-  const oneAttempt = { YARD_RUN_MAX_ATTEMPTS: "1" };
+  const oneAttempt = testConstants({ runMaxAttempts: 1 });
   let old = await lab.runner(oneAttempt);
   let next = lab.runner(oneAttempt);
   await lab.command("walker", { runId: "deployed", input: "x" });

@@ -20,6 +20,7 @@ import {
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const directory = await testDirectory();
 const lab = await startLab();
@@ -41,7 +42,7 @@ await writeFile(
 );
 await lab.runner({
   YARD_MODELS_FILE: models,
-  YARD_MODEL_IDLE_TIMEOUT_MS: "1000",
+  ...testConstants({ modelIdleTimeoutMs: 1_000 }),
 });
 services.agents.set("odd", agent("odd", { model: "local/m" }));
 services.tools.set("wipe", () => "wiped");

@@ -8,6 +8,7 @@ import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts"
 import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import { shortWindow } from "../../test-fixtures/short-window.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const natsDir = await testDirectory();
 const redisDir = await testDirectory();
@@ -100,7 +101,7 @@ test("hands a run over at a step boundary when its runner is stopped, and counts
   const first = await lab.runner();
   await lab.command("walker", { runId: "handed", input: "x" });
   await gate.reached;
-  const second = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+  const second = await lab.runner(testConstants({ runMaxAttempts: 1 }));
   first.kill("SIGTERM");
   await first.logged("service stopping");
   gate.open("opened");
@@ -119,7 +120,7 @@ test("releases a run unharmed when a call outlasts the time to stop", async () =
   await gate.reached;
   first.kill("SIGTERM");
   assert.equal(await first.exited, 0);
-  const second = await lab.runner({ YARD_RUN_MAX_ATTEMPTS: "1" });
+  const second = await lab.runner(testConstants({ runMaxAttempts: 1 }));
   gate.open("opened");
 
   assertOneRun(await lab.eventsUntil("outlasted", "finished"), "outlasted");

@@ -13,6 +13,7 @@ import type { ScriptedAnswer } from "../../test-fixtures/scripted-answer.ts";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab, type Lab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 /** Further tools of the CLI that its model is offered all the same, beside those that all CLIs offer. */
 const OFFERED: Partial<Record<CodingCli["cli"], readonly string[]>> = {
@@ -161,7 +162,7 @@ async function prepare(tried: CodingCli, program: FoundCli) {
   const env = {
     YARD_MODELS_FILE: modelsFile,
     YARD_RUNTIME_DIR: join(directory, "runtimes"),
-    YARD_RUN_SWEEP_MS: "200",
+    ...testConstants({ runSweepMs: 200 }),
     TEST_MODEL_KEY: "canary-key",
     YARD_BWRAP_BIN: sandbox.program,
   };

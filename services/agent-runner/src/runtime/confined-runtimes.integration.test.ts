@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { agent } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const AGENT = fileURLToPath(new URL("../../test-fixtures/spying-agent.ts", import.meta.url));
 const lab = await startLab();
@@ -55,7 +56,7 @@ await lab.runner({
   YARD_MODELS_FILE: modelsFile,
   YARD_RUNTIME_DIR: runtimes,
   YARD_PRIVATE_PATHS: join(home, "state"),
-  YARD_RUN_SWEEP_MS: "200",
+  ...testConstants({ runSweepMs: 200 }),
 });
 
 /** Returns the outcome of each attempt, in order. */

@@ -10,6 +10,7 @@ import { until } from "@switchyard/local-servers/until";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, connectAs, DENIED, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const AGENT = fileURLToPath(
   new URL("../../../../examples/coding-agents/acp-agent.ts", import.meta.url),
@@ -30,7 +31,7 @@ const env = {
   YARD_BWRAP_BIN: sandbox.program,
   YARD_MODELS_FILE: modelsFile,
   YARD_RUNTIME_DIR: runtimes,
-  YARD_RUN_SWEEP_MS: "200",
+  ...testConstants({ runSweepMs: 200 }),
 };
 let runner = await lab.runner(env);
 

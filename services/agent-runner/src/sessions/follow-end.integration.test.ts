@@ -15,6 +15,7 @@ import {
 import { until } from "@switchyard/local-servers/until";
 import { agent, answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
@@ -22,7 +23,7 @@ services.agents.set("echo", answering("echo", "you said {{/input}}"));
 services.agents.set("told", answering("told", "Noted."));
 services.agents.set("done", answering("done", "REPLY_SKIP"));
 services.agents.set("broken", agent("broken", { model: "scripted/plan", plan: null }));
-const env = { YARD_RUN_SWEEP_MS: "200" };
+const env = testConstants({ runSweepMs: 200 });
 const first = await lab.runner(env);
 // The toolbox sends messages in the name of its caller; without a user token that is itself.
 const toolbox = await connectBus({ servers: lab.nats.url, user: "toolbox" });

@@ -10,6 +10,7 @@ import { test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
@@ -18,7 +19,7 @@ services.agents.set("gated", agent("gated", { plan }));
 const MESSAGES = ["one", "two", "three", "four"];
 
 /** Disables the sweeper: the session must continue by itself. */
-const NO_SWEEP = { YARD_RUN_SWEEP_MS: "600000" };
+const NO_SWEEP = testConstants({ runSweepMs: 600_000 });
 
 test("a session with several queued messages answers each of them when its runner is killed in the middle of one [run-goal-2]", async () => {
   const gate = newGate();

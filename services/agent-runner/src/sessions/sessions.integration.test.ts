@@ -21,6 +21,7 @@ import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { agent, answering, labTool, skill } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const model = await startModelServer();
 const directory = await testDirectory();
@@ -42,8 +43,7 @@ after(async () => {
 });
 await lab.runner({
   YARD_MODELS_FILE: modelsFile,
-  YARD_RUN_SWEEP_MS: "200",
-  YARD_SESSION_MAX_QUEUED: "3",
+  ...testConstants({ runSweepMs: 200, sessionMaxQueued: 3 }),
   YARD_SESSION_MAX_PER_CALLER: "30",
 });
 

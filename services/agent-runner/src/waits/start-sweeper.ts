@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { startRounds } from "@switchyard/service/rounds";
 
 /** Periodic work, which one runner does at a time. */
 interface SweeperOptions {
@@ -10,36 +11,15 @@ interface SweeperOptions {
   readonly rounds: readonly (() => Promise<unknown>)[];
 }
 
-/**
- * Runs its rounds every `everyMs`, when this runner gets the lease; if that runner dies, another one acquires it. Rounds that
- * take longer than the interval are not started twice. `stop` resolves when the last ones are over.
- */
+/** Runs its rounds every `everyMs`, when this runner gets the lock; if that runner dies, another one takes it. */
 export function startSweeper(options: SweeperOptions): { stop(): Promise<void> } {
   const { everyMs, onFault, lease, rounds } = options;
   const name = randomUUID();
-  let running: Promise<void> = Promise.resolve();
-  let isRunning = false;
   const report = (error: unknown): void => onFault({ error });
-  const next = async (): Promise<void> => {
-    try {
-      // Slightly shorter than the interval, so that the lease has expired when its holder returns.
-      if (!(await lease.takeSweep(name, Math.floor(everyMs * 0.9)))) return;
-      await Promise.all(rounds.map((round) => round().catch(report)));
-    } catch (error) {
-      report(error);
-    } finally {
-      isRunning = false;
-    }
+  const round = async (): Promise<void> => {
+    // Slightly shorter than the interval, so that the lock has expired when its holder returns.
+    if (!(await lease.takeSweep(name, Math.floor(everyMs * 0.9)))) return;
+    await Promise.all(rounds.map((one) => one().catch(report)));
   };
-  const timer = setInterval(() => {
-    if (isRunning) return;
-    isRunning = true;
-    running = next();
-  }, everyMs);
-  return {
-    async stop() {
-      clearInterval(timer);
-      await running;
-    },
-  };
+  return startRounds({ everyMs, round, onError: report });
 }

@@ -1,14 +1,14 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
+import { HOLDS_LEASE, type Lease } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import type { Cursor } from "../adapters/adapter.ts";
 
 const MAX_LENGTH = 4_096;
 
 /** KEYS: the cursor, the lease. ARGV: the value, owner and epoch of the lease. */
-const SET = `${ESSENTIAL}
-local held = redis.call("HMGET", KEYS[2], "owner", "epoch")
-if held[1] ~= ARGV[2] or held[2] ~= ARGV[3] then return 0 end
+const SET = `${ESSENTIAL}${HOLDS_LEASE}
+if not holdsLease(KEYS[2], ARGV[2], ARGV[3]) then return 0 end
 redis.call("SET", KEYS[1], ARGV[1])
 return 1`;
 
@@ -18,7 +18,7 @@ export function createCursor(
   options: {
     readonly name: string;
     readonly leaseKey: string;
-    readonly held: () => { readonly owner: string; readonly epoch: number } | null;
+    readonly held: () => Lease | null;
   },
 ): Cursor {
   const { name, leaseKey, held } = options;

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { loginChannelAccount } from "@switchyard/contracts/channels/channels";
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import type { Log } from "@switchyard/service/log";
 import { StartError } from "@switchyard/service/start-error";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
@@ -47,7 +48,7 @@ export class FollowedAccounts {
   /** Null when no file is configured. */
   #text: string | null = null;
   #secrets: Readonly<Record<string, string>> = {};
-  #applied: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   constructor(options: FollowedAccountsOptions) {
     this.#options = options;
@@ -71,12 +72,12 @@ export class FollowedAccounts {
 
   /** Null when the file has no such account, or several. Rejects with NoSecretStore. */
   login(asked: LoginRequest & { readonly signal: AbortSignal }): Promise<Login | null> {
-    return this.#inTurn(() => this.#login(asked));
+    return this.#changes.run(() => this.#login(asked));
   }
 
   async close(): Promise<void> {
     for (const watch of this.#watches) watch.close();
-    await this.#applied;
+    await this.#changes.settled();
   }
 
   async #login({
@@ -119,7 +120,7 @@ export class FollowedAccounts {
   }
 
   #become(text: string | null): Promise<void> {
-    return this.#inTurn(() => this.#apply(text));
+    return this.#changes.run(() => this.#apply(text));
   }
 
   /** Never rejects. */
@@ -166,12 +167,6 @@ export class FollowedAccounts {
           log.warn({ err }, "channels file is not watched; edits count at the next start"),
       }),
     );
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#applied.then(work);
-    this.#applied = done.catch(() => {}); // the caller of the change gets the error
-    return done;
   }
 }
 

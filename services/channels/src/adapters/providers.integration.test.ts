@@ -7,6 +7,7 @@ import { startDiscordServer } from "../../test-fixtures/discord-server.ts";
 import { startMailServer } from "../../test-fixtures/mail-server.ts";
 import { startSlackServer } from "../../test-fixtures/slack-server.ts";
 import { startTelegramServer } from "../../test-fixtures/telegram-server.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const [telegram, slack, discord, mail] = await Promise.all([
   startTelegramServer(),
@@ -37,7 +38,7 @@ const service = await world.start({
   DISCORD_TOKEN: discord.token,
   MAIL_PASSWORD: password,
   // The first send loads the provider's library, which takes its time on a busy machine.
-  YARD_CHANNELS_SEND_MS: "10000",
+  ...testConstants({ channelsSendMs: 10_000 }),
 });
 after(async () => {
   await Promise.all([telegram, slack, discord, mail].map((server) => server.close()));

@@ -5,6 +5,7 @@ import { SendId } from "@switchyard/contracts/channels/channels";
 import { QuestionRef } from "@switchyard/contracts/policy/chat-questions";
 import { Digest, Timestamp } from "@switchyard/contracts/ids";
 import { toJson } from "@switchyard/contracts/well-formed";
+import { claimDue, REDIS_NOW } from "@switchyard/service/due-list";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
@@ -71,12 +72,8 @@ const KEEP_MS = 7 * 86_400_000;
 const ARMED_MS = 60_000;
 const DUE = "yard:{channels}:prompts:due";
 
-const NOW = `
-local time = redis.call("TIME")
-local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
-
 /** KEYS: prompt, prompts of the approval or question, due, questions of the conversation. ARGV: id, JSON, lifetime, milliseconds until it is looked at. */
-const CREATE = `${NOW}
+const CREATE = `${REDIS_NOW}
 local known = redis.call("GET", KEYS[1])
 if known then return known end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
@@ -89,13 +86,8 @@ if KEYS[4] then
 end
 return false`;
 
-const CLAIM = `${ESSENTIAL}${NOW}
-local due = redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])
-for _, id in ipairs(due) do redis.call("ZADD", KEYS[1], now + ARGV[2], id) end
-return due`;
-
 /** A prompt that is not in the list any more stays out of it. */
-const REST = `${ESSENTIAL}${NOW}
+const REST = `${ESSENTIAL}${REDIS_NOW}
 return redis.call("ZADD", KEYS[1], "XX", now + ARGV[2], ARGV[1])`;
 
 /** KEYS: the first press. ARGV: this press, how long it counts. Returns 1 for the second press. */
@@ -156,9 +148,7 @@ export function createPromptStore(redis: Redis, now: () => number): PromptStore 
     },
     readMany,
     write,
-    async claim(limit, claimMs) {
-      return (await fromRedis(redis.eval(CLAIM, 1, DUE, limit, claimMs))) as string[]; // members of a sorted set
-    },
+    claim: (limit, claimMs) => claimDue(redis, DUE, { limit, claimMs }),
     rest,
     async hurry(subject) {
       for (const id of await fromRedis(redis.smembers(listOf(subject)))) await rest(id, 0);

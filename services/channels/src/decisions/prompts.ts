@@ -8,6 +8,7 @@ import { questionsForChats, type ChatQuestion } from "@switchyard/contracts/poli
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { cutText } from "@switchyard/contracts/cut-text";
 import type { Log } from "@switchyard/service/log";
+import { startRounds, type Rounds } from "@switchyard/service/rounds";
 import type { z } from "zod";
 import type { Account, Accounts } from "../accounts/accounts.ts";
 import { ChannelError, type MessageButton } from "../adapters/adapter.ts";
@@ -69,28 +70,21 @@ const LINK_BYTES = 16;
  */
 export class Prompts {
   readonly #options: PromptsOptions;
-  readonly #timer: NodeJS.Timeout;
-  #working: Promise<void> = Promise.resolve();
-  #isWanted = false;
+  readonly #rounds: Rounds;
   #isStopped = false;
 
   constructor(options: PromptsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.look(), ROUND_MS).unref();
+    this.#rounds = startRounds({
+      everyMs: ROUND_MS,
+      round: () => this.#round(),
+      onError: (err) => options.log.warn({ err }, "waiting calls not compared with their messages"),
+    });
   }
 
   /** Begins a round now, or after the one in progress. */
   look(): void {
-    if (this.#isWanted || this.#isStopped) return;
-    this.#isWanted = true;
-    this.#working = this.#working
-      .then(() => {
-        this.#isWanted = false;
-        return this.#round();
-      })
-      .catch((err: unknown) =>
-        this.#options.log.warn({ err }, "waiting calls not compared with their messages"),
-      );
+    void this.#rounds.wake();
   }
 
   /** An approval or a question has ended: its messages are changed in the next round. */
@@ -104,8 +98,7 @@ export class Prompts {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearInterval(this.#timer);
-    await this.#working;
+    await this.#rounds.stop();
   }
 
   #accounts(): Account[] {
@@ -120,7 +113,7 @@ export class Prompts {
   async #round(): Promise<void> {
     const { store } = this.#options;
     const accounts = this.#accounts();
-    if (accounts.length === 0 || this.#isStopped) return;
+    if (accounts.length === 0) return;
     const due = await store.claim(CHAT_PAGE, CLAIM_MS);
     const open = await store.readMany(due);
     for (const [at, prompt] of open.entries())

@@ -10,6 +10,7 @@ import {
   sessionOutcome,
 } from "@switchyard/contracts/agent-runner/session-delivery";
 import type { Log } from "@switchyard/service/log";
+import { startRounds, type Rounds } from "@switchyard/service/rounds";
 import type { Accounts } from "../accounts/accounts.ts";
 import { messagePieces } from "../outbound/message-pieces.ts";
 import type { Outbox } from "../outbound/outbox.ts";
@@ -49,23 +50,24 @@ const SEND_WAIT_MS = 5_000;
  */
 export class AnswerMessages {
   readonly #parts: AnswerParts;
-  readonly #timer: NodeJS.Timeout;
+  readonly #rounds: Rounds;
   readonly #waiting = new Map<string, string>();
   /** The conversations that are being processed, by name; a slow one delays no other. */
   readonly #active = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
-  #working: Promise<void> = Promise.resolve();
 
   constructor(parts: AnswerParts) {
     this.#parts = parts;
-    this.#timer = setInterval(() => this.look(), POLL_MS).unref();
+    this.#rounds = startRounds({
+      everyMs: POLL_MS,
+      round: () => this.#round(),
+      onError: (err) => parts.log.warn({ err }, "messages not looked for"),
+    });
   }
 
   /** Polls for work now. */
   look(): void {
-    this.#working = this.#working
-      .then(() => this.#round())
-      .catch((err: unknown) => this.#parts.log.warn({ err }, "messages not looked for"));
+    void this.#rounds.wake();
   }
 
   /** Notifies that a run has ended; polling finds the end of a run whose notification was missed. */
@@ -81,8 +83,7 @@ export class AnswerMessages {
 
   async stop(): Promise<void> {
     this.#stopping.abort();
-    clearInterval(this.#timer);
-    await this.#working;
+    await this.#rounds.stop();
     await Promise.all(this.#active.values());
   }
 

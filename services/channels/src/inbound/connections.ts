@@ -1,7 +1,9 @@
 import { backoffMs } from "@switchyard/contracts/backoff";
 import type { Log } from "@switchyard/service/log";
+import { startRounds, type Rounds } from "@switchyard/service/rounds";
+import type { Lease } from "@switchyard/service/redis-lease";
 import type { Account } from "../accounts/accounts.ts";
-import type { AccountLease, AccountLeases } from "../accounts/account-leases.ts";
+import type { AccountLeases } from "../accounts/account-leases.ts";
 import type {
   ButtonPress,
   InboundSink,
@@ -16,7 +18,7 @@ export interface ConnectionsOptions {
   readonly log: Log;
   readonly takeIn: (
     account: Account,
-    from: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
+    from: { readonly message: IncomingMessage; readonly lease: Lease | null },
   ) => Promise<ReceivedMessage>;
   readonly press: (account: Account, press: ButtonPress) => Promise<PressAnswer>;
 }
@@ -28,7 +30,7 @@ export interface InboundState {
 
 interface Connection {
   readonly account: Account;
-  lease: AccountLease | null;
+  lease: Lease | null;
   /** The time at which the last renewal that Redis confirmed was sent, by a monotonic clock. */
   confirmedAt: number;
   open: AbortController | null;
@@ -48,12 +50,15 @@ const STANDBY: InboundState = { inbound: "standby", problem: null };
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #connections = new Map<string, Connection>();
-  readonly #timer: NodeJS.Timeout;
-  #ticking: Promise<void> = Promise.resolve();
+  readonly #rounds: Rounds;
 
   constructor(options: ConnectionsOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.tick(), options.leaseMs / 6).unref();
+    this.#rounds = startRounds({
+      everyMs: options.leaseMs / 6,
+      round: () => this.#lookAtAll(),
+      onError: (err) => options.log.error({ err }, "inbound connections not looked at"),
+    });
   }
 
   stateOf({ name }: Account): InboundState {
@@ -61,7 +66,7 @@ export class Connections {
   }
 
   /** The lease, as long as it is to be trusted. */
-  leaseOf(name: string): AccountLease | null {
+  leaseOf(name: string): Lease | null {
     const connection = this.#connections.get(name);
     return connection !== undefined && this.#isTrusted(connection) ? connection.lease : null;
   }
@@ -90,18 +95,16 @@ export class Connections {
   }
 
   tick(): void {
-    this.#ticking = this.#lookAtAll(this.#ticking);
+    void this.#rounds.wake();
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#ticking;
+    await this.#rounds.stop();
     await Promise.all([...this.#connections.values()].map(({ account }) => this.remove(account)));
   }
 
-  /** Never rejects. One round after the other. */
-  async #lookAtAll(before: Promise<void>): Promise<void> {
-    await before;
+  /** Never rejects. */
+  async #lookAtAll(): Promise<void> {
     await Promise.all([...this.#connections.values()].map((one) => this.#look(one)));
   }
 

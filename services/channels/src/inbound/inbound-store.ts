@@ -4,12 +4,14 @@ import { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import { AgentName, CallerName, RunId, Timestamp } from "@switchyard/contracts/ids";
 import { BusyPolicy, SessionId, SessionKey } from "@switchyard/contracts/agent-runner/session-key";
 import { toJson } from "@switchyard/contracts/well-formed";
+import { claimDue, REDIS_NOW } from "@switchyard/service/due-list";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
+import { HOLDS_LEASE, type Lease } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { leaseKey, type AccountLease } from "../accounts/account-leases.ts";
+import { leaseKey } from "../accounts/account-leases.ts";
 
 /** A received message, from its arrival to the end of its answer. */
 export const InboundRecord = z.object({
@@ -61,19 +63,12 @@ const KEEP_MS = 7 * 86_400_000;
 const RECORD_BYTES = 4_096;
 const WORK = "yard:{channels}:inbound:work";
 
-const NOW = `
-local time = redis.call("TIME")
-local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
-
 /**
  * KEYS: record, conversation, work, lease, last chat. ARGV: id, JSON, conversation's name, lifetime, owner and epoch of the lease or "",
  * the last chat as JSON or "".
  */
-const ADD = `${NOW}
-if ARGV[5] ~= "" then
-  local held = redis.call("HMGET", KEYS[4], "owner", "epoch")
-  if held[1] ~= ARGV[5] or held[2] ~= ARGV[6] then return "lost" end
-end
+const ADD = `${HOLDS_LEASE}${REDIS_NOW}
+if ARGV[5] ~= "" and not holdsLease(KEYS[4], ARGV[5], ARGV[6]) then return "lost" end
 if redis.call("EXISTS", KEYS[1]) == 1 then return "known" end
 redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[4])
 redis.call("RPUSH", KEYS[2], ARGV[1])
@@ -81,17 +76,11 @@ redis.call("ZADD", KEYS[3], "NX", now, ARGV[3])
 if ARGV[7] ~= "" then redis.call("SET", KEYS[5], ARGV[7]) end
 return "stored"`;
 
-/** Claims conversations that have work and are not claimed by a replica. ARGV: how many, for how long. */
-const CLAIM = `${ESSENTIAL}${NOW}
-local due = redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])
-for _, name in ipairs(due) do redis.call("ZADD", KEYS[1], now + ARGV[2], name) end
-return due`;
-
 /**
  * Brings forward the time when a conversation is processed next, or removes it when it has no open message. KEYS: conversation,
  * work. ARGV: name, delay.
  */
-const REST = `${ESSENTIAL}${NOW}
+const REST = `${ESSENTIAL}${REDIS_NOW}
 if redis.call("LLEN", KEYS[1]) == 0 then return redis.call("ZREM", KEYS[2], ARGV[1]) end
 return redis.call("ZADD", KEYS[2], now + ARGV[2], ARGV[1])`;
 
@@ -102,7 +91,7 @@ export interface InboundStore {
    */
   add(
     record: InboundRecord,
-    lease: AccountLease | null,
+    lease: Lease | null,
     /** True when it shows where the caller's own people can be reached. */
     isLast: boolean,
   ): Promise<"stored" | "known" | "lost">;
@@ -160,9 +149,7 @@ export function createInboundStore(
       const text = await fromRedis(redis.get(lastKey(caller)));
       return text === null ? null : LastChat.parse(JSON.parse(text));
     },
-    async claim(limit, claimMs) {
-      return (await fromRedis(redis.eval(CLAIM, 1, WORK, limit, claimMs))) as string[]; // members of a sorted set
-    },
+    claim: (limit, claimMs) => claimDue(redis, WORK, { limit, claimMs }),
     async open(conversation) {
       const ids = await fromRedis(redis.lrange(listKey(conversation), 0, OPEN_AT_ONCE - 1));
       if (ids.length === 0) return [];

@@ -23,6 +23,7 @@ import { until } from "@switchyard/local-servers/until";
 import type { z } from "zod";
 import { startTelegramServer } from "../../test-fixtures/telegram-server.ts";
 import { channelsWorld, type ChannelsProcess } from "../../test-fixtures/channels-world.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const telegram = await startTelegramServer();
 after(() => telegram.close());
@@ -112,7 +113,7 @@ runner.handle(noteInSession, (request, { fail }) => {
   return { outcome: "noted" as const };
 });
 
-let channels: ChannelsProcess = await world.start({ YARD_CHANNELS_LEASE_MS: "2000" });
+let channels: ChannelsProcess = await world.start(testConstants({ channelsLeaseMs: 2_000 }));
 const submit = (request: Partial<Parameters<typeof call<typeof submitChannelMessage>>[2]>) =>
   call(world.cli, submitChannelMessage, { channel: "loopback", text: "hello", ...request });
 const from = (id: string) => ({ sender: { id }, target: { kind: "user" as const, id } });
@@ -336,7 +337,7 @@ test("every message is answered once, with its file, while the process is killed
     for (let kills = 0; kills < 4; kills += 1) {
       await delay(700);
       await channels.kill("SIGKILL");
-      channels = await world.start({ YARD_CHANNELS_LEASE_MS: "2000" });
+      channels = await world.start(testConstants({ channelsLeaseMs: 2_000 }));
     }
   })();
   await Promise.all(

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { cleanName, LINE_BREAK } from "@switchyard/contracts/channels/group-message";
 import type { Account } from "../accounts/accounts.ts";
-import type { AccountLease } from "../accounts/account-leases.ts";
+import type { Lease } from "@switchyard/service/redis-lease";
 import type { AccountEntry } from "../accounts/channels-file.ts";
 import type { IncomingMessage } from "../adapters/adapter.ts";
 import { admitMessage } from "./admit-message.ts";
@@ -27,7 +27,7 @@ const MAX_SOURCE = 2_048;
 export async function receiveMessage(
   { store, now }: { readonly store: Pick<InboundStore, "add">; readonly now: () => number },
   account: Account,
-  { message, lease }: { readonly message: IncomingMessage; readonly lease: AccountLease | null },
+  { message, lease }: { readonly message: IncomingMessage; readonly lease: Lease | null },
 ): Promise<ReceivedMessage> {
   const admission = admitMessage(account.settings.entry, message);
   if (admission.kind === "ignored") return { outcome: "ignored", reason: admission.reason };

@@ -1,12 +1,13 @@
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import { within } from "@switchyard/contracts/timeouts";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
+import { startRounds, type Rounds } from "@switchyard/service/rounds";
 import type { Account, Accounts } from "../accounts/accounts.ts";
 import { deliverMessage, claimMs, TakenOver, type DeliverParts } from "./deliver-message.ts";
 import type { SaidTexts } from "./said-texts.ts";
 import type { SendRecord, StoredSend } from "./send-record.ts";
 import { publishOutcome } from "./publish-outcome.ts";
-import { Turns } from "./turns.ts";
 
 export interface OutboxOptions extends DeliverParts {
   readonly bus: Bus;
@@ -37,15 +38,18 @@ const NOTE_MS = 3_600_000;
  */
 export class Outbox {
   readonly #options: OutboxOptions;
-  readonly #turns = new Turns();
+  readonly #turns = new SerialQueue();
   readonly #mine = new Set<string>();
   readonly #notes = new Map<string, Promise<void>>();
-  readonly #timer: NodeJS.Timeout;
-  #sweeping: Promise<void> = Promise.resolve();
+  readonly #rounds: Rounds;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#sweepSoon(), SWEEP_MS).unref();
+    this.#rounds = startRounds({
+      everyMs: SWEEP_MS,
+      round: () => this.#sweep(),
+      onError: (err) => options.log.warn({ err }, "abandoned sends not looked for"),
+    });
   }
 
   /**
@@ -73,8 +77,7 @@ export class Outbox {
 
   /** Ends the search for abandoned messages, and waits for messages in flight. */
   async stop(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#sweeping;
+    await this.#rounds.stop();
     await this.#turns.settled();
     await Promise.all(this.#notes.values());
   }
@@ -95,7 +98,7 @@ export class Outbox {
         this.#mine.delete(record.sendId);
       }
     };
-    return this.#turns.take(placeOf(record), work);
+    return this.#turns.run(work, placeOf(record));
   }
 
   /** Best effort: an outcome that is not published stays open, and the sweep publishes it. */
@@ -156,17 +159,10 @@ export class Outbox {
       : { kind: "ended", record, isReplay: true };
   }
 
-  #sweepSoon(): void {
-    const { log, stopping } = this.#options;
-    if (stopping.aborted) return;
-    this.#sweeping = this.#sweeping
-      .then(() => this.#sweep())
-      .catch((err: unknown) => log.warn({ err }, "abandoned sends not looked for"));
-  }
-
   /** Takes over abandoned messages, without waiting until they are sent. */
   async #sweep(): Promise<void> {
-    const { store, log, holder } = this.#options;
+    const { store, log, holder, stopping } = this.#options;
+    if (stopping.aborted) return;
     for (const sendId of await store.due(SWEEP_BATCH)) {
       if (this.#mine.has(sendId)) continue;
       const found = await store.read(sendId);

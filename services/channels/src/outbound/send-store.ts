@@ -1,4 +1,5 @@
 import { toJson } from "@switchyard/contracts/well-formed";
+import { REDIS_NOW } from "@switchyard/service/due-list";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import { knownWithoutRoom, type OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
@@ -10,13 +11,8 @@ const KEEP_MS = 86_400_000;
 const RECORD_BYTES = 800;
 const OPEN = "yard:{channels}:sends:open";
 
-/** Milliseconds of the one clock that all replicas share. */
-const NOW = `
-local time = redis.call("TIME")
-local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
-
 /** KEYS: record, open ones. ARGV: id, JSON, after how many milliseconds another replica may take it over. */
-const CREATE = `${NOW}
+const CREATE = `${REDIS_NOW}
 local known = redis.call("HMGET", KEYS[1], "revision", "json")
 if known[1] then return known end
 redis.call("HSET", KEYS[1], "revision", 1, "json", ARGV[2])
@@ -24,7 +20,7 @@ redis.call("ZADD", KEYS[2], now + ARGV[3], ARGV[1])
 return false`;
 
 /** More ARGV: the expected revision; a time of -1: it is finished, and stored for ARGV[5]. */
-const CHANGE = `${ESSENTIAL}${NOW}
+const CHANGE = `${ESSENTIAL}${REDIS_NOW}
 if redis.call("HGET", KEYS[1], "revision") ~= ARGV[4] then return 0 end
 redis.call("HSET", KEYS[1], "revision", ARGV[4] + 1, "json", ARGV[2])
 if tonumber(ARGV[3]) < 0 then
@@ -35,7 +31,7 @@ else
 end
 return 1`;
 
-const DUE = `${NOW}
+const DUE = `${REDIS_NOW}
 return redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now, "LIMIT", 0, ARGV[1])`;
 
 /** Outgoing messages and their outcomes, in Redis. Every method rejects with StoreError. */

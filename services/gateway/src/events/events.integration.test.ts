@@ -16,6 +16,7 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { revokeUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await startGatewayWorld();
 const runner = await world.connectAs("runner");
@@ -167,6 +168,23 @@ test("stored events of one kind are read to their end, the caller's own alone", 
   );
   for (const query of ["event=cancelled", "noun=run&follow=false", "noun=run&event=a.b"])
     assert.equal((await read(url, `/events?${query}`, { key })).status, 400, query);
+});
+
+test("a filter that does not exist is refused with the one that is meant", async () => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("erin", ["viewer"]);
+  const refused = async (path: string, status = 400): Promise<string> => {
+    const answer = await fetch(`${url}/api/v1${path}`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    assert.equal(answer.status, status, path);
+    return ((await answer.json()) as { detail: string }).detail;
+  };
+  assert.match(await refused("/events?nuon=run"), /nuon: is unknown; did you mean noun\?/);
+  assert.match(await refused("/events?noun=run&event=finishd"), /did you mean finished\?/);
+  assert.match(await refused("/events?noun=rum", 404), /did you mean run\?/);
+  assert.match(await refused("/runs/one/events?folow=false"), /did you mean follow\?/);
+  assert.match(await refused("/runs/one/events?a=1&b=2"), /a: is unknown; b: is unknown/);
 });
 
 test("another caller's run and events are not shown, whether or not they exist", async () => {
@@ -355,7 +373,7 @@ test("200 readers of a gateway that is killed continue at another one, or there 
 
 test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
   const { url } = await world.startGateway({
-    YARD_HTTP_UNKNOWN_RUN_MS: "300",
+    ...testConstants({ unknownRunMs: 300 }),
     YARD_HTTP_STREAMS: "2",
   });
   const { key } = await world.keyOf("dan", ["viewer"]);

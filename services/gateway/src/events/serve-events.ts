@@ -5,19 +5,20 @@ import type { Bus } from "@switchyard/bus/bus";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
 import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/stored-event";
-import { approvalStates, listApprovals } from "@switchyard/contracts/policy/approvals";
+import { approvalStates } from "@switchyard/contracts/policy/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
-import { allContracts, isEvent } from "@switchyard/contracts/registry";
 import { getRun } from "@switchyard/contracts/agent-runner/runs";
-import { eventSubjects } from "@switchyard/topology/streams";
-import { hasRole, refusalOf } from "@switchyard/contracts/user-roles";
+import { refusalOf } from "@switchyard/contracts/user-roles";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { unknownField } from "@switchyard/contracts/problem-text";
 import type { Context } from "hono";
 import { Problem } from "../problems/problem.ts";
 import { acceptsGzip } from "../routes/accepts-gzip.ts";
 import { EVENT_FEED } from "../routes/event-feed.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import type { User, UserCache } from "../identity/user-cache.ts";
+import { filtersFor, isCommandLine, isWithin } from "./event-filters.ts";
 import type { EventHub } from "./event-hub.ts";
 import type { CredentialWatch } from "./credential-watch.ts";
 import { openEventStream, type EventStream } from "./event-stream.ts";
@@ -44,6 +45,7 @@ const CUT_WITHIN_MS = 2_000;
  */
 export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
+  checkQuery(c, ["follow", "after"]);
   const parsed = RunId.safeParse(c.req.param("runId"));
   if (!parsed.success) throw badRequest("runId is not a valid run id");
   const runId = fullRunId(user.caller, parsed.data);
@@ -110,6 +112,7 @@ function openStream(c: Context<GatewayEnv>, { streamSlots }: EventParts): EventS
 export async function serveEvents(c: Context<GatewayEnv>, parts: EventParts): Promise<Response> {
   const user = c.get("user");
   checkRights(user, EVENT_FEED);
+  checkQuery(c, ["noun", "id", "event", "follow", "after"]);
   const { noun, id, event: kind, follow } = c.req.query();
   if (follow === "false" && kind === undefined)
     throw badRequest(
@@ -292,59 +295,16 @@ async function checkVisible(bus: Bus, user: User, runId: string): Promise<void> 
   await call(bus, getRun, { runId }, { userToken: user.token });
 }
 
-const nounsWithOwner = new Set(
-  allContracts
-    .filter(isEvent)
-    .filter(({ subject }) => subject.includes(".{owner}."))
-    .map(({ subject }) => subject.split(".")[2] ?? ""),
-);
-const TOKEN = /^[\w~-]{1,100}$/;
-
-/** The installation's own command line reads the events of all callers. */
-function isCommandLine({ caller, roles }: User): boolean {
-  return caller === "cli" && roles.includes("admin");
+/** A misspelt filter would let everything pass or nothing, so each parameter has to be a known one. */
+function checkQuery(c: Context, known: readonly string[]): void {
+  const problems = Object.keys(c.req.query())
+    .filter((name) => !known.includes(name))
+    .slice(0, MOST_PROBLEMS)
+    .map((name) => `${cutText(name, 100)}: ${unknownField(name, known)}`);
+  if (problems.length > 0) throw badRequest(problems.join("; "));
 }
 
-function filtersFor(
-  user: User,
-  { noun, id, kind }: Readonly<Partial<Record<"noun" | "id" | "kind", string | undefined>>>,
-): string[] {
-  const { caller, roles } = user;
-  if ([noun, id, kind].some((token) => token !== undefined && !TOKEN.test(token)))
-    throw badRequest("noun, id and event are 1-100 characters of A-Z a-z 0-9 _ - ~");
-  if ((id ?? kind) !== undefined && noun === undefined)
-    throw badRequest("id and event go with noun");
-  // The installation's own command line receives the events of all callers, as over NATS.
-  const readsAll = isCommandLine(user);
-  if (readsAll && noun === undefined) return [...eventSubjects];
-  const wanted = noun === undefined ? [...nounsWithOwner] : [noun];
-  const missed = wanted.filter((one) => readsAll || nounsWithOwner.has(one));
-  if (missed.length === 0)
-    throw new Problem({
-      status: 404,
-      code: "unknown_noun",
-      detail: `you have no access to events of ${noun ?? ""}`,
-    });
-  // An approver lists approvals of others, too; `approvalFilter` leaves out those that the approver may not decide.
-  const decides = hasRole(roles, "approver") && refusalOf(listApprovals, user) === null;
-  const readsAllOf = (one: string): boolean => readsAll || (decides && one === "approval");
-  const object = id === undefined ? null : id.slice(id.indexOf("~") + 1);
-  const rest =
-    kind === undefined ? [...(object === null ? [] : [object]), ">"] : [object ?? "*", kind];
-  return missed.map((one) => {
-    const owner = nounsWithOwner.has(one) ? `${readsAllOf(one) ? "*" : caller}.` : "";
-    return `yard.evt.${one}.${owner}${rest.join(".")}`;
-  });
-}
-
-function isWithin(subject: string, filter: string): boolean {
-  const parts = subject.split(".");
-  return filter.split(".").every((word, index) => {
-    if (word === ">") return parts.length > index;
-    return word === "*" || word === parts[index];
-  });
-}
-
+const MOST_PROBLEMS = 20;
 /** Returns the number of the last event of a run that the reader has; 0 without one. */
 function lastSeq(c: Context<GatewayEnv>): number {
   const text = lastEventId(c);

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
@@ -42,37 +43,33 @@ return {count, left}
 
 /** Counts requests in a minute in Redis for all replicas together: never more than the limit pass, and up to a share of each replica fewer. */
 export function createRateLimit(redis: Redis, now: () => number): RateLimit {
-  const shares = new Map<string, Share>();
-  const asked = new Map<string, Promise<void>>();
-  const fetchShare = async (key: string, limit: number): Promise<void> => {
+  const shares = new PromisedCache<Share>({ now, most: KEPT });
+  const fetchShare = async (key: string, limit: number): Promise<Share> => {
     const size = Math.max(1, Math.floor(limit * SHARE));
     const args = [String(WINDOW_MS), String(size)];
     const answer = await fromRedis(redis.eval(TAKE, 1, key, ...args));
     const [count = 0, leftMs = 0] = answer as number[]; // The form in which the script answers.
     const left = Math.min(size, Math.max(0, limit - (count - size)));
-    shares.delete(key);
-    shares.set(key, { left, remaining: Math.max(0, limit - count), endsAt: now() + leftMs });
-    const [oldest] = shares.keys();
-    if (shares.size > KEPT && oldest !== undefined) shares.delete(oldest);
+    return { left, remaining: Math.max(0, limit - count), endsAt: now() + leftMs };
   };
   return {
     over(who, limit) {
-      const share = shares.get(keyOf(who));
-      if (share === undefined || now() >= share.endsAt || !hasEnded(share)) return null;
+      const share = shares.find(keyOf(who));
+      if (share === undefined || !hasEnded(share)) return null;
       return { isOver: true, headers: headersOf(share, { limit, isOver: true, now: now() }) };
     },
     async take(who, limit) {
       const key = keyOf(who);
       for (;;) {
-        const share = shares.get(key);
-        const isOver = share !== undefined && hasEnded(share);
-        if (share !== undefined && now() < share.endsAt && (share.left > 0 || isOver)) {
+        const fetchOne = () => fetchShare(key, limit);
+        const share = await shares.get(key, fetchOne, ({ endsAt }) => endsAt);
+        const isOver = hasEnded(share);
+        if (share.left > 0 || isOver) {
           if (!isOver) share.left -= 1;
           return { isOver, headers: headersOf(share, { limit, isOver, now: now() }) };
         }
-        const asking = asked.get(key) ?? fetchShare(key, limit).finally(() => asked.delete(key));
-        asked.set(key, asking);
-        await asking;
+        // Another one is fetched, once for all requests that find it used up.
+        if (shares.find(key) === share) shares.delete(key);
       }
     },
   };
@@ -90,7 +87,7 @@ function headersOf(
   { left, remaining, endsAt }: Share,
   { limit, isOver, now }: { limit: number; isOver: boolean; now: number },
 ): Record<string, string> {
-  const reset = String(Math.ceil((endsAt - now) / 1_000));
+  const reset = String(Math.max(0, Math.ceil((endsAt - now) / 1_000)));
   return {
     "ratelimit-limit": String(limit),
     "ratelimit-remaining": String(left + remaining),

@@ -7,6 +7,7 @@ import {
   openUserSession,
   userSessionEnded,
 } from "@switchyard/contracts/policy/user-sessions";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import { issueUserToken, userKeyRevoked } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
 
@@ -38,14 +39,10 @@ const KEPT = 10_000;
  * until the token expires.
  */
 export function openUserCache(bus: Bus, now: () => number): UserCache {
-  const known = new Map<string, Promise<User>>();
+  const known = new PromisedCache<User>({ now, most: KEPT });
   const listeners = new Set<(ended: string) => void>();
   const end = (id: string): void => {
-    for (const [digest, user] of known)
-      void user.then(
-        (one) => isOf(one, id) && known.delete(digest),
-        () => {},
-      );
+    known.deleteWhere((user) => isOf(user, id));
     for (const listener of listeners) listener(id);
   };
   const revoked = follow(bus, userKeyRevoked, ({ id, endsAt }) => {
@@ -57,20 +54,13 @@ export function openUserCache(bus: Bus, now: () => number): UserCache {
   const ended = follow(bus, userSessionEnded, ({ id }) => end(id));
 
   return {
-    async identify(credential) {
-      const digest = digestOf(credential);
-      const kept = known.get(digest);
-      const user = await kept?.catch(() => undefined);
-      if (user !== undefined && Date.parse(user.expiresAt) - RENEW_BEFORE_MS > now()) return user;
-      if (known.get(digest) === kept) known.delete(digest);
-      const asked = known.get(digest) ?? call(bus, issueUserToken, { credential });
-      known.set(digest, asked);
-      asked.catch(() => known.get(digest) === asked && known.delete(digest));
-      const [oldest] = known.keys();
-      if (known.size > KEPT && oldest !== undefined) known.delete(oldest);
-      return asked;
-    },
-    forget: (credential) => void known.delete(digestOf(credential)),
+    identify: (credential) =>
+      known.get(
+        digestOf(credential),
+        () => call(bus, issueUserToken, { credential }),
+        ({ expiresAt }) => Date.parse(expiresAt) - RENEW_BEFORE_MS,
+      ),
+    forget: (credential) => known.delete(digestOf(credential)),
     openSession: (shown) => call(bus, openUserSession, shown),
     async closeSession(key) {
       known.delete(digestOf(key));

@@ -104,6 +104,8 @@ const NEXT: Readonly<Record<number, string>> = {
 
 /** The next step of codes for which the status says too little. */
 const NEXT_BY_CODE: Readonly<Record<string, string>> = {
+  foreign_origin:
+    "use a name that YARD_HTTP_HOSTS has, or ask the operator to add this one (in the chart: gateway.hosts)",
   unknown_server:
     "GET /api/v1/mcp/servers lists the MCP servers and their ids; POST /api/v1/mcp/servers adds one",
 };

@@ -6,6 +6,7 @@ import { isSubjectToken, TOKEN_RULE } from "@switchyard/contracts/define";
 import { unknownField } from "@switchyard/contracts/problem-text";
 import { Problem } from "../problems/problem.ts";
 import { versionIn } from "./entity-tag.ts";
+import { operationIdOf } from "./operation-id.ts";
 import type { Body } from "./read-body.ts";
 import { requestOf, VERSION_FIELD, type RouteShape, type Schema } from "./route-shape.ts";
 import type { Route } from "./route-table.ts";
@@ -71,7 +72,7 @@ export function readRequest(route: Route, shape: RouteShape, given: Given): Cont
   const others = parsed.success
     ? []
     : problemsOf(parsed.error).map((text) => outerText(route, text));
-  throw invalid(contract.name, [...problems, ...others].toSpliced(MOST_PROBLEMS));
+  throw invalid(operationIdOf(route), [...problems, ...others].toSpliced(MOST_PROBLEMS));
 }
 
 /** Returns the request's field for a name in the path, the query or the body. */
@@ -95,12 +96,12 @@ function outerText({ names = {}, body }: Route, text: string): string {
 
 /** Returns the fields of the body, under the names of the request. */
 function bodyFields(route: Route, body: unknown): Record<string, unknown> {
-  const { body: field, method, contract, names = {} } = route;
+  const { body: field, method, names = {} } = route;
   if (body === undefined) return field === undefined ? {} : { [field]: undefined };
-  if (method === "get") throw invalid(contract.name, ["(body): a GET has none"]);
+  if (method === "get") throw invalid(operationIdOf(route), ["(body): a GET has none"]);
   if (field !== undefined) return { [field]: body };
   if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw invalid(contract.name, ["(body): must be a JSON object"]);
+    throw invalid(operationIdOf(route), ["(body): must be a JSON object"]);
   // The value was parsed for this request alone, so it is used without a copy: copying many keys takes long.
   const values = body as Record<string, unknown>;
   for (const [name, inner] of Object.entries(names)) {
@@ -147,29 +148,27 @@ const MOST_PROBLEMS = 20;
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
 /** Requests of a caller with the same key are the same run or call. */
-function idFor({ contract }: Route, { idempotencyKey, caller }: Given): string {
+function idFor(route: Route, { idempotencyKey, caller }: Given): string {
   if (idempotencyKey === undefined) return randomUUID();
   if (!KEY.test(idempotencyKey))
-    throw invalid(contract.name, ["Idempotency-Key: must be 1-200 visible characters"]);
-  const text = `${contract.name}\n${caller}\n${idempotencyKey}`;
+    throw invalid(operationIdOf(route), ["Idempotency-Key: must be 1-200 visible characters"]);
+  const text = `${route.contract.name}\n${caller}\n${idempotencyKey}`;
   return `i${createHash("sha256").update(text).digest("hex").slice(0, 40)}`;
 }
 
 /** A read ignores `If-Match`. A change that cannot honour it is refused. */
-function versionFor(
-  { contract, method }: Route,
-  { hasVersion }: RouteShape,
-  ifMatch: string,
-): string | undefined {
-  if (method === "get" || ifMatch.trim() === "*") return undefined;
+function versionFor(route: Route, { hasVersion }: RouteShape, ifMatch: string): string | undefined {
+  if (route.method === "get" || ifMatch.trim() === "*") return undefined;
   if (!hasVersion)
-    throw invalid(contract.name, ["If-Match: what this changes has no versions; leave it out"]);
+    throw invalid(operationIdOf(route), [
+      "If-Match: what this changes has no versions; leave it out",
+    ]);
   const version = versionIn(ifMatch);
   if (version !== null) return version;
-  throw invalid(contract.name, ["If-Match: must be one ETag as it was answered, in quotes"]);
+  throw invalid(operationIdOf(route), ["If-Match: must be one ETag as it was answered, in quotes"]);
 }
 
-function invalid(name: string, problems: readonly string[]): Problem {
-  const detail = `the request does not fit ${name}: ${problems.join("; ")}`;
+function invalid(operation: string, problems: readonly string[]): Problem {
+  const detail = `the request does not fit ${operation}: ${problems.join("; ")}`;
   return new Problem({ status: 400, code: "invalid_request", detail, data: { problems } });
 }

@@ -21,6 +21,8 @@ const ownedEvents = allContracts
   .filter(isEvent)
   .filter(({ subject }) => subject.includes(".{owner}."))
   .map(({ name }) => name);
+/** The patterns for all events of a noun, such as `run.*`. */
+const eventGroups = [...new Set(ownedEvents.map((name) => name.replace(/[^.]+$/, "*")))];
 
 /** The name of an event, or a pattern for several: `run.finished`, `run.*`. */
 const EventPattern = z
@@ -28,7 +30,7 @@ const EventPattern = z
   .regex(/^[a-z*][a-z0-9.*-]{0,63}$/, "must be the name of an event, such as run.finished or run.*")
   .refine((pattern) => ownedEvents.some((name) => matchesGlob(pattern, name)), {
     error: ({ input }) => {
-      const meant = nearestName(String(input), ownedEvents);
+      const meant = nearestName(String(input), [...ownedEvents, ...eventGroups]);
       return `matches no event that has an owner${meant === null ? "" : `; did you mean ${meant}?`}`;
     },
   });

@@ -1,5 +1,6 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Log } from "@switchyard/service/log";
+import { startRounds } from "@switchyard/service/rounds";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import { afterAttempt, type AttemptFailure } from "./after-attempt.ts";
 import { sendWebhook, type SendOutcome } from "./send-webhook.ts";
@@ -35,18 +36,13 @@ const LOOK_MS = 1_000;
 export function deliverDue(parts: DeliverParts): Deliveries {
   const { store, log, now } = parts;
   const underWay = new Map<Promise<void>, string>();
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let looking: Promise<void> | null = null;
-  let isAsked = false;
-
   const begin = (subscription: Subscription, delivery: WebhookDelivery): void => {
     const attempt = attemptDelivery(parts, subscription, delivery)
       // The delivery is claimed again when this replica's claim expires.
       .catch((err: unknown) => log.warn({ err, webhook: delivery.webhookId }, "webhook not noted"))
       .finally(() => {
         underWay.delete(attempt);
-        wake();
+        void rounds.wake();
       });
     underWay.set(attempt, subscription.owner);
   };
@@ -70,27 +66,16 @@ export function deliverDue(parts: DeliverParts): Deliveries {
       else begin(subscription, delivery);
     }
   };
-  const wake = (): void => {
-    if (isStopped) return;
-    isAsked = true;
-    if (looking !== null) return;
-    isAsked = false;
-    clearTimeout(timer);
-    looking = look()
-      .catch((err: unknown) => log.warn({ err }, "webhooks that are due cannot be read"))
-      .finally(() => {
-        looking = null;
-        if (isAsked) wake();
-        else if (!isStopped) timer = setTimeout(wake, LOOK_MS);
-      });
-  };
-  wake();
+  const rounds = startRounds({
+    everyMs: LOOK_MS,
+    round: look,
+    onError: (err) => log.warn({ err }, "webhooks that are due cannot be read"),
+  });
+  void rounds.wake();
   return {
-    wake,
+    wake: () => void rounds.wake(),
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await looking;
+      await rounds.stop();
       await Promise.all(underWay.keys());
     },
   };

@@ -1,7 +1,5 @@
-import { request as requestHttp, type RequestOptions } from "node:http";
-import { request as requestHttps } from "node:https";
-import { EgressError, type EgressGuard } from "@switchyard/service/network/egress-guard";
-import { signedWebhookHeaders } from "@switchyard/service/standard-webhook";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import { postWebhook, type WebhookOutcome } from "@switchyard/service/network/post-webhook";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { WebhookDelivery } from "./subscription-store.ts";
 
@@ -18,45 +16,38 @@ export type SendOutcome =
 
 const TIMEOUT_MS = 10_000;
 
-/**
- * Makes one attempt, signed as in https://www.standardwebhooks.com. Never rejects. Redirects are not followed, since their
- * target was not checked.
- */
+/** Makes one signed attempt. Never rejects. */
 export async function sendWebhook(
   guard: EgressGuard,
-  { secret, webhook }: { readonly secret: string; readonly webhook: KeptWebhook },
+  { secret, webhook: { url } }: { readonly secret: string; readonly webhook: KeptWebhook },
   { id, body }: Pick<WebhookDelivery, "id" | "body">,
 ): Promise<SendOutcome> {
   const key = Buffer.from(secret.replace(/^whsec_/, ""), "base64");
-  try {
-    const url = new URL(webhook.url);
-    guard.checkUrl(url);
-    const status = await post(url, body, {
-      lookup: guard.lookup,
-      headers: {
-        "content-type": "application/json",
-        "content-length": Buffer.byteLength(body),
-        "user-agent": "switchyard-webhooks",
-        ...signedWebhookHeaders(key, { id, body, nowMs: Date.now() }),
-      },
-    });
-    if (status >= 200 && status < 300) return { outcome: "delivered" };
-    const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
-    const error = `${url.host} answered ${status}${redirect}`;
-    return { outcome: status === 410 ? "gone" : "failed", error };
-  } catch (error) {
-    return { outcome: "failed", error: shownError(error, webhook.url), cause: error };
-  }
+  const sent = await postWebhook({
+    guard,
+    url,
+    body,
+    headers: { "user-agent": "switchyard-webhooks" },
+    signing: { key, id, nowMs: Date.now() },
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  if (sent.kind !== "answered")
+    return { outcome: "failed", error: shownError(sent, url), cause: sent.error };
+  const { status } = sent;
+  if (status >= 200 && status < 300) return { outcome: "delivered" };
+  const redirect = status >= 300 && status < 400 ? ", and redirects are not followed" : "";
+  const error = `${new URL(url).host} answered ${status}${redirect}`;
+  return { outcome: status === 410 ? "gone" : "failed", error };
 }
 
 /** Returns the error that the owner of the webhook may see: it reveals neither internal addresses of a name nor that the name has one. */
-function shownError(error: unknown, url: string): string {
-  const host = URL.parse(url)?.host ?? "the receiver";
-  if (error instanceof EgressError) return `${host} cannot be reached from here`;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+function shownError(
+  { kind, error: { code = "" } }: Exclude<WebhookOutcome, { kind: "answered" }>,
+  url: string,
+): string {
+  if (kind === "timeout") return `no answer within ${TIMEOUT_MS} ms`;
   const plain = Object.hasOwn(PLAIN, code) ? PLAIN[code] : undefined;
-  if (plain !== undefined) return `${host} ${plain}`;
-  return error instanceof NoAnswer ? error.message : `${host} cannot be reached from here`;
+  return `${URL.parse(url)?.host ?? "the receiver"} ${plain ?? "cannot be reached from here"}`;
 }
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -69,23 +60,3 @@ const PLAIN: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "has a certificate of an unknown issuer",
   ERR_TLS_CERT_ALTNAME_INVALID: "has a certificate of another name",
 };
-
-class NoAnswer extends Error {}
-
-/** Resolves with the status of the answer; its body is not read. */
-function post(url: URL, body: string, options: RequestOptions): Promise<number> {
-  const { promise, resolve, reject } = Promise.withResolvers<number>();
-  const request = url.protocol === "https:" ? requestHttps : requestHttp;
-  const sent = request(url, { ...options, method: "POST", agent: false }, (response) => {
-    resolve(response.statusCode ?? 0);
-    response.destroy();
-  });
-  const timer = setTimeout(
-    () => sent.destroy(new NoAnswer(`no answer within ${TIMEOUT_MS} ms`)),
-    TIMEOUT_MS,
-  );
-  sent.on("close", () => clearTimeout(timer));
-  sent.on("error", reject);
-  sent.end(body);
-  return promise;
-}

@@ -4,6 +4,7 @@ import type { Log } from "@switchyard/service/log";
 import { createEgressGuard, type PrivateHosts } from "@switchyard/service/network/egress-guard";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
+import { startRounds } from "@switchyard/service/rounds";
 import type { SecretCipher } from "@switchyard/service/secret-cipher";
 import type { OwnOperations } from "../routes/own-operations.ts";
 import { deliverDue } from "./deliver.ts";
@@ -51,9 +52,6 @@ export function startSubscriptions(
   const secrets = createWebhookSecrets(settings.cipher);
   const deliveries = deliverDue({ store, secrets, guard, log, now, retryMs, disableAfterMs });
   let reader: EventReader | null = null;
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
-  let looking = Promise.resolve();
 
   const look = async (): Promise<void> => {
     const lead = await store.lead(holder, LEASE_MS);
@@ -71,17 +69,12 @@ export function startSubscriptions(
       });
     }
   };
-  const lookAgain = (): void => {
-    clearTimeout(timer);
-    looking = looking
-      .then(look)
-      // A replica that cannot renew its lease stops reading at its first refused write.
-      .catch((err: unknown) => log.debug({ err }, "webhooks cannot be looked at"))
-      .finally(() => {
-        clearTimeout(timer);
-        if (!isStopped) timer = setTimeout(lookAgain, LOOK_MS);
-      });
-  };
+  const rounds = startRounds({
+    everyMs: LOOK_MS,
+    round: look,
+    // A replica that cannot renew its lease stops reading at its first refused write.
+    onError: (err) => log.debug({ err }, "webhooks cannot be looked at"),
+  });
   serveSubscriptions(own, {
     bus,
     store,
@@ -91,17 +84,15 @@ export function startSubscriptions(
     mostOfCaller,
     now,
     onChange: () => {
-      lookAgain();
+      void rounds.wake();
       deliveries.wake();
     },
   });
-  lookAgain();
+  void rounds.wake();
   const renewing = renewSecrets(store, secrets, log);
   return {
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      await Promise.all([looking, renewing]);
+      await Promise.all([rounds.stop(), renewing]);
       await reader?.stop();
       await deliveries.stop();
       // The lease is released, so that another replica takes over at once and not when the lease ends.

@@ -1,4 +1,5 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
+import { LOCKS } from "@switchyard/service/redis-lease";
 
 // Each script is one step in Redis. KEYS are named in subscription-store.ts, in the order of the comments.
 
@@ -37,23 +38,15 @@ return 1
 `;
 
 /** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. Without any, nothing is written: each write is synced. */
-export const LEAD = `${ESSENTIAL}
+export const LEAD = `${ESSENTIAL}${LOCKS}
 local count = redis.call('HLEN', KEYS[2])
 if count == 0 then
-  if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
+  releaseLock(KEYS[1], ARGV[1])
   if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('DEL', KEYS[3]) end
   return {0, 0, '0'}
 end
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2])
-elseif redis.call('EXISTS', KEYS[1]) == 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-else return {0, 0, '0'} end
+if not holdLock(KEYS[1], ARGV[1], ARGV[2]) then return {0, 0, '0'} end
 return {1, count, redis.call('GET', KEYS[3]) or '0'}
-`;
-
-/** KEYS: reader. ARGV: holder. */
-export const LEAVE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end
-return 1
 `;
 
 /**
@@ -79,23 +72,6 @@ for i = 6, #ARGV, 3 do
 end
 if redis.call('EXISTS', KEYS[2]) == 1 then redis.call('SET', KEYS[2], ARGV[2]) end
 return full
-`;
-
-/**
- * KEYS: due, deliveries. ARGV: now, until when they are claimed, how many. When a replica dies during a delivery, another one
- * claims it afterwards.
- */
-export const TAKE = `${ESSENTIAL}
-local taken = {}
-for _, key in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])) do
-  local record = redis.call('HGET', KEYS[2], key)
-  if record then
-    redis.call('ZADD', KEYS[1], ARGV[2], key)
-    taken[#taken + 1] = key
-    taken[#taken + 1] = record
-  else redis.call('ZREM', KEYS[1], key) end
-end
-return taken
 `;
 
 /** KEYS: due, deliveries, pending. ARGV: id of the delivery, of its subscription. */

@@ -1,6 +1,8 @@
 import type { EventPlace } from "@switchyard/bus/event-place";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { Redis } from "@switchyard/service/redis";
+import { claimDue } from "@switchyard/service/due-list";
+import { releaseLock } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import * as scripts from "./store-scripts.ts";
 
@@ -53,7 +55,7 @@ const TAKEN_MS = 30_000;
 export function openSubscriptionStore(redis: Redis) {
   const run: Run = async (script, keys, args) =>
     fromRedis(redis.eval(script, keys.length, ...keys, ...args.map(String)));
-  return { ...records(redis, run), ...reading(run), ...deliveries(redis, run) };
+  return { ...records(redis, run), ...reading(redis, run), ...deliveries(redis, run) };
 }
 
 /** `<sequence>.<milliseconds>`. */
@@ -140,7 +142,7 @@ export function deliveryIdOf(eventDigest: string, webhookId: string): string {
 }
 
 /** Methods of the one replica that reads events. */
-function reading(run: Run) {
+function reading(redis: Redis, run: Run) {
   return {
     /** Resolves with null when another replica reads the events. */
     async lead(
@@ -151,9 +153,7 @@ function reading(run: Run) {
       const [isLeader, count, cursor] = answer as [number, number, string]; // The form in which the script answers.
       return isLeader === 1 ? { count, cursor: cursorOf(cursor) } : null;
     },
-    async leave(holder: string): Promise<void> {
-      await run(scripts.LEAVE, [READER], [holder]);
-    },
+    leave: (holder: string): Promise<void> => releaseLock(redis, READER, holder),
     /** Resolves with null when another replica reads, and nothing was written; else with the webhooks that have too many pending deliveries. */
     async enqueue(
       found: readonly WebhookDelivery[],
@@ -192,9 +192,13 @@ function deliveries(redis: Redis, run: Run) {
       return (await read(ids)).toReversed();
     },
     async take(now: number, count: number): Promise<WebhookDelivery[]> {
-      const answer = await run(scripts.TAKE, [DUE, DELIVERIES], [now, now + TAKEN_MS, count]);
-      const pairs = answer as string[]; // The form in which the script answers.
-      return pairs.filter((_, index) => index % 2 === 1).map(deliveryOf);
+      const ids = await claimDue(redis, DUE, { limit: count, claimMs: TAKEN_MS, now });
+      const found = await read(ids);
+      const known = new Set(found.map(({ id }) => id));
+      const gone = ids.filter((id) => !known.has(id));
+      // Those of a removed webhook, which gets no other ones.
+      if (gone.length > 0) await fromRedis(redis.zrem(DUE, ...gone));
+      return found;
     },
     async done({ id, webhookId }: WebhookDelivery): Promise<void> {
       await run(scripts.DONE, [DUE, DELIVERIES, PENDING], [id, webhookId]);

@@ -15,6 +15,7 @@ import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 import { createWebhookSecrets } from "./webhook-secrets.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 /** The Redis key of all webhooks. */
 const ALL = "yard:gateway:{webhooks}:all";
@@ -26,7 +27,7 @@ await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
 const settings = {
   YARD_WEBHOOKS_KEY_FILE: keyFile,
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
-  YARD_WEBHOOKS_RETRY_MS: "2",
+  ...testConstants({ webhooksRetryMs: 2 }),
   YARD_WEBHOOKS_PER_CALLER: "8",
 };
 const log = createLog({ service: "test", level: "silent" });

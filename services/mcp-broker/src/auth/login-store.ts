@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
+import { releaseLock, takeLock } from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { TokenKeyError, type TokenCipher } from "./token-cipher.ts";
@@ -50,11 +51,6 @@ const LOCK_POLL_MS = 100;
 /** Covers two holders that use the lock for its full time. */
 const TURN_MS = 2 * LOCK_MS;
 
-/** Only the holder of the lock releases it. */
-const UNLOCK = `
-if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
-return 0`;
-
 type Work<T> = (signal: AbortSignal) => Promise<T>;
 
 /** Logins in Redis, encrypted. */
@@ -75,12 +71,12 @@ export function createLoginStore(redis: Redis, cipher: TokenCipher) {
    */
   const alone = async <T>(server: string, work: Work<T>): Promise<T | null> => {
     const key = `yard:{mcp}:login-lock:${server}`;
-    const mark = crypto.randomUUID();
-    if ((await fromRedis(redis.set(key, mark, "PX", LOCK_MS, "NX"))) !== "OK") return null;
+    const holder = crypto.randomUUID();
+    if (!(await takeLock(redis, key, { holder, forMs: LOCK_MS }))) return null;
     try {
       return await work(AbortSignal.timeout(LOCK_MS - LOCK_MARGIN_MS));
     } finally {
-      await fromRedis(redis.eval(UNLOCK, 1, key, mark));
+      await releaseLock(redis, key, holder);
     }
   };
   /** Like `alone`, but waits for the other brokers. Rejects with LoginBusyError when they do not finish in time. */

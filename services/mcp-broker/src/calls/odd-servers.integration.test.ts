@@ -207,3 +207,31 @@ test("a call to a server that is gone is not made, and its error states that the
   assert.equal(error.data.isReturning, true);
   await other.stop();
 });
+
+test("a refused connection renews the session, and a call that is under way in the old one keeps its result", async () => {
+  const arrived = Promise.withResolvers<void>();
+  const released = Promise.withResolvers<void>();
+  let isHeld = false;
+  const listener = createServer((request, response) => {
+    if (isHeld) arrived.resolve();
+    void (isHeld ? released.promise : Promise.resolve()).then(() =>
+      server.answer(request, response),
+    );
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const address = listener.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const other = await world.startBroker({ servers: [{ id: "full", url }] });
+  await other.until("full", ({ status }) => status === "connected");
+  isHeld = true;
+  const underWay = other.call("full", { tool: "fine", args: {} });
+  await arrived.promise;
+  listener.close(); // no new connection, while the one of the call stays
+  const error = await other.call("full", { tool: "fine", args: {} }).catch((reason) => reason);
+  assert.ok(isError(error, callTool, "server_down"), String(error));
+  released.resolve();
+  assert.equal((await underWay).text, "fine");
+  await other.stop();
+});

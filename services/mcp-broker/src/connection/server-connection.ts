@@ -231,7 +231,9 @@ export class ServerConnection {
     if (config === null || this.#stopping.signal.aborted) return;
     if (this.#session === session && this.#mayRenew) {
       this.#mayRenew = false;
-      this.#lose(config, reason, (lost) => lost.close());
+      const { signal } = this.#stopping;
+      // Other requests under way end in their own session: one that was sent may succeed, and one that was refused as well reports that itself.
+      this.#lose(config, reason, (left) => left.closeWhenIdle(signal));
     }
     await this.#reconnected(config);
   }

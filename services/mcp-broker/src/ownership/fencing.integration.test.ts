@@ -16,6 +16,7 @@ import {
   type ClusterBroker,
 } from "../../test-fixtures/broker-cluster.ts";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await testWorld();
 const { cli } = world;
@@ -177,7 +178,7 @@ test("without Redis an owner stops serving before its lease can end, and continu
 
 test("a Redis that restarts within the lease changes no owner and no connection", async () => {
   const cluster = await clusterOf("steady");
-  const lease = { YARD_MCP_LEASE_MS: "20000" };
+  const lease = testConstants({ mcpLeaseMs: 20_000 });
   const brokers = [await cluster.start("a", lease), await cluster.start("b", lease)];
   await connected("steady");
   const note = async () =>

@@ -1,5 +1,14 @@
-import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
+import { REDIS_NOW } from "@switchyard/service/due-list";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Redis } from "@switchyard/service/redis";
+import {
+  acquireLease,
+  HOLDS_LEASE,
+  type LeaseKeys,
+  releaseLease,
+  renewLease,
+  takeLock,
+} from "@switchyard/service/redis-lease";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 
@@ -31,28 +40,9 @@ export interface PresentBroker extends BrokerLoad {
 const BROKERS_KEY = "yard:{mcp}:brokers";
 const TURN_KEY = "yard:{mcp}:move";
 
-/** Our own lease in the way means that the answer to the first request was lost: a new epoch is safe. */
-const ACQUIRE = `${ESSENTIAL}
-local owner = redis.call("HGET", KEYS[1], "owner")
-if owner and owner ~= ARGV[1] then return false end
-local epoch = redis.call("INCR", KEYS[2])
-redis.call("DEL", KEYS[1])
-redis.call("HSET", KEYS[1], "owner", ARGV[1], "epoch", epoch, "version", 0)
-redis.call("PEXPIRE", KEYS[1], ARGV[2])
-return epoch`;
-
-const IF_OURS = `
-local held = redis.call("HMGET", KEYS[1], "owner", "epoch")
-if held[1] ~= ARGV[1] or held[2] ~= ARGV[2] then return 0 end`;
-
-const RENEW = `${IF_OURS}
-return redis.call("PEXPIRE", KEYS[1], ARGV[3])`;
-
-const RELEASE = `${IF_OURS}
-return redis.call("DEL", KEYS[1])`;
-
 /** The text of a long tool list takes a while to write, so that of an earlier version may come later. */
-const WRITE = `${ESSENTIAL}${IF_OURS}
+const WRITE = `${ESSENTIAL}${HOLDS_LEASE}
+if not holdsLease(KEYS[1], ARGV[1], ARGV[2]) then return 0 end
 if tonumber(redis.call("HGET", KEYS[1], "version")) > tonumber(ARGV[3]) then return 1 end
 redis.call("HSET", KEYS[1], "version", ARGV[3], "text", ARGV[4])
 return 1`;
@@ -63,9 +53,7 @@ if not held[1] then return false end
 return {held[1], held[2] .. "." .. held[3], redis.call("PTTL", KEYS[1])}`;
 
 /** A broker without a sign of life for the length of a lease is left out and deleted. */
-const BEAT = `${ESSENTIAL}
-local time = redis.call("TIME")
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+const BEAT = `${ESSENTIAL}${REDIS_NOW}
 redis.call("HSET", KEYS[1], ARGV[1], now .. " " .. ARGV[2])
 local present = {}
 local all = redis.call("HGETALL", KEYS[1])
@@ -85,62 +73,43 @@ export type LeaseStore = ReturnType<typeof createLeaseStore>;
  * for fair shares; no lease depends on it. Rejects with StoreError.
  */
 export function createLeaseStore(redis: Redis, self: string) {
-  /**
-   * Sends all at once, and not as a pipeline, whose keys have to be on one server of a cluster; one failed command fails the
-   * whole request.
-   */
-  const ask = (commands: (string | number)[][]): Promise<unknown[]> =>
-    fromRedis(Promise.all(commands.map(([name = "", ...args]) => redis.call(`${name}`, ...args))));
-  const own = (script: string, { server, epoch }: HeldLease, ...more: (string | number)[]) => [
-    "eval",
-    script,
-    1,
-    leaseKey(server),
-    self,
-    epoch,
-    ...more,
-  ];
   return {
     /** Claims each lease that is free; null for the others. */
     async acquire(
       servers: readonly string[],
       leaseMs: number,
     ): Promise<readonly (number | null)[]> {
-      const answers = await ask(
-        servers.map((server) => [
-          "eval",
-          ACQUIRE,
-          2,
-          leaseKey(server),
-          epochKey(server),
-          self,
-          leaseMs,
-        ]),
-      );
-      return answers.map((epoch) => (typeof epoch === "number" ? epoch : null));
+      const claim = { owner: self, leaseMs, fields: ["version", 0] };
+      const claims = servers.map((server) => acquireLease(redis, keysOf(server), claim));
+      return (await Promise.all(claims)).map((lease) => lease?.epoch ?? null);
     },
     /** False for a lease that is not ours any more. */
-    async renew(leases: readonly HeldLease[], leaseMs: number): Promise<readonly boolean[]> {
-      const answers = await ask(leases.map((lease) => own(RENEW, lease, leaseMs)));
-      return answers.map((answer) => answer === 1);
+    renew(leases: readonly HeldLease[], leaseMs: number): Promise<readonly boolean[]> {
+      const renewals = leases.map(({ server, epoch }) =>
+        renewLease(redis, keysOf(server), { owner: self, epoch, leaseMs }),
+      );
+      return Promise.all(renewals);
     },
-    async release(lease: HeldLease): Promise<void> {
-      await ask([own(RELEASE, lease)]);
+    release({ server, epoch }: HeldLease): Promise<void> {
+      return releaseLease(redis, keysOf(server), { owner: self, epoch });
     },
     /** Publishes the state of the server to the other brokers; false when the lease is not ours any more. */
-    async write(lease: HeldLease, note: { version: number; text: string }): Promise<boolean> {
-      const { version, text } = note;
-      return (await ask([own(WRITE, lease, version, text)]))[0] === 1;
+    async write(
+      { server, epoch }: HeldLease,
+      { version, text }: { version: number; text: string },
+    ): Promise<boolean> {
+      const { lease } = keysOf(server);
+      return (await fromRedis(redis.eval(WRITE, 1, lease, self, epoch, version, text))) === 1;
     },
     async look(servers: readonly string[]): Promise<readonly (SeenLease | null)[]> {
-      const answers = await ask(servers.map((server) => ["eval", LOOK, 1, leaseKey(server)]));
-      return answers.map(seenLease);
+      const looks = servers.map((server) => redis.eval(LOOK, 1, keysOf(server).lease));
+      return (await fromRedis(Promise.all(looks))).map(seenLease);
     },
     /** The text of a lease with its version, or null when there is no lease. */
     async read(server: string): Promise<{ readonly stamp: string; readonly text: string } | null> {
-      const [answer] = await ask([["hmget", leaseKey(server), "epoch", "version", "text"]]);
-      const [epoch, version, text] = Array.isArray(answer) ? answer : [];
-      return typeof text === "string" ? { stamp: `${epoch}.${version}`, text } : null;
+      const reading = redis.hmget(keysOf(server).lease, "epoch", "version", "text");
+      const [epoch, version, text = null] = await fromRedis(reading);
+      return text === null ? null : { stamp: `${epoch}.${version}`, text };
     },
     /** Records that this broker is present, and returns all that did so within the length of a lease. */
     async beat(load: BrokerLoad, leaseMs: number): Promise<readonly PresentBroker[]> {
@@ -151,19 +120,14 @@ export function createLeaseStore(redis: Redis, self: string) {
       await fromRedis(redis.hdel(BROKERS_KEY, self));
     },
     /** True for one broker in each interval: the one that may move a server now. */
-    async takeTurn(intervalMs: number): Promise<boolean> {
-      const taking = ["set", TURN_KEY, self, "PX", Math.ceil(intervalMs), "NX"] as const;
-      return (await essentialWrite(redis, taking)) === "OK";
+    takeTurn(intervalMs: number): Promise<boolean> {
+      return takeLock(redis, TURN_KEY, { holder: self, forMs: intervalMs });
     },
   };
 }
 
-function leaseKey(server: string): string {
-  return `yard:{mcp:${server}}:lease`;
-}
-
-function epochKey(server: string): string {
-  return `yard:{mcp:${server}}:epoch`;
+function keysOf(server: string): LeaseKeys {
+  return { lease: `yard:{mcp:${server}}:lease`, epoch: `yard:{mcp:${server}}:epoch` };
 }
 
 function seenLease(answer: unknown): SeenLease | null {

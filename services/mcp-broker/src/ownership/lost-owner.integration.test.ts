@@ -10,6 +10,7 @@ import { until } from "@switchyard/local-servers/until";
 import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { brokerCluster } from "../../test-fixtures/broker-cluster.ts";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await testWorld();
 const { cli } = world;
@@ -19,7 +20,7 @@ const cluster = await brokerCluster({
   servers: (book) => [fixtureServer("kept", ["witness-server.ts", book])],
 });
 // The default, which production uses.
-const env = { YARD_MCP_LEASE_MS: "5000" };
+const env = testConstants({ mcpLeaseMs: 5_000 });
 const brokers = await Promise.all(["x", "y", "z"].map((name) => cluster.start(name, env)));
 
 async function owner() {

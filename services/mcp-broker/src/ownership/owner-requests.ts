@@ -144,7 +144,7 @@ function ownedElsewhere({ leases }: OwnerRequestDeps, server: string): ServiceEr
 
 function noCapacity(server: string, limit: number): ServiceError {
   return fail.no_capacity(
-    `This broker owns its limit of ${limit} MCP servers and no other one took ${server}; start another broker or raise YARD_MCP_OWNED_LIMIT.`,
+    `This broker owns its limit of ${limit} MCP servers and no other one took ${server}; start another broker.`,
     { server, limit },
   );
 }

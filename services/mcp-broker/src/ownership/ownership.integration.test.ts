@@ -22,6 +22,7 @@ import { callMcpTool } from "@switchyard/service/call-mcp-tool";
 import { brokerCluster, type ClusterBroker } from "../../test-fixtures/broker-cluster.ts";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { processIdentity } from "../process/process-identity.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await testWorld();
 const { cli } = world;
@@ -114,7 +115,7 @@ test("a dead owner's tools are gone with its lease, when no other broker may tak
   const cluster = await clusterOf(ids);
   const first = await cluster.start("first");
   await connected(ids);
-  const second = await cluster.start("second", { YARD_MCP_OWNED_LIMIT: "1" });
+  const second = await cluster.start("second", testConstants({ mcpOwnedLimit: 1 }));
   first.process.kill("SIGKILL");
   await first.exited;
   // NATS may notice the broker's end a moment later, and deliver the first request to it.
@@ -192,8 +193,8 @@ test("a broker that was stopped for longer than its lease sends nothing when it 
 test("at a stop servers are handed over at once, before their leases end", async () => {
   const ids = ["handed", "busy"];
   const cluster = await clusterOf(ids);
-  const first = await cluster.start("first", { YARD_MCP_LEASE_MS: "600000" });
-  const second = await cluster.start("second", { YARD_MCP_LEASE_MS: "600000" });
+  const first = await cluster.start("first", testConstants({ mcpLeaseMs: 600_000 }));
+  const second = await cluster.start("second", testConstants({ mcpLeaseMs: 600_000 }));
   await connected(ids);
   const release = join(await testDirectory(), "release");
   const inWork = callMcpTool(
@@ -294,7 +295,7 @@ test("mcp.ensure connects servers that connect on demand, and reports why it can
 test("servers move to a broker that joins, one at a time, and then stay", async () => {
   const ids = ["m1", "m2", "m3", "m4"];
   const cluster = await clusterOf(ids);
-  const env = { YARD_MCP_REBALANCE_MS: "400" };
+  const env = testConstants({ mcpRebalanceMs: 400 });
   const first = await cluster.start("first", env);
   await connected(ids);
   const release = join(await testDirectory(), "release");

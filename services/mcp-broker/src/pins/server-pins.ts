@@ -1,5 +1,6 @@
 import { canonicalDigest, canonicalJson } from "@switchyard/contracts/canonical-json";
 import type { PinState } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import { StoreError } from "@switchyard/service/store-error";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import type { TrustSetting } from "@switchyard/project/mcp-servers/server-config";
@@ -61,7 +62,7 @@ export class ServerPins {
   readonly #known = new Map<string, StoredPins>();
   /** Sightings that could not be written, to be retried. */
   readonly #unwritten = new Map<string, Sighting>();
-  readonly #queues = new Map<string, Promise<unknown>>();
+  readonly #queue = new SerialQueue();
   /** Reloads that have not begun: one serves all notifications until then. */
   readonly #reloads = new Map<string, Promise<void>>();
 
@@ -246,21 +247,13 @@ export class ServerPins {
     );
   }
 
+  #inTurn<T>(server: string, work: () => Promise<T>): Promise<T> {
+    return this.#queue.run(work, server);
+  }
+
   #learn(server: string, stored: StoredPins): void {
     this.#known.set(server, stored);
     this.#options.onView(server);
-  }
-
-  async #inTurn<T>(server: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#queues.get(server) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    const settled = mine.catch(() => undefined);
-    this.#queues.set(server, settled);
-    try {
-      return await mine;
-    } finally {
-      if (this.#queues.get(server) === settled) this.#queues.delete(server);
-    }
   }
 }
 

@@ -1,5 +1,6 @@
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { failuresOf } from "@switchyard/contracts/errors";
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import { changedMessage } from "@switchyard/contracts/if-version";
 import {
   addServer,
@@ -77,7 +78,7 @@ export class ServerRegistry {
   readonly #options: ServerRegistryOptions;
   readonly #records: Map<string, RegistryRecord>;
   #file: ReadonlyMap<string, ServerEntry>;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #changes = new SerialQueue();
   readonly #listeners: ((change: RegistryChange) => void)[] = [];
 
   constructor(options: ServerRegistryOptions) {
@@ -107,7 +108,7 @@ export class ServerRegistry {
 
   /** Adds a server and begins to connect it. */
   add(declaration: ServerDeclaration, by: string): Promise<ServerInfo> {
-    return this.#serially(() => {
+    return this.#changes.run(() => {
       const id = typeof declaration["id"] === "string" ? declaration["id"] : "";
       const entry = checked(id, declaration);
       refuseLiteralSecrets(entry.declaration);
@@ -129,7 +130,7 @@ export class ServerRegistry {
     changes: ServerDeclaration,
     change: ChangeBy,
   ): Promise<{ readonly server: ServerInfo; readonly version: string }> {
-    return this.#serially(async () => {
+    return this.#changes.run(async () => {
       const { declaration } = this.#options.pool.known(id).entry;
       this.#checkVersion(id, change);
       if ((changes["id"] ?? id) !== id) throw invalid(['"id" cannot be changed']);
@@ -144,7 +145,7 @@ export class ServerRegistry {
 
   /** Deletes the changes that were made over the bus, a removal too. */
   reset(id: string, by: string): Promise<ServerInfo> {
-    return this.#serially(async () => {
+    return this.#changes.run(async () => {
       const entry = this.#file.get(id);
       if (entry === undefined) {
         this.#options.pool.known(id);
@@ -160,7 +161,7 @@ export class ServerRegistry {
 
   /** Resolves when the server, its connection and its processes are gone. */
   async remove(id: string, change: ChangeBy): Promise<void> {
-    const { gone } = await this.#serially(async () => {
+    const { gone } = await this.#changes.run(async () => {
       this.#checkVersion(id, change);
       const mark = { state: "removed", updatedAt: this.#later(null) } as const;
       await this.#write(change, id, this.#file.has(id) ? mark : null);
@@ -193,7 +194,7 @@ export class ServerRegistry {
 
   /** The file has changed. Servers that are the same in both versions stay untouched. */
   reload(file: readonly ServerEntry[]): Promise<void> {
-    return this.#serially(async () => {
+    return this.#changes.run(async () => {
       const before = this.#file;
       this.#file = byId(file);
       for (const [id, entry] of this.#file)
@@ -206,7 +207,7 @@ export class ServerRegistry {
 
   /** Another broker has changed the records. They are read in turn, or a change made meanwhile would be lost. */
   follow(load: () => Promise<ReadonlyMap<string, RegistryRecord>>): Promise<void> {
-    return this.#serially(async () => {
+    return this.#changes.run(async () => {
       this.#replace(await load());
     });
   }
@@ -306,12 +307,6 @@ export class ServerRegistry {
 
   #report(change: RegistryChange): void {
     for (const listener of this.#listeners) listener(change);
-  }
-
-  #serially<T>(work: () => T | Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => undefined);
-    return result;
   }
 }
 

@@ -46,6 +46,7 @@ import { createRunTokenKey } from "@switchyard/service/run-token";
 import type { z } from "zod";
 import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicy, type LogRecord } from "../../test/policy-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const RULES = (note: string) => `version: 1
 rules:
@@ -77,11 +78,8 @@ const nats = await testNats({
   }),
 });
 const redis = await testRedis();
-const store = await connectRedis({
-  url: redis.url,
-  name: "test",
-  log: createLog({ service: "test", level: "silent" }),
-});
+const log = createLog({ service: "test", level: "silent" });
+const store = await connectRedis({ url: redis.url, name: "test", log });
 after(() => store.disconnect());
 
 async function connectAs(name: string) {
@@ -122,7 +120,7 @@ const environment = {
   YARD_REDIS_URL: redis.url,
   YARD_POLICY_FILE: policyFile,
   YARD_RUN_TOKEN_KEY_FILE: keyFile,
-  YARD_APPROVAL_PROMPTS: "8",
+  ...testConstants({ approvalPromptsPerRun: 8 }),
 };
 const withMessage = (message: string) => (record: LogRecord) => record["msg"] === message;
 const policy = startPolicy(environment);

@@ -23,6 +23,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicyWorld } from "../../test/policy-world.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await startPolicyWorld({
   rules: `version: 1
@@ -62,7 +63,7 @@ const redis = await connectRedis({
 after(() => redis.disconnect());
 const [broker, person] = [await world.connectAs("broker"), await world.connectAs("cli")];
 const [ann, ben] = [await world.connectAs("ann"), await world.connectAs("ben")];
-await world.startReplica({ YARD_APPROVALS_PENDING: "3" });
+await world.startReplica(testConstants({ approvalsPendingPerUser: 3 }));
 const WRITE = mcpToolRef("files", "write_file");
 const READ = mcpToolRef("files", "read_file");
 

@@ -144,6 +144,7 @@ function inOrder(message: StoredAudit, query: Query): { record: Shown; position:
 
 function isWanted(record: Shown, { kind, user, runId, tool, reads }: Query): boolean {
   if (!reads && isQuietRead(record)) return false;
+  if (!reads && record.kind === "seal" && kind !== "seal") return false;
   if (kind !== undefined && record.kind !== kind) return false;
   const principal = partOf(record, "principal");
   const users = [record["caller"], record["user"], record["by"], principal["user"]];

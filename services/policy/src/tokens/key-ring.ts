@@ -4,6 +4,7 @@ import type { UserTokenClaims } from "@switchyard/contracts/policy/user-tokens";
 import type { StopList } from "../stops/stop-list.ts";
 import { createTextSigner, PublicJwk, type TextSigner } from "@switchyard/audit/audit-keys";
 import type { Log } from "@switchyard/service/log";
+import { startRounds } from "@switchyard/service/rounds";
 import {
   createRunTokenSigner,
   createRunTokenVerifier,
@@ -57,25 +58,20 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
   const isRevoked = stops.isKeyStopped;
   let ring = await readRing(options);
   let refused: string | null = null;
-  let isLooking = false;
 
   const look = async (): Promise<void> => {
-    if (isLooking) return;
-    isLooking = true;
-    try {
-      const stamp = await stampOf(file);
-      if (stamp === ring.stamp || stamp === refused) return;
-      refused = stamp;
-      ring = await readRing(options);
-      log.info({ keys: ring.kids }, "run token keys read again");
-    } catch (err) {
-      log.error({ err, keyFile: file }, "run token keys cannot be read, those of before stay");
-    } finally {
-      isLooking = false;
-    }
+    const stamp = await stampOf(file);
+    if (stamp === ring.stamp || stamp === refused) return;
+    refused = stamp;
+    ring = await readRing(options);
+    log.info({ keys: ring.kids }, "run token keys read again");
   };
-  const timer = setInterval(() => void look(), LOOK_MS);
-  timer.unref();
+  const rounds = startRounds({
+    everyMs: LOOK_MS,
+    round: look,
+    onError: (err) =>
+      log.error({ err, keyFile: file }, "run token keys cannot be read, those of before stay"),
+  });
 
   // Caches key ids only of verified tokens, whose headers differ only in the key's id.
   const kids = new Map<string, string | null>();
@@ -132,7 +128,7 @@ export async function openKeyRing(options: KeyRingOptions): Promise<KeyRing> {
     get publicKeys() {
       return ring.publicKeys;
     },
-    stop: () => clearInterval(timer),
+    stop: () => void rounds.stop(),
   };
 }
 

@@ -4,16 +4,14 @@ import type { StopList } from "../stops/stop-list.ts";
 import { createIdentify, type Identify, type RefusedToken } from "./identify.ts";
 import { openKeyRing, type KeyRing } from "./key-ring.ts";
 import { reportRefusedTokens } from "./refused-tokens.ts";
+import { constant } from "@switchyard/service/constant";
 
 /** Opens the keys of run tokens, identifies the principals of calls, and reports invalid tokens. */
 export async function startTokens(
   kit: {
     readonly bus: Bus;
     readonly log: Log;
-    readonly config: {
-      readonly YARD_RUN_TOKEN_KEY_FILE: string;
-      readonly YARD_RUN_TOKEN_KEY_LEAD_MS: number;
-    };
+    readonly config: { readonly YARD_RUN_TOKEN_KEY_FILE: string };
     readonly onStop: (name: string, stop: () => Promise<void>) => void;
   },
   parts: {
@@ -27,7 +25,8 @@ export async function startTokens(
   const { stops, now } = parts;
   const keyRing = await openKeyRing({
     file: config.YARD_RUN_TOKEN_KEY_FILE,
-    leadMs: config.YARD_RUN_TOKEN_KEY_LEAD_MS,
+    // Until its end every replica has read a new key, which is only accepted before.
+    leadMs: constant("runTokenKeyLeadMs", 90_000),
     stops,
     log,
     now,

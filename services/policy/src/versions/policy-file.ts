@@ -1,6 +1,7 @@
 import { watch, type FSWatcher } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import { StartError } from "@switchyard/service/start-error";
 import type { CompiledBundle } from "@switchyard/rules/bundle/compile-bundle";
 import { checkTexts, type Outcome, type PolicyInForce } from "./check-texts.ts";
@@ -61,7 +62,7 @@ export class PolicyFile {
   #reloading: Promise<void> | null = null;
   #changedMeanwhile = false;
   /** Replacements run one after the other. */
-  #lastChange: Promise<void> = Promise.resolve();
+  readonly #changes = new SerialQueue();
 
   /**
    * Reads the files for the first time. When they are missing or have errors, the policy that was in force before stays so. Throws a
@@ -124,12 +125,12 @@ export class PolicyFile {
     for (const watcher of this.#watchers) watcher.close();
     clearInterval(this.#poll);
     await this.#reloading;
-    await this.#lastChange;
+    await this.#changes.settled();
   }
 
   /** Brings a bundle into force and follows the files no more. Resolves when it is in force. */
   pin(inForce: PolicyInForce): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       this.#isPinned = true;
       await this.#putInForce(inForce, false);
     });
@@ -137,7 +138,7 @@ export class PolicyFile {
 
   /** Follows the files again. False when they have errors: the pinned bundle stays in force until they are valid. */
   async unpin(): Promise<boolean> {
-    await this.#inTurn(async () => {
+    await this.#changes.run(async () => {
       this.#isPinned = false;
       if (this.#ofFiles !== null) await this.#putInForce(this.#ofFiles, false);
     });
@@ -173,7 +174,7 @@ export class PolicyFile {
       const state = await this.#settledState();
       if (state === null || isSameState(state, this.#seen)) continue;
       const outcome = await this.#check(state);
-      if (outcome !== null) await this.#inTurn(() => this.#take(state, outcome));
+      if (outcome !== null) await this.#changes.run(() => this.#take(state, outcome));
     }
   }
 
@@ -227,12 +228,6 @@ export class PolicyFile {
     this.#inForce = inForce;
     if (isNews || isChange) this.#options.onActivated(inForce);
     if (isChange) this.#options.afterChange?.();
-  }
-
-  #inTurn(change: () => Promise<void>): Promise<void> {
-    const turn = this.#lastChange.then(change);
-    this.#lastChange = turn.catch(() => undefined); // the caller that requested the change gets the error
-    return turn;
   }
 }
 

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import type { ScheduleRun } from "@switchyard/contracts/scheduler/schedules";
 import { ownerOfRun } from "@switchyard/contracts/ids";
+import { claimDue } from "@switchyard/service/due-list";
+import { publishOutbox } from "@switchyard/service/event-outbox";
 import type { Holding, OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
@@ -11,7 +13,7 @@ import {
   type JobEvent,
   type JobRecord,
 } from "@switchyard/project/jobs/job-record";
-import { GIVE_BACK, TAKE, WEIGH, WRITE } from "./store-scripts.ts";
+import { GIVE_BACK, WEIGH, WRITE } from "./store-scripts.ts";
 
 /** A record, and which of its versions it is. */
 export interface Stored {
@@ -86,8 +88,8 @@ export interface JobStore {
   heartbeat(runId: string): Promise<HeartbeatTurn | null>;
   /** Stores the content of a heartbeat for a day and returns it; content that was stored first stays and is returned. */
   beginHeartbeat(runId: string, turn: HeartbeatTurn): Promise<HeartbeatTurn>;
-  keptEvents(count: number): Promise<{ text: string; event: KeptEvent }[]>;
-  forgetEvent(text: string): Promise<void>;
+  /** Publishes the events that changes left. A repeat has the same message id. Rejects when Redis or `publish` does. */
+  publishEvents(publish: (event: KeptEvent) => Promise<void>): Promise<void>;
 }
 
 const PREFIX = "yard:{schedules}:";
@@ -115,14 +117,12 @@ const HEARTBEAT_BYTES = 200;
 const LOG_KEPT_MS = 2_592_000_000;
 const THING = "job:";
 const AT_ONCE = 200;
+const EVENTS_AT_ONCE = 100;
 
 type Script = (keyCount: number, ...args: (string | number)[]) => Promise<string[]>;
 
-function scriptsOf(
-  redis: Redis,
-): Record<"yardScheduleWrite" | "yardScheduleTake" | "yardScheduleGiveBack", Script> {
+function scriptsOf(redis: Redis): Record<"yardScheduleWrite" | "yardScheduleGiveBack", Script> {
   redis.defineCommand("yardScheduleWrite", { lua: WRITE });
-  redis.defineCommand("yardScheduleTake", { lua: TAKE });
   redis.defineCommand("yardScheduleGiveBack", { lua: GIVE_BACK });
   // defineCommand adds the scripts as methods, which the client's type does not contain.
   return redis as unknown as ReturnType<typeof scriptsOf>;
@@ -165,7 +165,7 @@ export function openJobStore(
       return json === null ? null : (JSON.parse(json) as AddNote); // written only above
     },
 
-    take: (now, count) => fromRedis(scripts.yardScheduleTake(1, DUE, now, now + LEASE_MS, count)),
+    take: (now, limit) => claimDue(redis, DUE, { limit, claimMs: LEASE_MS, now }),
 
     async giveBack(id, { record, revision }) {
       await fromRedis(
@@ -209,14 +209,11 @@ export function openJobStore(
 
     ...heartbeatsIn(redis, storage),
 
-    async keptEvents(count) {
-      const texts = await fromRedis(redis.lrange(OUTBOX, 0, count - 1));
-      return texts.map((text) => ({ text, event: JSON.parse(text) as KeptEvent })); // written only above
-    },
-
-    async forgetEvent(text) {
-      await fromRedis(redis.lrem(OUTBOX, 1, text));
-    },
+    publishEvents: (publish) =>
+      publishOutbox(redis, OUTBOX, {
+        atOnce: EVENTS_AT_ONCE,
+        publish: (text) => publish(JSON.parse(text) as KeptEvent), // written only above
+      }),
   };
 }
 

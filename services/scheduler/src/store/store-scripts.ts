@@ -90,16 +90,6 @@ export const WEIGH = `${SIZE}
 return {sizeOf(KEYS[1], KEYS[2], KEYS[3]), redis.call('EXISTS', KEYS[1]) == 1 and -1 or redis.call('PTTL', KEYS[2])}
 `;
 
-/**
- * Takes jobs that are due for processing; the replica that takes them holds them for a while.
- * KEYS due times · ARGV now, until when, how many
- */
-export const TAKE = `${ESSENTIAL}
-local ids = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1], 'LIMIT', 0, ARGV[3])
-for _, id in ipairs(ids) do redis.call('ZADD', KEYS[1], ARGV[2], id) end
-return ids
-`;
-
 /** Releases a job that was not changed. KEYS job, due times · ARGV id, revision, wake time or '' */
 export const GIVE_BACK = `${ESSENTIAL}
 if redis.call('HGET', KEYS[1], 'rev') ~= ARGV[2] then return {'conflict'} end

@@ -1,13 +1,13 @@
-import { setTimeout as delay } from "node:timers/promises";
 import { follow } from "@switchyard/bus/follow";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { runEnds, runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import type { Log } from "@switchyard/service/log";
+import { startRounds } from "@switchyard/service/rounds";
 import { isHeartbeat } from "../domain/heartbeat.ts";
 import { jobOfRun } from "../domain/take-message.ts";
 import { advanceJob, runHasEnded, type AdvanceParts } from "./advance-job.ts";
-import { publishKeptEvents } from "./publish-events.ts";
+import { publishKeptEvent } from "./publish-event.ts";
 
 /** The longest time before a due job, or a waiting event, is noticed. */
 const LOOK_MS = 500;
@@ -29,7 +29,6 @@ export function startSweeper(parts: AdvanceParts & { readonly log: Log }): Sweep
   const { store, bus, now, log } = parts;
   const inWork = new Set<Promise<void>>();
   const stopping = new AbortController();
-  let alarm = new AbortController();
   let isAway = false;
 
   const trouble = (err: unknown): void => {
@@ -39,7 +38,7 @@ export function startSweeper(parts: AdvanceParts & { readonly log: Log }): Sweep
   const begin = (work: Promise<void>): void => {
     const done = work.catch(trouble).finally(() => {
       inWork.delete(done);
-      alarm.abort();
+      void rounds.wake();
     });
     inWork.add(done);
   };
@@ -47,25 +46,13 @@ export function startSweeper(parts: AdvanceParts & { readonly log: Log }): Sweep
     const free = JOBS_AT_ONCE - inWork.size;
     const ids = free > 0 ? await store.take(now(), free) : [];
     for (const id of ids) begin(advanceJob(id, parts));
-    await publishKeptEvents(bus, store);
+    await store.publishEvents((event) => publishKeptEvent(bus, event));
     if (isAway) log.info("due jobs are cared for again");
     isAway = false;
     if (free === 0) return LOOK_MS;
     const next = await store.nextWake();
     return next === null ? LOOK_MS : Math.min(Math.max(next - now(), 0), LOOK_MS);
   };
-  const loop = async (): Promise<void> => {
-    while (!stopping.signal.aborted) {
-      alarm = new AbortController();
-      const waitMs = await round().catch((err: unknown) => {
-        trouble(err);
-        return LOOK_MS;
-      });
-      if (waitMs > 0 && !stopping.signal.aborted)
-        await delay(waitMs, undefined, { signal: alarm.signal }).catch(() => {}); // woken
-    }
-  };
-
   const note = (owner: string, name: string, refusal?: string): void => {
     const jobId = jobOfRun(name);
     if ((jobId === null && !isHeartbeat(name)) || stopping.signal.aborted) return;
@@ -88,15 +75,15 @@ export function startSweeper(parts: AdvanceParts & { readonly log: Log }): Sweep
       if (subject.startsWith(OWN_COMMANDS)) note(owner, runId, `${code}: ${message}`);
     }),
   ];
-  const looping = loop();
+  const rounds = startRounds({ everyMs: LOOK_MS, round, onError: trouble });
+  void rounds.wake();
 
   return {
-    wake: () => alarm.abort(),
+    wake: () => void rounds.wake(),
     async stop() {
       stopping.abort();
       for (const one of followed) one.stop();
-      alarm.abort();
-      await looping;
+      await rounds.stop();
       await Promise.all(inWork);
     },
   };

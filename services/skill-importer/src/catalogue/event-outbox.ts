@@ -4,6 +4,7 @@ import { agentRemoved } from "@switchyard/contracts/skill-importer/agent-store";
 import { agentImported } from "@switchyard/contracts/skill-importer/agents";
 import { batchImported, skillRemoved } from "@switchyard/contracts/skill-importer/skill-store";
 import { skillImported } from "@switchyard/contracts/skill-importer/skills";
+import { startRounds } from "@switchyard/service/rounds";
 import type { Announcement, Superseded } from "../store/catalogue-commit.ts";
 import type { CatalogueStore } from "../store/catalogue-store.ts";
 import type { VersionStore } from "../store/version-store.ts";
@@ -16,55 +17,35 @@ export interface EventOutboxOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/**
- * Publishes the committed announcements, oldest first and at least once: after a crash between the two the announcement is still
- * in Redis, and its id lets the stream deduplicate a repetition.
- */
+/** Publishes the committed announcements in their order. Their ids let the stream deduplicate a repetition. */
 export function createEventOutbox(options: EventOutboxOptions) {
-  let last = Promise.resolve();
-  let retry: NodeJS.Timeout | null = null;
+  const { store, retryMs, onFailure } = options;
   let isStopped = false;
-
-  async function publishAll(): Promise<void> {
-    if (retry !== null) clearTimeout(retry);
-    retry = null;
-    try {
-      let isMore = true;
-      // The order is kept, and an announcement leaves the list only when the stream has stored it.
-      while (isMore) isMore = !isStopped && (await publishNext(options));
-    } catch (error) {
-      if (isStopped) return;
-      options.onFailure(error);
-      retry = setTimeout(() => void flush(), options.retryMs);
-    }
-  }
-
-  /** Publishes the announcements in the store. Never rejects: an announcement that cannot be published stays and is retried. */
-  function flush(): Promise<void> {
-    last = last.then(publishAll);
-    return last;
-  }
-
+  const rounds = startRounds({
+    everyMs: retryMs,
+    async round() {
+      await store.publishAnnouncements(
+        (one) => publishOne(options, one),
+        () => isStopped,
+      );
+      return Number.POSITIVE_INFINITY;
+    },
+    onError: (error) => isStopped || onFailure(error),
+  });
   return {
-    flush,
+    /** Publishes the announcements in the store. Never rejects: an announcement that cannot be published stays and is retried. */
+    flush: (): Promise<void> => rounds.wake(),
     /** Ends the tries; waits for the one under way. */
     async stop(): Promise<void> {
       isStopped = true;
-      if (retry !== null) clearTimeout(retry);
-      await last;
+      await rounds.stop();
     },
   };
 }
 
-async function publishNext(options: EventOutboxOptions): Promise<boolean> {
-  const { bus, store } = options;
-  const next = await store.nextAnnouncement();
-  if (next === null) return false;
-  const { announcement } = next;
-  if (announcement?.kind === "superseded") await retire(options, announcement);
-  else if (announcement !== null) await publish(bus, announcement);
-  await store.settleAnnouncement(next.raw);
-  return true;
+function publishOne(options: EventOutboxOptions, announcement: Announcement): Promise<void> {
+  if (announcement.kind === "superseded") return retire(options, announcement);
+  return publish(options.bus, announcement);
 }
 
 /**

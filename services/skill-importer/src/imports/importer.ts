@@ -1,3 +1,4 @@
+import { SerialQueue } from "@switchyard/contracts/serial-queue";
 import { readGitOrigin } from "@switchyard/service/git-origin";
 import { admitAll } from "@switchyard/skills/catalogue/admission";
 import { builtInDefinitions } from "@switchyard/skills/catalogue/built-in-agents";
@@ -33,7 +34,7 @@ export interface Scope {
 /** Runs imports one after the other; each writes the result of a single scan of the disk. */
 export class Importer {
   readonly #options: ImporterOptions;
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #queue = new SerialQueue();
 
   constructor(options: ImporterOptions) {
     this.#options = options;
@@ -51,7 +52,7 @@ export class Importer {
 
   /** Imports every root; entries of a root that is no longer configured, or that is missing and optional, are removed. */
   importAll(): Promise<ImportReport> {
-    return this.#queue(async () => {
+    return this.#queue.run(async () => {
       const { present, missing } = await presentRoots(this.#options.roots);
       const scopes = present.map(({ path }) => ({ root: path, directory: path }));
       const work = { scopes, covers: () => true, by: "importer", label: null, isDryRun: false };
@@ -67,13 +68,7 @@ export class Importer {
     const covers = ({ root, file }: Entry) =>
       root === scope.root && isWithin(scope.directory, `${scope.root}/${file}`);
     const label = scope.directory;
-    return this.#queue(() => this.#import({ scopes: [scope], covers, by, label, isDryRun }));
-  }
-
-  #queue<T>(work: () => Promise<T>): Promise<T> {
-    const result = this.#last.then(work);
-    this.#last = result.catch(() => {}); // the caller has the rejection; the next import does not care
-    return result;
+    return this.#queue.run(() => this.#import({ scopes: [scope], covers, by, label, isDryRun }));
   }
 
   async #import(work: Work): Promise<ImportReport> {

@@ -23,7 +23,8 @@ interface Time {
 /**
  * Lets runners cache an answer about the catalogue for half a second, and makes every change wait until the leases of the state
  * before have ended: a client that sees a change, in a list, an event or an answer, can rely on it everywhere. Both marks are in
- * Redis, because any replica may answer and any may change the catalogue.
+ * Redis, because any replica may answer and any may change the catalogue. The policy promises in memory (`decision-leases.ts`): a decision
+ * may not cost a write, and each replica ends its own promises before a change comes into force there.
  */
 export class CacheLeases {
   readonly #redis: Redis;

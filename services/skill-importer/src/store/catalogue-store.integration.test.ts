@@ -132,7 +132,7 @@ test("leaves out stored values that cannot be read, and reports them [B17]", asy
   );
 });
 
-test("keeps announcements in order until each is settled", async () => {
+test("publishes announcements in order, and one again that failed", async () => {
   await redis.flushdb();
   const announcements = ["1", "2"].map((id) => ({
     id,
@@ -141,16 +141,16 @@ test("keeps announcements in order until each is settled", async () => {
     summary: entryOf(storedSkill(`s${id}`, "x")).summary,
   }));
   await store.commit({ revision: "0" }, { listed: {} }, announcements);
-  const first = await store.nextAnnouncement();
-  assert.ok(first !== null);
-  assert.deepEqual(first.announcement, announcements[0]);
-  assert.deepEqual(await store.nextAnnouncement(), first, "reading takes nothing away");
-  await store.settleAnnouncement(first.raw);
-  const second = await store.nextAnnouncement();
-  assert.ok(second !== null);
-  assert.deepEqual(second.announcement, announcements[1]);
-  await store.settleAnnouncement(second.raw);
-  assert.equal(await store.nextAnnouncement(), null);
+  const published: unknown[] = [];
+  const publish = async (one: unknown) => {
+    published.push(one);
+    if (published.length === 2) throw new Error("the bus is away");
+  };
+  await assert.rejects(store.publishAnnouncements(publish), /the bus is away/);
+  await store.publishAnnouncements(publish);
+  const [first, second] = announcements;
+  assert.deepEqual(published, [first, second, second]);
+  await store.publishAnnouncements(() => assert.fail("nothing is left"));
 });
 
 test("writes a version again only where it is not there as it should be", async () => {

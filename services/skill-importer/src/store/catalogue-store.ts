@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { publishOutbox } from "@switchyard/service/event-outbox";
 import type { Redis } from "@switchyard/service/redis";
 import { allFromRedis, fromRedis } from "@switchyard/service/store-error";
 import type {
@@ -156,15 +157,19 @@ export class CatalogueStore {
     return (await fromRedis(this.#redis.hvals(WITHHELD))).some((text) => text.includes(version));
   }
 
-  /** Returns the oldest announcement, or null; pass `raw` to {@link settleAnnouncement}. */
-  async nextAnnouncement(): Promise<{ announcement: Announcement | null; raw: string } | null> {
-    const raw = await fromRedis(this.#redis.lindex(OUTBOX, 0));
-    if (raw === null) return null;
-    return { announcement: this.#stored.parse(Announcement, OUTBOX, raw), raw };
-  }
-
-  async settleAnnouncement(raw: string): Promise<void> {
-    await fromRedis(this.#redis.lrem(OUTBOX, 1, raw));
+  /** Publishes the announcements one after the other, oldest first; one that cannot be read is dropped. Rejects when Redis or `publish` does. */
+  publishAnnouncements(
+    publish: (announcement: Announcement) => Promise<void>,
+    isStopped?: () => boolean,
+  ): Promise<void> {
+    return publishOutbox(this.#redis, OUTBOX, {
+      atOnce: 1,
+      publish: async (text) => {
+        const announcement = this.#stored.parse(Announcement, OUTBOX, text);
+        if (announcement !== null) await publish(announcement);
+      },
+      ...(isStopped && { isStopped }),
+    });
   }
 
   /**

@@ -7,6 +7,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { callBuiltin, cancelBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { until } from "@switchyard/local-servers/until";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
+import { replaceConstants } from "@switchyard/testing/test-constants";
 
 const world = await toolboxWorld();
 const toolbox = await world.start({ YARD_TOOLBOX_CONCURRENCY: "1" });
@@ -69,10 +70,8 @@ test("a requester's sleeping commands leave slots for others, also when one serv
 
 test("beside a fork bomb and a memory hog of one requester, another one's command runs", async (t) => {
   if (skip !== false) return t.skip(skip);
-  const limited = await world.start({
-    YARD_COMMAND_PROCESSES: "64",
-    YARD_COMMAND_MEMORY_MB: "128",
-  });
+  replaceConstants({ commandProcesses: 64 });
+  const limited = await world.start({ YARD_COMMAND_MEMORY_MB: "128" });
   if (limited.logText().includes("does not hold the number of processes"))
     return t.skip("root may make no control group here, so a fork bomb would disturb the machine");
   const command = (requester: string, text: string) =>

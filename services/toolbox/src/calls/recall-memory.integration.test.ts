@@ -4,10 +4,12 @@ import { call } from "@switchyard/bus/call";
 import { listMemories, recallMemory } from "@switchyard/contracts/toolbox/agent-memory";
 import { isError } from "@switchyard/contracts/errors";
 import { runToken, toolboxWorld } from "../../test-fixtures/test-toolbox.ts";
+import { replaceConstants } from "@switchyard/testing/test-constants";
 
 const world = await toolboxWorld();
 const { policy } = world;
-await world.start({ YARD_TOOLBOX_DECISION_CACHE: "off" });
+replaceConstants({ toolboxDecisionCache: false });
+await world.start();
 const token = runToken("run-1");
 
 afterEach(() => {

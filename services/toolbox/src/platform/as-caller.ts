@@ -2,6 +2,7 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import type { Rpc, Tokens } from "@switchyard/contracts/define";
 import { ServiceError } from "@switchyard/contracts/errors";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 import { actForUser } from "@switchyard/contracts/policy/user-tokens";
 import type { z } from "zod";
 import type { ToolContext } from "../tool.ts";
@@ -28,17 +29,14 @@ const MARGIN_MS = 10_000;
 const KEPT = 1_000;
 
 export function createAsCaller(bus: Bus, now: () => number): AsCaller {
-  const kept = new Map<string, { token: string; untilMs: number }>();
+  const kept = new PromisedCache<string>({ now, most: KEPT });
   const tokenOf = async ({ caller, runId, userToken, signal }: Calling): Promise<string> => {
     // The token in the request has the caller's own roles and scopes. A run acts for its owner, not for the sender of its token.
     if (userToken !== undefined && runId === null) return userToken;
-    const known = kept.get(caller);
-    if (known !== undefined && known.untilMs > now()) return known.token;
+    const known = kept.find(caller);
+    if (known !== undefined) return known;
     const { token, expiresAt } = await call(bus, actForUser, { user: caller }, { signal });
-    kept.delete(caller);
-    kept.set(caller, { token, untilMs: Date.parse(expiresAt) - MARGIN_MS });
-    const [oldest] = kept.keys();
-    if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+    kept.keep(caller, token, Date.parse(expiresAt) - MARGIN_MS);
     return token;
   };
   return async (calling, contract, request, tokens) => {

@@ -4,7 +4,7 @@ import type { CurrentSettings } from "@switchyard/service/settings-file";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolContext } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { inTurn } from "../workspace/in-turn.ts";
+import { fileChanges } from "../workspace/file-changes.ts";
 import { changesBetween, mergePatch, valueOfKey } from "./config-changes.ts";
 import { configFiles, type ConfigFiles } from "./config-files.ts";
 import { checkChanges, writableSchema } from "./config-rules.ts";
@@ -179,7 +179,7 @@ function write(
           `gateway_config_${action} restarts nothing, so ${name} is not taken: the answer lists what needs a restart, and gateway_restart has delayMs and sessionKey. Nothing was changed.`,
         ),
       );
-  return inTurn(turn, async () => {
+  return fileChanges.run(async () => {
     const snapshot = await files.read();
     if (baseHash !== snapshot.hash)
       throw new ToolError(
@@ -198,7 +198,7 @@ function write(
       .map(([part]) => inForce(part as Part)); // one of its own keys
     const changed = changes.map(({ path }) => path.join("."));
     return jsonResult({ ok: true, noop: false, hash, changed, files: written, services });
-  });
+  }, turn);
 }
 
 function inForce(part: Part) {

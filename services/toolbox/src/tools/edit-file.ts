@@ -3,7 +3,7 @@ import { z } from "zod";
 import { defineTool, type ToolResult } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
 import { openForReading } from "../workspace/open-path.ts";
-import { inTurn } from "../workspace/in-turn.ts";
+import { fileChanges } from "../workspace/file-changes.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
 import { refuseWhenFull } from "../workspace/workspace-size.ts";
 import { pathOf, workspacePath, type WorkspacePath } from "../workspace/workspace.ts";
@@ -27,7 +27,7 @@ export const editFile = defineTool({
     const target = await workspacePath(workspace, args.path);
     await refuseWhenFull(workspace, 0);
     // Models often request two edits of one file at once, and the second must see the result of the first.
-    return inTurn(pathOf(target), () => edit(target, args));
+    return fileChanges.run(() => edit(target, args), pathOf(target));
   },
 });
 

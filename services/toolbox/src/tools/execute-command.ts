@@ -148,7 +148,7 @@ function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits
     return `Ended after ${timeoutMs} ms, before it was done; give it more timeout if it needs more.`;
   if (ended === "cancelled") return "Ended before it was done: the call was cancelled.";
   if (ended === "processes")
-    return `Ended: it had more than ${limits?.processes} processes and threads (YARD_COMMAND_PROCESSES).`;
+    return `Ended: it had more than ${limits?.processes} processes and threads.`;
   if (ended === "memory")
     return `Ended: it used more than ${toMib(limits?.memoryBytes)} MiB of memory (YARD_COMMAND_MEMORY_MB).`;
   if (ended === "disk")
@@ -162,7 +162,7 @@ function ofSignal(exitCode: number, { cpuSeconds, fileBytes }: CommandLimits): s
   if (exitCode === 128 + constants.signals.SIGXCPU)
     return ` A process used more than ${cpuSeconds} s of processor time (YARD_COMMAND_CPU_SECONDS).`;
   if (exitCode === 128 + constants.signals.SIGXFSZ)
-    return ` It wrote a file of more than ${toMib(fileBytes)} MiB (YARD_COMMAND_FILE_MB).`;
+    return ` It wrote a file of more than ${toMib(fileBytes)} MiB.`;
   return "";
 }
 

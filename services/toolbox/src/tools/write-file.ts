@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defineTool } from "../tool.ts";
 import { ToolError } from "../tool-error.ts";
-import { inTurn } from "../workspace/in-turn.ts";
+import { fileChanges } from "../workspace/file-changes.ts";
 import { replaceFile } from "../workspace/replace-file.ts";
 import { refuseWhenFull } from "../workspace/workspace-size.ts";
 import { pathOf, workspacePath } from "../workspace/workspace.ts";
@@ -24,7 +24,7 @@ export const writeFile = defineTool({
     const bytes = bytesOf(content);
     const target = await workspacePath(workspace, path);
     await refuseWhenFull(workspace, bytes.length);
-    const { isNew } = await inTurn(pathOf(target), () => replaceFile(target, bytes));
+    const { isNew } = await fileChanges.run(() => replaceFile(target, bytes), pathOf(target));
     return {
       text: `Wrote ${bytes.length} bytes to ${path}${isNew ? " (new file)" : ""}.`,
       structured: { path, bytesWritten: bytes.length, isNew },

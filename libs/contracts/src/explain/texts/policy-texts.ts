@@ -401,7 +401,7 @@ export const policyTexts = {
   "AuditExportPart.chains": "The chains in the part, with their bounds.",
   signedAt: "When it was signed.",
   "policy.audit.list.request.reads":
-    "False: without the reads of admins that succeeded, such as those of the console's own pages.",
+    "False: without the reads of admins that succeeded, such as those of the console's own pages, and without seals unless `kind` is `seal`.",
   isRead: "True for a request that changes nothing; missing for every other one.",
   "policy.audit.list.request.kind": "Kind of the records, such as `decision` or `execution`.",
   "policy.audit.list.request.tool": "A part of the tool's name.",

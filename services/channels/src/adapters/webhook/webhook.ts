@@ -8,7 +8,7 @@ import {
   type OutgoingMessage,
 } from "../adapter.ts";
 import { fetchFile, webUrl } from "../fetch-file.ts";
-import { postWebhook } from "./post-webhook.ts";
+import { postMessage } from "./post-message.ts";
 import { WebhookConfig } from "./webhook-config.ts";
 import { jsonAnswer, readWebhook } from "./webhook-inbound.ts";
 
@@ -50,7 +50,7 @@ function createWebhook({ inbound, outbound }: WebhookConfig, kit: AdapterKit): C
     const nowMs = kit.now();
     const value = { type, timestamp: new Date(nowMs).toISOString(), data };
     const { idempotencyKey: id, signal } = call;
-    return postWebhook(outbound, { guard: kit.guard, id, value, nowMs, signal });
+    return postMessage(outbound, { guard: kit.guard, id, value, nowMs, signal });
   };
   return {
     capabilities,

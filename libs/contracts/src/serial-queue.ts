@@ -1,13 +1,13 @@
-/** Serialises work under one name, in the order of its arrival. */
-export class Turns {
+/** Runs work in the order of its arrival, one piece at a time under each name. */
+export class SerialQueue {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Resolves or rejects as the work does. */
-  take<T>(name: string, work: () => Promise<T>): Promise<T> {
+  /** Settles as the work does. A failure does not prevent the work behind it. */
+  run<T>(work: () => T | Promise<T>, name = ""): Promise<T> {
     const before = this.#last.get(name) ?? Promise.resolve();
-    const mine = before.then(work, work);
+    const mine = before.then(work);
     const settled = mine
-      .catch(() => {})
+      .catch(() => undefined)
       .finally(() => {
         if (this.#last.get(name) === settled) this.#last.delete(name);
       });

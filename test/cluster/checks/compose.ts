@@ -1,0 +1,97 @@
+import { cp, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { nats, redis, services } from "../build/images.ts";
+import { startDocker } from "../build/docker.ts";
+import type { Check } from "../check.ts";
+import { repository } from "../settings.ts";
+import { runProgram } from "../run-program.ts";
+
+/** The files of a clone that `docker compose` reads. */
+const files = ["docker-compose.yml", "docker-compose.compact.yml", "deploy", "examples"];
+
+/** The Docker of the lab, in a network of its own, which ends with the check. */
+export const compose: Check = {
+  name: "compose",
+  title:
+    "Docker Compose: up, upgrade, restart, kill, down with data kept, the compact file, and two projects side by side",
+  minutes: 45,
+  async run({ cache }) {
+    const folder = join(cache, "run/compose");
+    await mkdir(join(folder, "tmp"), { recursive: true });
+    const docker = await startDocker(cache, { network: "own" });
+    try {
+      const env = {
+        SWITCHYARD_IMAGE: services,
+        NATS_IMAGE: nats,
+        REDIS_IMAGE: redis,
+        TMPDIR: join(folder, "tmp"),
+      };
+      const run = (command: readonly string[], cwd: string, more = {}): Promise<string> =>
+        runProgram(docker.inNetwork(command), {
+          cwd,
+          env: { ...env, ...more },
+          timeoutMs: 1_800_000,
+        });
+      const sides = await sideBySide(folder, run);
+      const options = ["--test", "--test-concurrency=1", "--test-reporter=tap"];
+      const tests = ["up", "up-work", "up-crash"].map(
+        (name) => `deploy/test/compose-${name}.integration.test.ts`,
+      );
+      const command = [process.execPath, ...options, ...tests];
+      const said = await run(command, repository, { YARD_TEST_DOCKER: "1" });
+      const [passed, skipped] = ["pass", "skipped"].map((name) =>
+        Number(new RegExp(`^# ${name} (\\d+)$`, "m").exec(said)?.[1]),
+      );
+      if (!(Number(passed) >= tests.length) || skipped !== 0)
+        throw new Error(`deploy/test/compose-up: ${passed} passed, ${skipped} skipped`);
+      return `${sides}; deploy/test/compose-up: ${passed} tests passed`;
+    } finally {
+      await docker.stop();
+      await rm(folder, { recursive: true, force: true });
+    }
+  },
+};
+
+type Run = (
+  command: readonly string[],
+  cwd: string,
+  env?: Readonly<Record<string, string>>,
+) => Promise<string>;
+
+/** Two clones with two files, at the same time on one machine: each keeps its runs, and one that is taken down leaves the other alone. */
+async function sideBySide(folder: string, run: Run): Promise<string> {
+  const clones = await Promise.all(
+    [
+      { name: "one", file: "docker-compose.yml", ports: ["18321", "14222"] },
+      { name: "two", file: "docker-compose.compact.yml", ports: ["28321", "24222"] },
+    ].map(async ({ name, file, ports: [http = "", natsPort = ""] }) => {
+      const cwd = join(folder, name);
+      await mkdir(cwd);
+      for (const path of files)
+        await cp(join(repository, path), join(cwd, path), { recursive: true });
+      const settings = { COMPOSE_FILE: file, YARD_HTTP_PORT: http, YARD_NATS_PORT: natsPort };
+      const inClone = (...args: string[]): Promise<string> =>
+        run(["docker", "compose", ...args], cwd, settings);
+      const yard = (...args: string[]): Promise<string> =>
+        inClone("run", "--rm", "--no-TTY", "cli", ...args);
+      return { name, inClone, yard };
+    }),
+  );
+  const times: string[] = [];
+  for (const { name, inClone, yard } of clones) {
+    const began = performance.now();
+    await inClone("up", "--detach", "--wait");
+    times.push(`${name} up in ${Math.round((performance.now() - began) / 1_000)} s`);
+    await yard("run", "demo", `hello ${name}`, "--label", `of=${name}`);
+  }
+  const [one, two] = clones;
+  if (one === undefined || two === undefined) throw new Error("two clones are needed");
+  await one.inClone("--profile", "cli", "down", "--timeout", "60");
+  await two.yard("run", "demo", "still here");
+  await one.inClone("up", "--detach", "--wait");
+  const listed = await one.yard("runs", "list", "--json");
+  if (!listed.includes("hello one") || listed.includes("hello two"))
+    throw new Error(`the first project lists ${listed}`);
+  for (const { inClone } of clones) await inClone("--profile", "cli", "down", "--volumes");
+  return `${times.join(", ")}; each project kept its own runs`;
+}
