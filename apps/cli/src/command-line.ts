@@ -92,12 +92,12 @@ function limitTime(
 /** Options override variables of the other kind. */
 function withInstallation(
   env: NodeJS.ProcessEnv,
-  { context, server }: GlobalOptions,
+  { context, gateway }: GlobalOptions,
 ): NodeJS.ProcessEnv {
-  if (server === undefined && context === undefined) return env;
+  if (gateway === undefined && context === undefined) return env;
   return {
     ...env,
-    YARD_SERVER: server,
+    YARD_SERVER: gateway,
     ...(context !== undefined && { YARD_CONTEXT: context }),
   };
 }

@@ -11,7 +11,7 @@ export interface GlobalOptions {
   readonly verbose?: true;
   readonly context?: string;
   /** URL of a gateway. */
-  readonly server?: string;
+  readonly gateway?: string;
   /** Seconds. */
   readonly timeout?: number;
   readonly yes?: true;
@@ -27,10 +27,17 @@ function globalOptions(): Option[] {
     new Option("--quiet", "no notes on stderr, only errors"),
     new Option("--verbose", "more on stderr: where an error comes from, and how long it took"),
     new Option("--context <name>", "another installation; see: yard context list"),
-    new Option("--server <url>", "a gateway, over HTTP; see: yard login").conflicts("context"),
+    gatewayOption(),
     new Option("--timeout <seconds>", "give up after so long, with exit code 7").argParser(seconds),
     new Option("--yes", "do what yard would ask about; it never approves a tool call"),
   ];
+}
+
+/** Its value has a name of its own, since the `--server` of some commands is an MCP server. */
+function gatewayOption(): Option {
+  const option = new Option("--server <url>", "a gateway, over HTTP; see: yard login");
+  option.attributeName = () => "gateway";
+  return option.conflicts("context");
 }
 
 /** Gives each command the global options that it does not have itself. */
