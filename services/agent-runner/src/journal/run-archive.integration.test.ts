@@ -118,6 +118,11 @@ test("without its bucket a journal stays in Redis, and 0 moves nothing", async (
   nowMs += 10 * AFTER_MS;
   assert.equal(await lonely.move(), 0);
   assert.equal(await redis.exists(journalKey(runId)), 1);
+  const paused = openRunArchive({ bus, redis: failingAt("set"), log }, options);
+  assert.equal(await paused.move(), 0);
+  const before = await objectsInBucket();
+  assert.equal(await paused.move(), 0);
+  assert.equal(await objectsInBucket(), before, "no other attempt soon after one that failed");
   const off = openRunArchive({ bus, redis, log }, { ...options, afterMs: 0 });
   assert.equal(await off.move(), 0);
   assert.equal((await movedAndRead(archive, runId)).moved, 1);
@@ -162,11 +167,13 @@ test("objects are stored again before the bucket deletes them, and forgotten wit
   assert.equal(await redis.zscore("yard:runs:archived", id), null);
 });
 
-test("a journal that the archive has lost is corrupt", async () => {
-  const runId = await ended();
+test("a journal that the archive has lost is corrupt, and its run cannot be retried", async () => {
+  const runId = await ended({}, { kind: "failed", at: AT, failure });
   assert.equal(await moveAt(AFTER_MS), 1);
   await connectionOf(bus).nc.request(`$JS.API.STREAM.PURGE.${bucketStream(runArchive)}`);
   await assert.rejects(store.load(runId), JournalCorrupt);
+  const retry = { runId, by: "team-a", at: AT, limits: {}, command: "c", streamSequence: 2 };
+  assert.equal(await controls.retry(retry), "unknown");
 });
 
 const failure = { code: "model_error", message: "no answer" } as const;
@@ -178,6 +185,12 @@ async function moveAt(afterMs: number): Promise<number> {
   const moved = await archive.move();
   if (afterMs < AFTER_MS) nowMs = endedMs;
   return moved;
+}
+
+async function objectsInBucket(): Promise<number> {
+  const { nc } = connectionOf(await testBus(nats, "admin"));
+  const answer = await nc.request(`$JS.API.STREAM.INFO.${bucketStream(runArchive)}`);
+  return answer.json<{ state: { messages: number } }>().state.messages;
 }
 
 async function movedAndRead(mover: RunArchive, runId: string) {

@@ -31,7 +31,7 @@ export type StoredJournal = z.infer<typeof StoredJournal>;
 export interface RunArchive {
   /** Notes that a run has ended. A note that is lost leaves the journal in Redis for as long as the run is kept. */
   noteEnd(runId: string): void;
-  /** Moves journals that are due, many at once; returns how many. Rejects with StoreError. */
+  /** Moves journals that are due, many at once; returns how many. After a failure nothing is moved for ten minutes. Rejects with StoreError when Redis cannot be asked what is due. */
   move(): Promise<number>;
   /**
    * Returns the journal of a run that was moved; null when it was not. Rejects with StoreError, with a ServiceError while the bucket cannot be read, and with
@@ -79,6 +79,8 @@ const MOST_BYTES = 4 * 1_024 ** 2;
 /** Fewer runs wait so long for others: an object for each run would cost more than the run in Redis. */
 const GATHER_MS = 600_000;
 const HOUR_MS = 3_600_000;
+/** The time without another attempt after one that failed. */
+const PAUSE_MS = 600_000;
 const MOST_RENEWED = 1_000;
 const RENEW_AFTER_MS = runArchive.ttlMs / 2;
 
@@ -100,7 +102,7 @@ class BucketArchive implements RunArchive {
   readonly #run: ReturnType<
     typeof defineScripts<{ yardRunArchive: string; yardRunRestore: string }>
   >;
-  #quietUntil = 0;
+  #pausedUntil = 0;
   #renewsAt = 0;
 
   constructor(
@@ -123,7 +125,7 @@ class BucketArchive implements RunArchive {
 
   async move(): Promise<number> {
     const { afterMs, now } = this.#options;
-    if (afterMs === 0) return 0;
+    if (afterMs === 0 || now() < this.#pausedUntil) return 0;
     const { redis, log } = this.#parts;
     const due = await fromRedis(
       redis.zrangebyscore(ENDED, "-inf", now(), "WITHSCORES", "LIMIT", 0, MOST_RUNS),
@@ -138,8 +140,8 @@ class BucketArchive implements RunArchive {
       await fromRedis(redis.zrem(ENDED, ...settled, ...chosen.map(({ runId }) => runId)));
       return moved;
     } catch (err) {
-      if (now() < this.#quietUntil) return 0;
-      this.#quietUntil = now() + HOUR_MS;
+      // A full bucket stays full for a while, and each attempt reads and compresses all journals of an object.
+      this.#pausedUntil = now() + PAUSE_MS;
       log.warn({ err }, "journals of ended runs cannot be moved out of Redis");
       return 0;
     }
@@ -208,15 +210,17 @@ class BucketArchive implements RunArchive {
       runs.map(async ({ runId }) => [runId, await this.#journalInRedis(runId)] as const),
     );
     const packed = await compress(Buffer.from(JSON.stringify(Object.fromEntries(journals))));
-    const id = await this.#put(packed);
-    await fromRedis(redis.zadd(RENEWALS, now() + RENEW_AFTER_MS, id.name));
-    await fromRedis(redis.set(objectKey(id.name), JSON.stringify(id), "EX", keepSeconds));
+    const reference = await this.#put(packed);
+    await fromRedis(redis.zadd(RENEWALS, now() + RENEW_AFTER_MS, reference.name));
+    await fromRedis(
+      redis.set(objectKey(reference.name), JSON.stringify(reference), "EX", keepSeconds),
+    );
     const total = runs.reduce((sum, { bytes }) => sum + bytes, 1);
     const moved = await Promise.all(
       journals.map(async ([runId, { entries, texts }], index) => {
         const { requester = "", bytes = 0 } = runs[index] ?? {};
         const size = RUN_BYTES + Math.round((packed.length * bytes) / total);
-        const args = [entries.length, id.name, size, ...Object.keys(texts)];
+        const args = [entries.length, reference.name, size, ...Object.keys(texts)];
         const [outcome, leftMs] = await this.#run("yardRunArchive", keysOf(runId), args);
         if (outcome !== "ok") return 0;
         const holding = { bytes: size, ends: now() + Number(leftMs) };

@@ -4,6 +4,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { encodeEntry } from "../core/entry-codec.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
+import { JournalCorrupt } from "../core/run-state.ts";
 import { textsInRedis, withPlacedTexts, type LargeTexts } from "./large-texts.ts";
 import { NO_ARCHIVE, type RunArchive } from "./run-archive.ts";
 import { CANCEL, RETRY, APPEND_BY_OTHERS } from "./journal-scripts.ts";
@@ -124,7 +125,13 @@ export function openRunControls(
       for (;;) {
         const [outcome] = await run("yardRunRetry", keysOf(runId), [by, json, command, at]);
         if (outcome !== "archived") return outcome as RetryOutcome; // the script answers with nothing else
-        await archive.restore(runId);
+        try {
+          await archive.restore(runId);
+        } catch (error) {
+          // A command that fails is delivered again and again, and a run whose journal is lost cannot be opened by any attempt.
+          if (error instanceof JournalCorrupt) return "unknown";
+          throw error;
+        }
       }
     },
 
