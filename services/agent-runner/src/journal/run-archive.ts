@@ -31,7 +31,7 @@ export type StoredJournal = z.infer<typeof StoredJournal>;
 export interface RunArchive {
   /** Notes that a run has ended. A note that is lost leaves the journal in Redis for as long as the run is kept. */
   noteEnd(runId: string): void;
-  /** Moves journals that are due, many at once; returns how many. After a failure nothing is moved for ten minutes. Rejects with StoreError when Redis cannot be asked what is due. */
+  /** Moves journals that are due, many at once; returns how many. After a failure nothing is moved for ten minutes. Rejects with StoreError when what is due cannot be read. */
   move(): Promise<number>;
   /**
    * Returns the journal of a run that was moved; null when it was not. Rejects with StoreError, with a ServiceError while the bucket cannot be read, and with
