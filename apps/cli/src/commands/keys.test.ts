@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmod, chown, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, readFile, stat, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { collectingTerminal } from "../../test-fixtures/collecting-terminal.ts";
@@ -40,6 +40,47 @@ test("a new client leaves auth.conf and the directory to the server that reads t
   assert.equal((await stat(dir)).mode & 0o777, 0o711);
   assert.equal((await stat(join(dir, "team-a.nk"))).mode & 0o777, 0o600);
 });
+
+test("a manifest adds a team on Kubernetes: its namespace, its seed there alone, the way to NATS", async () => {
+  const dir = tempDirectory();
+  const file = join(tempDirectory(), "team-b.json");
+  const { terminal } = collectingTerminal();
+  await init(terminal, { dir, client: ["team-a"] });
+  await init(terminal, { dir, client: ["team-b"], manifest: file, namespace: "yard" });
+  assert.equal((await stat(file)).mode & 0o777, 0o600);
+  const objects: readonly ManifestObject[] = JSON.parse(await readFile(file, "utf8")).items;
+  assert.deepEqual(
+    objects.map(({ kind, metadata }) => [kind, metadata.namespace, metadata.name]),
+    [
+      ["Secret", "yard", "yard-keys"],
+      ["Namespace", undefined, "team-b"],
+      ["Secret", "team-b", "switchyard-nats"],
+      ["NetworkPolicy", "yard", "nats-from-team-b"],
+    ],
+  );
+  const [keys = {}, , seed = {}] = objects.map(({ data }) => data);
+  const clear = (text = "") => Buffer.from(text, "base64").toString();
+  assert.equal(clear(seed["team-b.nk"]), await readFile(join(dir, "team-b.nk"), "utf8"));
+  assert.deepEqual(
+    Object.keys(keys).filter((name) => /^team-/.test(name)),
+    ["team-a.pub", "team-b.pub"],
+  );
+  assert.match(clear(keys["auth.conf"]), /team-b/);
+  assert.match(clear(keys["broker.nk"]), /^SU/);
+  await unlink(join(dir, "team-b.nk"));
+  for (const wrong of [
+    { client: ["team-b"], manifest: file },
+    { manifest: file },
+    { client: ["team-a"], manifest: join(dir, "team.json") },
+  ])
+    await assert.rejects(init(terminal, { dir, ...wrong }), { name: "CliError", code: "usage" });
+});
+
+interface ManifestObject {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly namespace?: string };
+  readonly data?: Record<string, string>;
+}
 
 test("a public key of a service that is none is refused before the server's list is written", async () => {
   const dir = tempDirectory();

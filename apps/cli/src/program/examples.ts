@@ -207,6 +207,7 @@ const EXAMPLES: readonly string[] = [
   `keys rotate --dir keys --audit-values`,
   `keys init --dir keys`,
   `keys init --dir keys --client team-a team-b`,
+  `keys init --dir keys --client team-a --manifest team-a.json`,
   `keys init --dir keys --triggers triggers.yaml`,
 ];
 

@@ -101,6 +101,8 @@ function addKeyCommands(program: Command, perform: Perform): void {
     )
     .requiredOption("--dir <dir>", "where the keys are kept", directory)
     .option("--client <name...>", "also a user for each of these teams; those before stay")
+    .option("--manifest <file>", "also a manifest that adds these teams on Kubernetes")
+    .option("--namespace <name>", "the installation's namespace in the manifest", "switchyard")
     .option("--operator <file>", "also the operator's key, in a file apart; that before stays")
     .option("--triggers <file>", "let the scheduler subscribe to the subjects in triggers.yaml")
     .option("--anonymous", "let clients without credentials in, as user me (loopback only)")
