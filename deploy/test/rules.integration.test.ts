@@ -7,14 +7,14 @@ import { join } from "node:path";
 import { test, type TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { resolvePromtool } from "@switchyard/local-servers/resolve-promtool";
+import { resolvePrometheus } from "@switchyard/local-servers/resolve-prometheus";
 import { parse, stringify } from "yaml";
 
 const run = promisify(execFile);
 const files = fileURLToPath(new URL("../helm/switchyard/files/", import.meta.url));
 const rulesFile = join(files, "rules.yaml");
 const overTime = readFileSync(new URL("rules-over-time.yaml", import.meta.url), "utf8");
-const found = await resolvePromtool({ env: process.env, log: () => {} });
+const found = await resolvePrometheus("promtool", { env: process.env, log: () => {} });
 const promtool = "binary" in found ? found.binary : "";
 const skip = "reason" in found && `promtool is not to be had: ${found.reason}`;
 

@@ -1,10 +1,11 @@
 import type { Check } from "./check.ts";
 import { compose } from "./checks/compose.ts";
-import { backup, replaceKey } from "./checks/day-two.ts";
+import { backup, replaceCertificate, replaceKey } from "./checks/day-two.ts";
 import { drain, forceDelete, nodeLoss, resize, restart, stores } from "./checks/disturbances.ts";
 import { brokenFiles, rollback, uninstall, wrongSecret } from "./checks/faults.ts";
 import { overHttp, overNats } from "./checks/from-a-pod.ts";
 import { firstRun, install, widen } from "./checks/install.ts";
+import { dashboards } from "./checks/dashboards.ts";
 import { networkPolicies, volumes } from "./checks/isolation.ts";
 import { sandbox } from "./checks/sandbox.ts";
 import { scaleByLag } from "./checks/scale-by-lag.ts";
@@ -27,6 +28,8 @@ export const checks: readonly Check[] = [
   brokenFiles,
   stores,
   replaceKey,
+  replaceCertificate,
+  dashboards,
   drain,
   nodeLoss,
   wrongSecret,

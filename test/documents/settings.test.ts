@@ -20,8 +20,11 @@ const NO_SETTINGS = new Set<string>([
   runArchive.bucket,
   ...allStreams.map(({ name }) => name),
 ]);
-/** A mark of child processes, two variables for a person's own files and commands, and a program of tests. */
-const NOT_OF_OPERATORS = ["YARD_MCP_CHILD", "YARD_HOME", "YARD_HTTP_TOKEN", "YARD_PROMTOOL_BIN"];
+/** A mark of child processes, two variables for a person's own files and commands, and programs of tests. */
+const NOT_OF_OPERATORS = [
+  ...["YARD_MCP_CHILD", "YARD_HOME", "YARD_HTTP_TOKEN"],
+  ...["YARD_PROMTOOL_BIN", "YARD_PROMETHEUS_BIN"],
+];
 
 test("every setting that a program reads is in the list", () => {
   const sources = globSync("{apps,libs,services}/*/src/**/*.{ts,tsx}", { cwd: root });

@@ -39,6 +39,12 @@ const programs: readonly Program[] = [
     requires: ["github.com/coredns/coredns@v1.12.4"],
   },
   {
+    name: "dashboards",
+    from: { file: "dashboards.go" },
+    requires: ["github.com/grafana/grafana-foundation-sdk/go@v0.0.22"],
+    optional: true,
+  },
+  {
     name: "kube-router",
     from: {
       module: "github.com/cloudnativelabs/kube-router/v2",

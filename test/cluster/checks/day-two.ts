@@ -2,9 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check, World } from "../check.ts";
 import { commandsBelow } from "../docs-lines.ts";
+import { eventually } from "../eventually.ts";
+import type { Lab } from "../lab.ts";
 import { checkLoad } from "../load/load.ts";
 import { repository } from "../settings.ts";
-import { ready, upgradeLine } from "./install.ts";
+import { ready, upgradeLine, type Pod } from "./install.ts";
 import { listed } from "./run-yard.ts";
 
 const inToolbox = ["exec", "deployment/toolbox", "--", "sh", "-c"];
@@ -59,6 +61,72 @@ export const replaceKey: Check = {
     return checkLoad(await running.result());
   },
 };
+
+/** The gateway's pods see a replaced Secret when the kubelet has synchronized it, within some two minutes. */
+export const replaceCertificate: Check = {
+  name: "certificate",
+  title: "the gateway answers with the new certificate of its Secret; no pod is replaced",
+  async run({ lab, kubectl }) {
+    const first = await newCertificate(lab);
+    const url = "--set gateway.tls.secret=gateway-tls,gateway.url=https://gateway.example.com";
+    await lab.shell(upgradeLine(url), 600_000);
+    try {
+      await ready(kubectl);
+      if ((await servedCertificate(lab)) !== first)
+        throw new Error("the gateway answers with another certificate than that of the Secret");
+      const pods = await gatewayPods(kubectl);
+      const second = await newCertificate(lab);
+      const began = performance.now();
+      await eventually(
+        "the gateway answers with the new certificate",
+        async () => (await servedCertificate(lab)) === second,
+        { timeoutMs: 240_000 },
+      );
+      const seconds = Math.round((performance.now() - began) / 1_000);
+      if ((await gatewayPods(kubectl)) !== pods) throw new Error("a pod was replaced or restarted");
+      return `served ${seconds} s after the Secret was replaced`;
+    } finally {
+      await lab.shell(upgradeLine(), 600_000);
+      await ready(kubectl);
+    }
+  },
+};
+
+/** Replaces the Secret as cert-manager does, and returns the serial number of its certificate. */
+async function newCertificate(lab: Lab): Promise<string> {
+  const serial = await lab.shell(
+    [
+      "openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=gateway.example.com -keyout tls.key -out tls.crt 2>/dev/null",
+      "kubectl -n switchyard create secret tls gateway-tls --cert=tls.crt --key=tls.key --dry-run=client -o yaml | kubectl apply -f - >/dev/null",
+      "openssl x509 -in tls.crt -noout -serial",
+    ].join("\n"),
+  );
+  return serial.trim();
+}
+
+async function servedCertificate(lab: Lab): Promise<string> {
+  const serial = await lab.shell(
+    [
+      "trap 'kill $(jobs -p) 2>/dev/null' EXIT",
+      "kubectl -n switchyard port-forward svc/gateway 8443:443 >/dev/null &",
+      "for i in $(seq 100); do (: </dev/tcp/127.0.0.1/8443) 2>/dev/null && break; sleep 0.2; done",
+      "openssl s_client -connect 127.0.0.1:8443 </dev/null 2>/dev/null | openssl x509 -noout -serial",
+    ].join("\n"),
+  );
+  return serial.trim();
+}
+
+/** Which pods there are, and how often each was started again. */
+async function gatewayPods(kubectl: World["kubectl"]): Promise<string> {
+  const pods = await kubectl.list<Pod>("pod", "-lapp.kubernetes.io/name=gateway");
+  return pods
+    .map(({ metadata, status }) => {
+      const counts = (status.containerStatuses ?? []).map(({ restartCount }) => restartCount);
+      return `${metadata.name}: ${counts.join()}`;
+    })
+    .toSorted()
+    .join("; ");
+}
 
 async function inOrder({ lab }: World, commands: readonly string[]): Promise<void> {
   for (const command of commands)
