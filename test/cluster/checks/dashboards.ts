@@ -3,7 +3,7 @@ import type { Check } from "../check.ts";
 import { runProgram } from "../run-program.ts";
 import { ready, upgradeLine } from "./install.ts";
 
-/** What the sidecar of Grafana's chart finds by its label is what Grafana's types accept. */
+/** Reads what the sidecar of Grafana's chart finds by its label. */
 export const dashboards: Check = {
   name: "dashboards",
   title: "Grafana's own library reads every dashboard of the chart, strictly",

@@ -116,7 +116,7 @@ async function servedCertificate(lab: Lab): Promise<string> {
   return serial.trim();
 }
 
-/** Which pods there are, and how often each was started again. */
+/** Returns the names of the pods, and how often each was started again. */
 async function gatewayPods(kubectl: World["kubectl"]): Promise<string> {
   const pods = await kubectl.list<Pod>("pod", "-lapp.kubernetes.io/name=gateway");
   return pods
