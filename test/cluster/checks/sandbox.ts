@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check } from "../check.ts";
+import { eventually } from "../eventually.ts";
 import { repository } from "../settings.ts";
 import { ready, upgradeLine } from "./install.ts";
 import { runYard } from "./run-yard.ts";
@@ -69,7 +70,12 @@ export const sandbox: Check = {
       const [, outside = "0"] = map.trim().split(/\s+/);
       if (Number(outside) === 0) throw new Error(`the pod has no user namespace: ${map}`);
       const input = JSON.stringify({ command: `bash -c '${script}'` });
-      const said = await runYard(lab, `tools call execute_command ${quoted(input)} --json`);
+      // The policy service reads changed rules when the kubelet has brought them to its pods.
+      const said = await eventually(
+        "a command is allowed and runs",
+        () => runYard(lab, `tools call execute_command ${quoted(input)} --json`),
+        { timeoutMs: 180_000, everyMs: 5_000 },
+      );
       const at = expected.map((line) => said.indexOf(line));
       if (at.includes(-1)) throw new Error(`the command's output is ${said}`);
       return `the command states: ${expected.join(", ")}; user 0 of the pod is ${outside} of the node`;
