@@ -19,6 +19,8 @@ export const scaleByLag: Check = {
   async run(world) {
     const { lab, kubectl, load } = world;
     const scaling = "--set agentRunner.autoscaling";
+    // The autoscaler itself would take away the second runner after five minutes.
+    await kubectl.run(["scale", "deployment/agent-runner", "--replicas=1"]);
     await lab.shell(upgradeLine(`${scaling}.by=keda`, `${scaling}.max=${MOST}`), 600_000);
     try {
       await eventually("KEDA reads the queue", () => isReading(kubectl), { timeoutMs: 180_000 });
