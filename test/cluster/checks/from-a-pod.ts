@@ -60,8 +60,8 @@ const program = `
   const started = await fetch(process.env.GATEWAY + "/runs", { method: "POST", headers, body });
   if (!started.ok) throw new Error(started.status + " " + (await started.text()));
   for (let i = 0; i < 120; i += 1) {
-    const run = await (await fetch(process.env.GATEWAY + "/runs/from-a-pod", { headers })).json();
-    if (run.status === "succeeded") { console.log(run.status + ": " + JSON.stringify(run.output)); process.exit(0); }
+    const { run } = await (await fetch(process.env.GATEWAY + "/runs/from-a-pod", { headers })).json();
+    if (run?.status === "succeeded") { console.log(run.status + ": " + JSON.stringify(run.output)); process.exit(0); }
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
   throw new Error("the run has not succeeded within a minute");`;
