@@ -32,8 +32,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   Audit: {
     YARD_AUDIT: "what is [recorded](../audit.md): `on`, `strict` or `off`",
-    YARD_AUDIT_PER_USER:
-      "records that one user may cause in an hour in each process; 0 for no limit",
     YARD_AUDIT_VALUES:
       "how [arguments](../audit.md#values-of-arguments) are recorded: `digests`, `encrypted` or `clear`",
     YARD_AUDIT_VALUES_KEY_FILE: "the keys for arguments, newest first",
@@ -56,7 +54,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_APPROVE_OWN:
       "[own calls](../approvals.md#who-decides) that an approver may approve: `none`, `runs` or `all`",
     YARD_APPROVAL_WAIT_MS: "how long a call waits for a person",
-    YARD_CHAT_LINK_DAYS: "how long a [link of a chat](../approvals.md#decide-in-a-chat) lasts",
   },
   "MCP servers": {
     YARD_MCP_SERVERS_FILE: "[the server file](../mcp-servers.md#the-server-file)",
@@ -79,7 +76,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_WORKSPACE_KEEP_HOURS: "directories of runs that were unused for so long are removed",
     YARD_WORKSPACE_MB: "what the directory of a run or session may hold",
     YARD_TOOLBOX_MODE: "`limited-control` or `full-control`",
-    YARD_TOOLBOX_CONCURRENCY: "tool calls in work at a time, shared fairly between callers",
     YARD_TOOLS_FILE:
       "[`tools.json`](../coding-agents.md#sessions): which sessions agents see and start",
     YARD_CONFIG_DIR:
@@ -93,7 +89,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "`1`: commands in the sandbox may use the network, private addresses included",
     YARD_COMMAND_PATH: "`PATH` of commands; with `yard dev` your own, its Node.js last",
     YARD_COMMAND_MEMORY_MB: "memory of one command",
-    YARD_COMMAND_CPU_SECONDS: "processor time of each process of a command",
   },
   "Skills and agents": {
     YARD_SKILL_ROOTS:
@@ -119,7 +114,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_TEAM_LIMITS_FILE: "JSON file of the [limits of teams](../runs.md#teams)",
     YARD_FILES_MIB: "files that one owner may have stored",
     YARD_SESSION_IDLE_MS: "time without use after which a session ends",
-    YARD_SESSION_MAX_PER_CALLER: "sessions of one owner; one more is `too_many_sessions`",
     YARD_MODELS_FILE: "JSON file of [model providers](../models.md)",
     YARD_RUNTIME_DIR: "directories of runs of coding CLIs; for this user and installation alone",
   },
@@ -138,7 +132,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   Schedules: {
     YARD_SCHEDULES_AGENT: "the agent of jobs that name none; without it each job has to name one",
-    YARD_SCHEDULES_PER_CALLER: "jobs that one caller may have",
     YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that webhooks may reach",
     YARD_TRIGGERS_FILE:
@@ -157,10 +150,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_HTTP_TLS_KEY_FILE: "its key, PEM without a passphrase",
     YARD_HTTP_TRUSTED_PROXIES:
       "proxies in front that add to `X-Forwarded-For`; at 0 callers share the limits of their proxy",
-    YARD_HTTP_CONNECTIONS_PER_ADDRESS:
-      "of one address, of IPv6 one /64 network; behind trusted proxies its requests at a time",
-    YARD_HTTP_STREAMS:
-      "streams of one caller on this replica; more are refused with 429 `too_many_streams`",
     YARD_HTTP_REQUESTS_PER_MINUTE: "requests of one credential, over all replicas",
     YARD_OIDC_ISSUER:
       "the provider at which people sign in, with `/auth/callback` at `YARD_HTTP_URL`",
@@ -173,26 +162,16 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_HOOKS_FILE: "[`hooks.json`](../http.md#webhooks): what starts a run by a webhook",
     YARD_WEBHOOKS_KEY_FILE:
       "`webhooks.key` of `yard keys init`, for [secrets](../../decisions/064-secrets-of-webhooks.md)",
-    YARD_WEBHOOKS_PER_CALLER: "webhooks that one caller may have",
     YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that webhooks may be sent to",
   },
   "Command line": {
     YARD_SERVER: "a gateway, in place of NATS, as `--server`",
     YARD_API_KEY: "the key for it, in place of what `yard login` stored",
-    YARD_API_KEY_FILE: "a file with it",
     YARD_USER: "the NATS user",
     YARD_PROJECT: "the project, in place of the nearest directory upwards that is one",
     YARD_CONTEXT: "the installation, in place of that of `yard config`",
-    YARD_AGENT: "the agent of `yard chat`, in place of that of `yard config`",
-    YARD_MODEL: "the model of `yard chat` and `yard run`, in place of that of `yard config`",
-    YARD_COLOR: "`auto`, `always` or `never`, in place of that of `yard config`",
     YARD_STREAM_REPLICAS: "copies of each stream that `yard streams ensure` makes, as `--replicas`",
-    YARD_SERVERS: "`containers`: NATS and Redis run in containers, whatever is installed",
-    YARD_NATS_SERVER_BIN: "the `nats-server` of `yard dev` and the tests",
-    YARD_REDIS_SERVER_BIN: "the `redis-server` of `yard dev` and the tests",
-    YARD_NATS_IMAGE: "the image of NATS where it runs in a container",
-    YARD_REDIS_IMAGE: "the image of Redis where it runs in a container",
   },
 };
 
@@ -227,9 +206,4 @@ export const DEFAULTS: Readonly<Record<string, string>> = {
   YARD_RUNTIME_DIR: "in the temporary folder",
   YARD_A2A_AGENT: "the caller's only one",
   YARD_USER: "`cli`; `admin` for `streams ensure`, `auditor` for `audit`",
-  YARD_COLOR: "`auto`",
-  YARD_NATS_SERVER_BIN: "found",
-  YARD_REDIS_SERVER_BIN: "found",
-  YARD_NATS_IMAGE: "pinned",
-  YARD_REDIS_IMAGE: "pinned",
 };

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { readRedisUrl } from "./redis-url.ts";
 import { redactText } from "./redact.ts";
+import { removedSettings } from "./removed-settings.ts";
 import { StartError } from "./start-error.ts";
 
 /** One variable that is missing or breaks its rule. `value` is null when it is absent or must not be shown. */
@@ -151,7 +152,7 @@ export function forUser(env: Environment, user: string): Environment {
 
 /**
  * Reads the variables that a schema names; an empty one counts as unset. Throws an EnvError that lists every missing or bad variable with
- * its rule. Values of variables whose name marks them as secret are never part of the message.
+ * its rule, and every setting that was removed and is still set. Values of variables whose name marks them as secret are never part of the message.
  */
 export function readEnv<S extends z.ZodObject>(schema: S, env: Environment): z.output<S> {
   const given: Record<string, string> = {};
@@ -159,9 +160,11 @@ export function readEnv<S extends z.ZodObject>(schema: S, env: Environment): z.o
     const value = env[name];
     if (value !== undefined && value !== "") given[name] = value;
   }
+  const removed = removedSettings(env);
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new EnvError(parsed.error.issues.map((issue) => problemOf(issue, given)));
+  if (parsed.success && removed.length === 0) return parsed.data;
+  const issues = parsed.error?.issues ?? [];
+  throw new EnvError([...removed, ...issues.map((issue) => problemOf(issue, given))]);
 }
 
 const SECRET_NAME = /KEY|SECRET|TOKEN|PASSWORD|SEED/i;

@@ -59,16 +59,10 @@ export const Config = z.object({
   YARD_HOOKS_FILE: z.string().optional(),
   /** Keys that encrypt the secrets of webhooks; without a key the gateway refuses to create webhooks. */
   YARD_WEBHOOKS_KEY_FILE: z.string().optional(),
-  /** The number of webhooks that one caller may have. */
-  YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Proxies in front of the gateway that append the address of their client to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
-  /** Connections of one address at a time on each replica; behind trusted proxies its requests. */
-  YARD_HTTP_CONNECTIONS_PER_ADDRESS: envInteger(1, 1_000_000).default(2_000),
-  /** Streams of events of one caller, on each replica. */
-  YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
   /** The agent whose A2A card is at the host's root; missing: the only one that a caller sees. */
   YARD_A2A_AGENT: AgentName.optional(),
   /** Requests of one credential in a minute, over all replicas. */

@@ -13,7 +13,7 @@ import { openEventHub } from "./events/event-hub.ts";
 import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
-import { CONNECTION_LIMITS, type ConnectionLimits } from "./http/guard-connections.ts";
+import { CONNECTION_LIMITS } from "./http/guard-connections.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
@@ -57,6 +57,8 @@ export const gatewayService = defineService({
     const audit = await startAudit({ ...kit, service: "gateway", version: VERSION });
     if (audit !== null) kit.onStop("audit", () => audit.stop());
     const trustedProxies = config.YARD_HTTP_TRUSTED_PROXIES;
+    // Connections of one address at a time on each replica; behind trusted proxies its requests.
+    const perAddress = constant("httpConnectionsPerAddress", 2_000);
     const access = createAccessAudit(audit, {
       addressOf: (c) => c.get("address"),
       outcomeOf: (error) => problemOf(error) ?? { status: 500, code: "internal" },
@@ -70,7 +72,7 @@ export const gatewayService = defineService({
     const subscriptions = startSubscriptions(own, kit, {
       permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
       hostsSetting: HOSTS_SETTING,
-      mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
+      mostOfCaller: constant("webhooksPerCaller", 10),
       // Each later attempt waits four times as long.
       retryMs: constant("webhooksRetryMs", 5_000),
       disableAfterMs: DISABLE_AFTER_MS,
@@ -94,14 +96,14 @@ export const gatewayService = defineService({
       oidc: await oidcOf(config, log),
       logins: createLoginStore(redis),
       trustedProxies,
-      requestsOfAddress: openSlots("requests", config.YARD_HTTP_CONNECTIONS_PER_ADDRESS),
+      requestsOfAddress: openSlots("requests", perAddress),
       access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
       rootAgent: config.YARD_A2A_AGENT ?? null,
       hooks,
       credentials: createCredentialWatch(users),
-      streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
+      streamSlots: createStreamSlots(constant("httpStreamsPerCaller", 1_000)),
       unknownRunMs: constant("unknownRunMs", 60_000),
       isReady: () => kit.isReady(),
       bytes: new BytesInWork(),
@@ -113,7 +115,8 @@ export const gatewayService = defineService({
       host: config.YARD_HTTP_HOST,
       port: config.YARD_HTTP_PORT,
       tls: tls && { files: tls, log },
-      connections: connectionLimits(config),
+      // Behind a proxy all connections are the proxy's.
+      connections: { ...CONNECTION_LIMITS, perAddress: trustedProxies > 0 ? null : perAddress },
     });
     kit.describe("http", http.url);
     const discovered = answerDiscovery(bus, log);
@@ -137,15 +140,6 @@ function answerDiscovery(bus: Bus, log: Log): Service {
     description: "HTTP for people and programs",
     onFault: ({ error }) => log.error({ err: error }, "handler fault"),
   });
-}
-
-function connectionLimits(config: z.output<typeof Config>): ConnectionLimits {
-  return {
-    ...CONNECTION_LIMITS,
-    // Behind a proxy all connections are the proxy's.
-    perAddress:
-      config.YARD_HTTP_TRUSTED_PROXIES > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,
-  };
 }
 
 function tlsOf(config: z.output<typeof Config>): TlsFiles | null {

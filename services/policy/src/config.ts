@@ -36,8 +36,6 @@ export const Config = z.object({
   YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
   /** The lifetime of a browser session at the gateway. */
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
-  /** The lifetime of a link of a chat with a caller, in days. */
-  YARD_CHAT_LINK_DAYS: envInteger(1, 3_650).default(90),
   /** A file with the keys that encrypt the values behind masks; the broker and the toolbox have the same. Without it approvers see masks. */
   YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   /** NATS users that may activate and roll back bundles, and stop calls, with commas. */

@@ -71,7 +71,7 @@ export async function startScheduler({
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const mostJobs = config.YARD_SCHEDULES_PER_CALLER;
+  const mostJobs = constant("schedulesPerCaller", 100);
   serveReads(service, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
   const onChange = (): void => sweeper.wake();
   serveWrites(service, { ...settings, store, storage, mostJobs, now, onChange });

@@ -27,7 +27,6 @@ export const toolboxEnv = z.object({
   YARD_WORKSPACE_MB: envInteger(1, 1_073_741_824).default(2_048),
   YARD_CONFIG_DIR: z.string().min(1).optional(),
   YARD_TOOLS_FILE: z.string().min(1).optional(),
-  YARD_TOOLBOX_CONCURRENCY: envInteger(1, 4_096).default(32),
   YARD_SANDBOX: z.enum(["auto", "require", "off"]).default("auto"),
   /** The PATH on which bubblewrap is searched; commands have another one. */
   PATH: z.string().default(""),
@@ -38,7 +37,6 @@ export const toolboxEnv = z.object({
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_SANDBOX_NETWORK: envFlag().default(false),
   YARD_COMMAND_MEMORY_MB: envInteger(16, 1_048_576).default(2_048),
-  YARD_COMMAND_CPU_SECONDS: envInteger(1, 86_400).default(600),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
   /** A file with the keys that encrypt the values behind masks; the broker has the same. */
   YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
@@ -56,7 +54,7 @@ export function commandLimits(config: ToolboxConfig): CommandLimits {
   return {
     processes: constant("commandProcesses", 512),
     memoryBytes: config.YARD_COMMAND_MEMORY_MB * MIB,
-    cpuSeconds: config.YARD_COMMAND_CPU_SECONDS,
+    cpuSeconds: 600,
     fileBytes: 1_024 * MIB,
     tmpBytes: 512 * MIB,
   };

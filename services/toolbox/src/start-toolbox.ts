@@ -81,7 +81,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const holder = randomBytes(8).toString("hex");
   const store = createCallStore(redis, holder, storage);
   const policy = openPolicy(options, metrics);
-  const slotLimit = config.YARD_TOOLBOX_CONCURRENCY;
+  const slotLimit = constant("toolboxConcurrency", 32);
   const service = serve(bus, {
     name: "toolbox",
     version,

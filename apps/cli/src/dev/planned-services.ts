@@ -157,7 +157,7 @@ const SERVICES: readonly ServiceRow[] = [
     user: "scheduler",
     directory: "scheduler",
     own: ({ project, env }) => ({
-      ...pick(env, SCHEDULER_SETTINGS),
+      ...pick(env, ["YARD_SCHEDULES_AGENT"]),
       ...(project.triggersFile !== null && { YARD_TRIGGERS_FILE: project.triggersFile }),
       // Webhooks about the end of a job go to this machine.
       YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
@@ -208,21 +208,13 @@ const TOOLBOX_SETTINGS = [
   "YARD_WEB_ALLOW_PRIVATE_HOSTS",
 ];
 
-const GATEWAY_SETTINGS = [
-  "YARD_A2A_AGENT",
-  "YARD_HTTP_PORT",
-  "YARD_HTTP_REQUESTS_PER_MINUTE",
-  "YARD_HTTP_STREAMS",
-  "YARD_WEBHOOKS_PER_CALLER",
-];
+const GATEWAY_SETTINGS = ["YARD_A2A_AGENT", "YARD_HTTP_PORT", "YARD_HTTP_REQUESTS_PER_MINUTE"];
 
 /** The file of webhooks, and only those variables of the person's environment that it names. */
 function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   if (hooks === null) return {};
   return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
 }
-
-const SCHEDULER_SETTINGS = ["YARD_SCHEDULES_AGENT", "YARD_SCHEDULES_PER_CALLER"];
 
 /** The person's own files for the scanner. The services have another working directory than the person. */
 function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

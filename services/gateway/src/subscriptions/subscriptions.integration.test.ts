@@ -27,8 +27,7 @@ await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
 const settings = {
   YARD_WEBHOOKS_KEY_FILE: keyFile,
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
-  ...testConstants({ webhooksRetryMs: 2 }),
-  YARD_WEBHOOKS_PER_CALLER: "8",
+  ...testConstants({ webhooksRetryMs: 2, webhooksPerCaller: 8 }),
 };
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: world.redisUrl, name: "test", log });

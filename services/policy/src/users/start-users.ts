@@ -23,6 +23,9 @@ import { serveChatQuestions } from "./chat-questions.ts";
 import { createUserKeyStore, type UserKeyStore } from "./user-key-store.ts";
 import { createUserSessionStore } from "./user-session-store.ts";
 
+/** The lifetime of a link of a chat with a caller. */
+const CHAT_LINK_DAYS = 90;
+
 export interface UserStores {
   readonly keys: UserKeyStore;
   readonly links: ChatLinkStore;
@@ -46,7 +49,6 @@ export async function startUsers(
       readonly YARD_ISSUERS_FILE?: string | undefined;
       readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
       readonly YARD_USER_SESSION_MS: number;
-      readonly YARD_CHAT_LINK_DAYS: number;
       readonly YARD_POLICY_ADMINS: readonly string[];
     };
   },
@@ -89,7 +91,7 @@ export async function startUsers(
     keys,
     verify: keyRing.verifyUser,
     admins: config.YARD_POLICY_ADMINS,
-    lifetimeMs: config.YARD_CHAT_LINK_DAYS * 86_400_000,
+    lifetimeMs: CHAT_LINK_DAYS * 86_400_000,
     record: parts.accessed,
     now,
   });

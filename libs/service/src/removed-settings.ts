@@ -1,0 +1,32 @@
+const CONSTANT = "is a constant of the code now";
+
+/** Settings that were removed, each with the rule that replaces it. A process that finds one of them set does not start. */
+export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
+  YARD_HTTP_STREAMS: CONSTANT,
+  YARD_HTTP_CONNECTIONS_PER_ADDRESS: CONSTANT,
+  YARD_COMMAND_CPU_SECONDS: CONSTANT,
+  YARD_WEBHOOKS_PER_CALLER: CONSTANT,
+  YARD_SCHEDULES_PER_CALLER: CONSTANT,
+  YARD_AUDIT_PER_USER: CONSTANT,
+  YARD_CHAT_LINK_DAYS: CONSTANT,
+  YARD_SESSION_MAX_PER_CALLER: CONSTANT,
+  YARD_TOOLBOX_CONCURRENCY: CONSTANT,
+  YARD_NATS_IMAGE: CONSTANT,
+  YARD_REDIS_IMAGE: CONSTANT,
+  YARD_NATS_SERVER_BIN: "put nats-server on PATH",
+  YARD_REDIS_SERVER_BIN: "put redis-server on PATH",
+  YARD_SERVERS: "installed programs are used before containers; tests have YARD_TEST_CONTAINERS=1",
+  YARD_AGENT: "use --agent, or yard config set agent",
+  YARD_MODEL: "use --model, or yard config set model",
+  YARD_COLOR: "use NO_COLOR or FORCE_COLOR, or yard config set color",
+  YARD_API_KEY_FILE: "use YARD_API_KEY, or yard login",
+};
+
+/** The removed settings that an environment still sets, as problems that name the replacement. An empty variable counts as unset. */
+export function removedSettings(
+  env: Readonly<Record<string, string | undefined>>,
+): { readonly name: string; readonly rule: string; readonly value: null }[] {
+  return Object.entries(REMOVED_SETTINGS)
+    .filter(([name]) => (env[name] ?? "") !== "")
+    .map(([name, replacement]) => ({ name, rule: `was removed: ${replacement}`, value: null }));
+}
