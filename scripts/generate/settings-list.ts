@@ -38,7 +38,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   "Policy and approvals": {
     YARD_POLICY_FILE: "the policy, a YAML file or a directory of them",
-    YARD_POLICY_ADMINS: "NATS users that may activate, roll back, stop and resume, with commas",
+    YARD_ADMINS:
+      "NATS users that may change rules, MCP servers or imports of the service that reads it, with commas",
     YARD_ISSUERS_FILE:
       "YAML file of [issuers](../../decisions/041-callers-over-http.md) whose JWTs the gateway accepts",
     YARD_USER_SESSION_MS:
@@ -57,7 +58,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   "MCP servers": {
     YARD_MCP_SERVERS_FILE: "[the server file](../mcp-servers.md#the-server-file)",
-    YARD_MCP_ADMINS: "NATS users that may change servers, with commas",
     YARD_MCP_SANDBOX:
       "[isolation](../mcp-servers.md#isolation-of-stdio-servers): `require`, `prefer` or `off`",
     YARD_MCP_ALLOW_PRIVATE_HOSTS:
@@ -73,7 +73,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "where runs get directories of their own; the toolbox needs this or `YARD_WORKSPACE`",
     YARD_WORKSPACE_SCOPE:
       "`session`: the runs of one session share a directory; `run`: they do not",
-    YARD_WORKSPACE_KEEP_HOURS: "directories of runs that were unused for so long are removed",
     YARD_WORKSPACE_MB: "what the directory of a run or session may hold",
     YARD_TOOLBOX_MODE: "`limited-control` or `full-control`",
     YARD_TOOLS_FILE:
@@ -93,8 +92,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   "Skills and agents": {
     YARD_SKILL_ROOTS:
       "absolute directories, separated as in `PATH`; all are imported at start, and no others ever",
-    YARD_IMPORT_ADMINS:
-      "NATS users that may import, remove, roll back and trust, with commas; dry runs are for all",
     YARD_IMPORTED_AGENT_ROLES:
       "roles of agents that clients send, by sender: `team-a:planner, *:reader`",
     YARD_IMPORT_WATCH: "`1`: files are imported again when they change",
@@ -127,13 +124,9 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "directories that attachments may be taken from, as in `PATH`; none: no files",
     YARD_CHANNELS_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that attachments and webhooks may be at",
-    YARD_CHANNELS_CONSOLE_URL:
-      "address of the console, for links to calls whose arguments are too long for a chat",
   },
   Schedules: {
     YARD_SCHEDULES_AGENT: "the agent of jobs that name none; without it each job has to name one",
-    YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
-      "`loopback`, `private`, addresses and networks that webhooks may reach",
     YARD_TRIGGERS_FILE:
       "the [triggers.yaml](../schedules.md#triggers); a trigger that is no longer in it loses its job",
   },
@@ -144,7 +137,7 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "names of the gateway beside those of loopback, with commas; others are refused",
     YARD_HTTP_ORIGINS: "origins of other pages that may use MCP from a browser, with commas",
     YARD_HTTP_URL:
-      "how people reach the gateway where TLS ends in front of it; over https, cookies are Secure",
+      "how people reach the gateway and its console, for links and behind TLS; over https, cookies are Secure",
     YARD_HTTP_TLS_CERT_FILE:
       "a certificate with its chain, PEM, read again when it changes: TLS alone is served",
     YARD_HTTP_TLS_KEY_FILE: "its key, PEM without a passphrase",
@@ -163,7 +156,7 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_WEBHOOKS_KEY_FILE:
       "`webhooks.key` of `yard keys init`, for [secrets](../../decisions/064-secrets-of-webhooks.md)",
     YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
-      "`loopback`, `private`, addresses and networks that webhooks may be sent to",
+      "`loopback`, `private`, addresses and networks that webhooks of events and jobs may be sent to",
   },
   "Command line": {
     YARD_SERVER: "a gateway, in place of NATS, as `--server`",

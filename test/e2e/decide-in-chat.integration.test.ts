@@ -74,7 +74,7 @@ const environment = {
   YARD_REDIS_URL: world.redis.url,
   YARD_CHANNELS_FILE: file,
   ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 600 }),
-  YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com/",
+  YARD_HTTP_URL: "https://yard.example.com/",
 };
 let channels = await startServiceProcess("channels", environment);
 

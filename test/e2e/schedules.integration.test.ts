@@ -469,7 +469,7 @@ async function startScheduler(): Promise<SchedulerProcess> {
       YARD_REDIS_URL: lab.redis.url,
       YARD_HEALTH_PORT: "0",
       ...testConstants({ schedulesHeartbeatMs: HEARTBEAT_MS, schedulesPerCaller: 300 }),
-      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "loopback",
+      YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "loopback",
     },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -130,6 +130,22 @@ export const redisEnv = {
   YARD_OWNER_STORAGE_MIB: envInteger(1, 16_777_216).optional(),
 };
 
+/** The variable of a service with operations for administrators. */
+export const adminsEnv = {
+  /** NATS users that may change what the service has, with commas. */
+  YARD_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
+};
+
+/** The variable of a service that shows people the address of the gateway. */
+export const publicUrlEnv = {
+  /** The address at which people reach the gateway where that is not the address it listens on, such as https://switchyard.example.com. */
+  YARD_HTTP_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((text) => new URL(text))
+    .refine(({ pathname, search }) => pathname === "/" && search === "", "must have no path")
+    .optional(),
+};
+
 /** Variables as a process gets them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 

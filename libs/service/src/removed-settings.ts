@@ -20,6 +20,12 @@ export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
   YARD_MODEL: "use --model, or yard config set model",
   YARD_COLOR: "use NO_COLOR or FORCE_COLOR, or yard config set color",
   YARD_API_KEY_FILE: "use YARD_API_KEY, or yard login",
+  YARD_POLICY_ADMINS: "use YARD_ADMINS of the policy service",
+  YARD_MCP_ADMINS: "use YARD_ADMINS of the broker",
+  YARD_IMPORT_ADMINS: "use YARD_ADMINS of the importer",
+  YARD_CHANNELS_CONSOLE_URL: "use YARD_HTTP_URL",
+  YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "use YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS",
+  YARD_WORKSPACE_KEEP_HOURS: CONSTANT,
 };
 
 /** The removed settings that an environment still sets, as problems that name the replacement. An empty variable counts as unset. */

@@ -4,6 +4,7 @@ import {
   envInteger,
   natsEnv,
   processEnv,
+  publicUrlEnv,
   redisEnv,
   parsedBy,
 } from "@switchyard/service/env";
@@ -37,12 +38,7 @@ export const Config = z.object({
   /** PEM files of a certificate and its key, to serve TLS; they are read again when they change. */
   YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
   YARD_HTTP_TLS_KEY_FILE: z.string().optional(),
-  /** The address at which people reach the gateway where that is not the address it listens on, such as https://switchyard.example.com. */
-  YARD_HTTP_URL: z
-    .url()
-    .transform((text) => new URL(text))
-    .refine(({ pathname, search }) => pathname === "/" && search === "", "must have no path")
-    .optional(),
+  ...publicUrlEnv,
   /** The OpenID Connect provider at which people sign in; the policy service's issuers identify them. */
   YARD_OIDC_ISSUER: z
     .url()

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { auditEnv } from "@switchyard/audit/start-audit";
-import { commaSeparated, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import { adminsEnv, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { z } from "zod";
 import { parseTokenKeys } from "./auth/token-cipher.ts";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
@@ -12,10 +12,9 @@ export const brokerEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  ...adminsEnv,
   /** JSON file with the MCP servers; both `{"servers":[…]}` and `{"mcpServers":{…}}` are read. */
   YARD_MCP_SERVERS_FILE: z.string().min(1),
-  /** NATS users that may add, change, connect and remove servers over the bus, with commas. */
-  YARD_MCP_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */
   YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Keys that encrypt logins to servers: 32 bytes in base64 or hex, the first one encrypts. */

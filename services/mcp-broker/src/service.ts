@@ -33,7 +33,7 @@ export const brokerService = defineService({
         sandbox: config.YARD_MCP_SANDBOX,
         env: kit.env,
       },
-      admins: config.YARD_MCP_ADMINS,
+      admins: config.YARD_ADMINS,
       ownership: {
         instance: kit.instance,
         leaseMs: constant("mcpLeaseMs", 5_000),

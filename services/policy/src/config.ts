@@ -1,5 +1,12 @@
 import { auditEnv } from "@switchyard/audit/start-audit";
-import { commaSeparated, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import {
+  adminsEnv,
+  commaSeparated,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+} from "@switchyard/service/env";
 import { z } from "zod";
 
 /** The form in which the audit has the values of arguments. */
@@ -10,6 +17,7 @@ export const Config = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  ...adminsEnv,
   /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
   /**
@@ -38,8 +46,6 @@ export const Config = z.object({
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
   /** A file with the keys that encrypt the values behind masks; the broker and the toolbox have the same. Without it approvers see masks. */
   YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
-  /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
-  YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */
   YARD_APPROVERS: z.string().default("cli,admin").transform(commaSeparated),
   /**

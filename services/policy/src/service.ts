@@ -42,7 +42,7 @@ export const policyService = defineService({
   env: Config,
   async start(kit) {
     const { config, log, bus } = kit;
-    const { YARD_POLICY_FILE: path, YARD_POLICY_ADMINS: admins } = config;
+    const { YARD_POLICY_FILE: path, YARD_ADMINS: admins } = config;
     const now = Date.now;
     const audit = await startPolicyAudit(kit, version);
     const metrics = createPolicyMetrics(kit.metrics, bundleName(path));

@@ -10,9 +10,9 @@ export const schedulerEnv = z.object({
   ...redisEnv,
   YARD_SCHEDULES_AGENT: AgentName.optional(),
   YARD_TRIGGERS_FILE: z.string().min(1).optional(),
-  YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
+  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type SchedulerConfig = z.output<typeof schedulerEnv>;
 
 /** Name of the setting that permits private addresses, for messages. */
-export const HOSTS_SETTING = "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS";
+export const HOSTS_SETTING = "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS";

@@ -49,7 +49,7 @@ export async function startScheduler({
     agent: config.YARD_SCHEDULES_AGENT,
   };
   const guard = createEgressGuard({
-    permitted: config.YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS,
+    permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
     setting: HOSTS_SETTING,
   });
   const reconciled = await reconcile(store, triggers.declarations, now);

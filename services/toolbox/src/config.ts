@@ -23,7 +23,6 @@ export const toolboxEnv = z.object({
   YARD_WORKSPACE: z.string().min(1).optional(),
   YARD_WORKSPACES_DIR: z.string().min(1).optional(),
   YARD_WORKSPACE_SCOPE: z.enum(["run", "session"]).default("run"),
-  YARD_WORKSPACE_KEEP_HOURS: envInteger(1, 87_600).default(168),
   YARD_WORKSPACE_MB: envInteger(1, 1_073_741_824).default(2_048),
   YARD_CONFIG_DIR: z.string().min(1).optional(),
   YARD_TOOLS_FILE: z.string().min(1).optional(),

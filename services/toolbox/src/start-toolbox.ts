@@ -264,8 +264,11 @@ function openPolicy({ bus, log }: ToolboxOptions, metrics: ToolboxMetrics) {
   };
 }
 
-function sweepRegularly(workspaces: Workspaces, { config, log }: ToolboxOptions) {
-  const keepMs = config.YARD_WORKSPACE_KEEP_HOURS * HOUR_MS;
+/** Directories of runs that were unused for so long are removed. */
+const WORKSPACE_KEEP_HOURS = 168;
+
+function sweepRegularly(workspaces: Workspaces, { log }: ToolboxOptions) {
+  const keepMs = WORKSPACE_KEEP_HOURS * HOUR_MS;
   const sweep = (): void => {
     workspaces.sweep(new Date(Date.now() - keepMs)).then(
       (removed) => log.debug({ removed }, "unused workspaces removed"),

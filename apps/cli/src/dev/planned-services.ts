@@ -145,7 +145,7 @@ const SERVICES: readonly ServiceRow[] = [
     // Tokens of bots are in the person's environment.
     passes: true,
     own: ({ state, project, env }) => ({
-      ...pick(env, ["YARD_CHANNELS_CONSOLE_URL"]),
+      ...pick(env, ["YARD_HTTP_URL"]),
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
       // `yard channels login` writes this file.
       YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),
@@ -159,9 +159,7 @@ const SERVICES: readonly ServiceRow[] = [
     own: ({ project, env }) => ({
       ...pick(env, ["YARD_SCHEDULES_AGENT"]),
       ...(project.triggersFile !== null && { YARD_TRIGGERS_FILE: project.triggersFile }),
-      // Webhooks about the end of a job go to this machine.
-      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
-        chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+      ...webhookHosts(env),
     }),
   },
   {
@@ -175,14 +173,18 @@ const SERVICES: readonly ServiceRow[] = [
         ...(options.httpPort !== null && { YARD_HTTP_PORT: String(options.httpPort) }),
         ...pick(env, GATEWAY_SETTINGS),
         YARD_WEBHOOKS_KEY_FILE: cipherKeyFile(state.keys, "webhooks"),
-        // Webhooks about events go to this machine.
-        YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
-          chosen(env, "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+        ...webhookHosts(env),
         ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
       };
     },
   },
 ];
+
+/** Webhooks about events and about the end of a job go to this machine. */
+function webhookHosts(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const name = "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS";
+  return { [name]: chosen(env, name) ?? "loopback" };
+}
 
 /** The program that sandboxes are made with, and the paths that none of them may show. */
 function isolationOf({ bubblewrap, state }: PlannedOptions): NodeJS.ProcessEnv {
@@ -208,7 +210,12 @@ const TOOLBOX_SETTINGS = [
   "YARD_WEB_ALLOW_PRIVATE_HOSTS",
 ];
 
-const GATEWAY_SETTINGS = ["YARD_A2A_AGENT", "YARD_HTTP_PORT", "YARD_HTTP_REQUESTS_PER_MINUTE"];
+const GATEWAY_SETTINGS = [
+  "YARD_A2A_AGENT",
+  "YARD_HTTP_PORT",
+  "YARD_HTTP_REQUESTS_PER_MINUTE",
+  "YARD_HTTP_URL",
+];
 
 /** The file of webhooks, and only those variables of the person's environment that it names. */
 function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

@@ -105,6 +105,10 @@
 
 {{- define "switchyard.env.channels" -}}
 - { name: YARD_CHANNELS_FILE, value: /config/channels.json }
+{{- /* In compact mode the gateway's variable is for both. */}}
+{{- if and .Values.gateway.url (ne .Values.mode "compact") }}
+- { name: YARD_HTTP_URL, value: {{ .Values.gateway.url | quote }} }
+{{- end }}
 {{- with .Values.channels.privateHosts }}
 - { name: YARD_CHANNELS_ALLOW_PRIVATE_HOSTS, value: {{ . | quote }} }
 {{- end }}

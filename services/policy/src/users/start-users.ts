@@ -49,7 +49,7 @@ export async function startUsers(
       readonly YARD_ISSUERS_FILE?: string | undefined;
       readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
       readonly YARD_USER_SESSION_MS: number;
-      readonly YARD_POLICY_ADMINS: readonly string[];
+      readonly YARD_ADMINS: readonly string[];
     };
   },
   parts: {
@@ -77,7 +77,7 @@ export async function startUsers(
     signIn,
     idToken: tokens?.idToken ?? null,
     sessions,
-    admins: config.YARD_POLICY_ADMINS,
+    admins: config.YARD_ADMINS,
     lifetimeMs: config.YARD_USER_SESSION_MS,
     now,
     onEnded({ id, caller }, by) {
@@ -90,7 +90,7 @@ export async function startUsers(
     store: links,
     keys,
     verify: keyRing.verifyUser,
-    admins: config.YARD_POLICY_ADMINS,
+    admins: config.YARD_ADMINS,
     lifetimeMs: CHAT_LINK_DAYS * 86_400_000,
     record: parts.accessed,
     now,
@@ -101,7 +101,7 @@ export async function startUsers(
     keys,
     issuers: issuers?.map(({ issuer }) => issuer) ?? [],
     now,
-    admins: config.YARD_POLICY_ADMINS,
+    admins: config.YARD_ADMINS,
     sign: keyRing.signUser,
     verify: keyRing.verifyUser,
     onRevoked({ id, caller }, facts) {
