@@ -7,6 +7,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_INSTANCE: "distinguishes replicas in logs and leases",
     YARD_CONNECT_MS: "time for the first connection to NATS and Redis, and for missing streams",
     YARD_DRAIN_MS: "time for an orderly stop; keep it below the orchestrator's grace period",
+    YARD_KEYS_DIR:
+      "the directory of `yard keys init`: [keys](#forms), of which a service reads its own",
     YARD_RESTARTS:
       "`1`: the toolbox may [restart](../operations.md#restarts-from-outside) this process",
     YARD_EXIT_WITH_PARENT: "`1`: stop when standard input ends, and leave SIGINT to the parent",
@@ -34,7 +36,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_AUDIT: "what is [recorded](../audit.md): `on`, `strict` or `off`",
     YARD_AUDIT_VALUES:
       "how [arguments](../audit.md#values-of-arguments) are recorded: `digests`, `encrypted` or `clear`",
-    YARD_AUDIT_VALUES_KEY_FILE: "the keys for arguments, newest first",
   },
   "Policy and approvals": {
     YARD_POLICY_FILE: "the policy, a YAML file or a directory of them",
@@ -44,12 +45,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "YAML file of [issuers](../../decisions/041-callers-over-http.md) whose JWTs the gateway accepts",
     YARD_USER_SESSION_MS:
       "how long a browser [stays signed in](../../decisions/046-sessions-of-browsers.md)",
-    YARD_LAPTOP_TOKEN_FILE:
-      "the token of `yard dev`, with which a person is `cli` over HTTP; on a laptop only",
-    YARD_RUN_TOKEN_KEY_FILE:
-      "private Ed25519 key as JWK, or a JWK set, newest first; read again when it changes",
-    YARD_MASKS_KEY_FILE:
-      "the keys of [masked values](../policy.md#masks), the same in all services",
     YARD_APPROVERS:
       "NATS users that decide about waiting calls, with commas; `approvers` of a policy may narrow it",
     YARD_APPROVE_OWN:
@@ -62,10 +57,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "[isolation](../mcp-servers.md#isolation-of-stdio-servers): `require`, `prefer` or `off`",
     YARD_MCP_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that servers may be at",
-    YARD_MCP_TOKEN_KEY:
-      "keys that encrypt logins, 32 bytes each in base64 or hex, with commas; the first one encrypts",
-    YARD_MCP_TOKEN_KEY_FILE:
-      "a file with them, such as `mcp-logins.key`; read when the variable is not set",
   },
   "Built-in tools": {
     YARD_WORKSPACE: "the directory of all runs, and the root that MCP servers get",
@@ -153,8 +144,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_CONSOLE_DIR: "the built console, served under `/`; `yard dev` and the image set it",
     YARD_A2A_AGENT: "the agent whose A2A card is at the root",
     YARD_HOOKS_FILE: "[`hooks.json`](../http.md#webhooks): what starts a run by a webhook",
-    YARD_WEBHOOKS_KEY_FILE:
-      "`webhooks.key` of `yard keys init`, for [secrets](../../decisions/064-secrets-of-webhooks.md)",
     YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that webhooks of events and jobs may be sent to",
   },

@@ -136,6 +136,12 @@ export const adminsEnv = {
   YARD_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
 };
 
+/** The variable of a service that has keys beside its NKey and its password of Redis. */
+export const keysEnv = {
+  /** The directory of `yard keys init`; a service reads its own files there alone. */
+  YARD_KEYS_DIR: z.string().min(1).optional(),
+};
+
 /** The variable of a service that shows people the address of the gateway. */
 export const publicUrlEnv = {
   /** The address at which people reach the gateway where that is not the address it listens on, such as https://switchyard.example.com. */
@@ -150,12 +156,7 @@ export const publicUrlEnv = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings whose values differ between services of one process only by the service's user. */
-const BY_USER = [
-  "YARD_NATS_NKEY_FILE",
-  "YARD_REDIS_URL",
-  "YARD_REDIS_PASSWORD_FILE",
-  "YARD_MASKS_KEY_FILE",
-];
+const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"];
 
 /**
  * The environment as the service of one NATS user reads it: `{user}` in the address of Redis and in the files of its keys and its

@@ -26,6 +26,13 @@ export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
   YARD_CHANNELS_CONSOLE_URL: "use YARD_HTTP_URL",
   YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "use YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS",
   YARD_WORKSPACE_KEEP_HOURS: CONSTANT,
+  YARD_AUDIT_VALUES_KEY_FILE: "use YARD_KEYS_DIR, a directory with audit-values.key",
+  YARD_RUN_TOKEN_KEY_FILE: "use YARD_KEYS_DIR, a directory with run-token.jwk",
+  YARD_MASKS_KEY_FILE: "use YARD_KEYS_DIR, a directory with masks.key",
+  YARD_LAPTOP_TOKEN_FILE: "use YARD_KEYS_DIR, a directory with laptop.token",
+  YARD_MCP_TOKEN_KEY: "use YARD_KEYS_DIR, a directory with mcp-logins.key",
+  YARD_MCP_TOKEN_KEY_FILE: "use YARD_KEYS_DIR, a directory with mcp-logins.key",
+  YARD_WEBHOOKS_KEY_FILE: "use YARD_KEYS_DIR, a directory with webhooks.key",
 };
 
 /** The removed settings that an environment still sets, as problems that name the replacement. An empty variable counts as unset. */

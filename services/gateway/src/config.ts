@@ -2,6 +2,7 @@ import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   commaSeparated,
   envInteger,
+  keysEnv,
   natsEnv,
   processEnv,
   publicUrlEnv,
@@ -18,6 +19,7 @@ export const Config = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  ...keysEnv,
   /** The address to listen on; any address but loopback needs YARD_HTTP_HOSTS. */
   YARD_HTTP_HOST: z.string().default("127.0.0.1"),
   /** 0 is any free port; the log line "http ready" has the address. */
@@ -53,8 +55,6 @@ export const Config = z.object({
   YARD_CONSOLE_DIR: z.string().default(""),
   /** The path of hooks.json, which lists the runs that other programs may start by a webhook. */
   YARD_HOOKS_FILE: z.string().optional(),
-  /** Keys that encrypt the secrets of webhooks; without a key the gateway refuses to create webhooks. */
-  YARD_WEBHOOKS_KEY_FILE: z.string().optional(),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Proxies in front of the gateway that append the address of their client to X-Forwarded-For. */

@@ -2,7 +2,7 @@ import { USER_SESSION_PREFIX } from "@switchyard/contracts/policy/user-sessions"
 import type { Bus } from "@switchyard/bus/bus";
 import { serve, type Service } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/audit/start-audit";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import type { Log } from "@switchyard/service/log";
 import { defineService } from "@switchyard/service/define-service";
 import type { z } from "zod";
@@ -28,7 +28,6 @@ import { createIdempotency } from "./identity/idempotency.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { OwnOperations } from "./routes/own-operations.ts";
-import { KEY_SETTING } from "./subscriptions/serve-subscriptions.ts";
 import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
@@ -76,9 +75,7 @@ export const gatewayService = defineService({
       // Each later attempt waits four times as long.
       retryMs: constant("webhooksRetryMs", 5_000),
       disableAfterMs: DISABLE_AFTER_MS,
-      cipher: createSecretCipher(
-        await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING),
-      ),
+      cipher: createSecretCipher(await readCipherKeyFile(config.YARD_KEYS_DIR, "webhooks.key")),
     });
     kit.onStop("webhooks", () => subscriptions.stop());
     const app = createApp({

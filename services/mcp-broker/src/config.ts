@@ -1,9 +1,15 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { auditEnv } from "@switchyard/audit/start-audit";
-import { adminsEnv, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import {
+  adminsEnv,
+  keysEnv,
+  natsEnv,
+  processEnv,
+  redisEnv,
+  parsedBy,
+} from "@switchyard/service/env";
 import { z } from "zod";
-import { parseTokenKeys } from "./auth/token-cipher.ts";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 
 /** The broker's environment. */
@@ -13,16 +19,12 @@ export const brokerEnv = z.object({
   ...redisEnv,
   ...auditEnv,
   ...adminsEnv,
+  /** It has `mcp-logins.key`, which encrypts logins and secrets, and `masks.key`. */
+  ...keysEnv,
   /** JSON file with the MCP servers; both `{"servers":[…]}` and `{"mcpServers":{…}}` are read. */
   YARD_MCP_SERVERS_FILE: z.string().min(1),
   /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */
   YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
-  /** Keys that encrypt logins to servers: 32 bytes in base64 or hex, the first one encrypts. */
-  YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
-  /** A file with such keys, for operators who keep secrets out of the environment; read when the variable is not set. */
-  YARD_MCP_TOKEN_KEY_FILE: z.string().min(1).optional(),
-  /** A file with the keys that encrypt the values behind masks; the toolbox has the same. */
-  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   /** Directory that servers receive as their root, unless their entry has roots of its own. */
   YARD_WORKSPACE: z.string().optional(),
   /** The sandbox of stdio servers whose entry does not configure one: see `isolate-server.ts`. */

@@ -3,6 +3,7 @@ import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   envFlag,
   envInteger,
+  keysEnv,
   natsEnv,
   processEnv,
   redisEnv,
@@ -19,6 +20,8 @@ export const toolboxEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  /** It has `masks.key`, as that of the broker. */
+  ...keysEnv,
   YARD_TOOLBOX_MODE: z.enum(["limited-control", "full-control"]).default("limited-control"),
   YARD_WORKSPACE: z.string().min(1).optional(),
   YARD_WORKSPACES_DIR: z.string().min(1).optional(),
@@ -37,8 +40,6 @@ export const toolboxEnv = z.object({
   YARD_SANDBOX_NETWORK: envFlag().default(false),
   YARD_COMMAND_MEMORY_MB: envInteger(16, 1_048_576).default(2_048),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
-  /** A file with the keys that encrypt the values behind masks; the broker has the same. */
-  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   YARD_WEB_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type ToolboxConfig = z.output<typeof toolboxEnv>;

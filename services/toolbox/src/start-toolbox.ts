@@ -11,7 +11,7 @@ import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { createExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import type { Audit } from "@switchyard/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Environment } from "@switchyard/service/env";
 import { privatePaths } from "@switchyard/service/process/private-paths";
@@ -121,7 +121,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     masks: createMaskStore({
       redis,
       storage,
-      keys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
+      keys: await readCipherKeyFile(config.YARD_KEYS_DIR, "masks.key"),
       onLost: (err) => log.error({ err }, MASKS_LOST),
     }),
     store,

@@ -84,7 +84,7 @@ export async function startInstallation(
   await Promise.all([
     start("policy", "policy", {
       YARD_POLICY_FILE: files.policy,
-      YARD_RUN_TOKEN_KEY_FILE: keys.runTokenKeyFile,
+      YARD_KEYS_DIR: keys.path,
     }),
     start("skill-importer", "importer", { YARD_SKILL_ROOTS: files.root }),
     start("mcp-broker", "broker", {

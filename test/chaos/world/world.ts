@@ -260,7 +260,7 @@ export class World {
       YARD_POLICY_FILE: join(SUITE, "project/policies/chaos.yaml"),
       // One client starts the runs and decides about their calls.
       YARD_APPROVE_OWN: "runs",
-      YARD_RUN_TOKEN_KEY_FILE: this.#keys.runTokenKeyFile,
+      YARD_KEYS_DIR: this.#keys.path,
       YARD_SKILL_ROOTS: join(SUITE, "project"),
       YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
       YARD_MCP_SANDBOX: "off",

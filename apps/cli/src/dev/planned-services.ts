@@ -1,6 +1,5 @@
 import { delimiter, join, resolve } from "node:path";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
-import { cipherKeyFile } from "../cipher-keys.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { chosen, personsPath, pick, withoutOurs } from "./persons-environment.ts";
 import type { Project } from "./project.ts";
@@ -11,11 +10,6 @@ export interface PlannedOptions {
   /** Sources of skills and agents, in the form that the importer reads. */
   readonly skillRoots: string;
   readonly workspace: string;
-  readonly runTokenKeyFile: string;
-  /** Key that encrypts logins at MCP servers when the environment has none. */
-  readonly loginKey: string;
-  /** File with the token that authenticates the person as `cli` over HTTP. */
-  readonly laptopTokenFile: string;
   /** The program that makes sandboxes; null when there is none. */
   readonly bubblewrap: string | null;
   /** The folder of the built console; null where it could not be built. */
@@ -62,13 +56,10 @@ const SERVICES: readonly ServiceRow[] = [
     name: "policy",
     user: "policy",
     directory: "policy",
-    own: ({ state, project, runTokenKeyFile, laptopTokenFile, env }) => ({
-      YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
-      YARD_AUDIT_VALUES_KEY_FILE: cipherKeyFile(state.keys, "audit-values"),
+    own: ({ state, project, env }) => ({
+      YARD_KEYS_DIR: state.keys,
       YARD_POLICY_FILE: project.policyFile,
-      YARD_RUN_TOKEN_KEY_FILE: runTokenKeyFile,
       YARD_APPROVE_OWN: ownApprovals(env),
-      YARD_LAPTOP_TOKEN_FILE: laptopTokenFile,
     }),
   },
   {
@@ -92,8 +83,7 @@ const SERVICES: readonly ServiceRow[] = [
         ...isolationOf(options),
         // The servers are the person's own: without a sandbox they run as in other MCP clients.
         YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
-        YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
-        YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
+        YARD_KEYS_DIR: state.keys,
         YARD_MCP_SERVERS_FILE: project.mcpServersFile,
         // A laptop's HTTP servers are on the laptop.
         YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
@@ -111,7 +101,7 @@ const SERVICES: readonly ServiceRow[] = [
       const { state, project, workspace, env } = options;
       return {
         YARD_WORKSPACE: workspace,
-        YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
+        YARD_KEYS_DIR: state.keys,
         // The gateway_* tools read it; the policy permits them to owners only.
         YARD_CONFIG_DIR: project.directory,
         // The file is optional.
@@ -172,7 +162,7 @@ const SERVICES: readonly ServiceRow[] = [
         ...hooksFor(project, env),
         ...(options.httpPort !== null && { YARD_HTTP_PORT: String(options.httpPort) }),
         ...pick(env, GATEWAY_SETTINGS),
-        YARD_WEBHOOKS_KEY_FILE: cipherKeyFile(state.keys, "webhooks"),
+        YARD_KEYS_DIR: state.keys,
         ...webhookHosts(env),
         ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
       };

@@ -25,9 +25,6 @@ function options(env: NodeJS.ProcessEnv): ServicePlanOptions {
     natsUrl: "nats://127.0.0.1:1",
     redisUrl: "redis://127.0.0.1:2",
     redisIsOurs: true,
-    runTokenKeyFile: "/state/keys/run-token.jwk",
-    laptopTokenFile: "/keys/laptop.token",
-    loginKey: "made-here",
     bubblewrap: "/cache/bwrap",
     console: "/console/dist",
     httpPort: null,
@@ -82,14 +79,6 @@ test("a configured Redis is used as its URL and the person's password file say",
     assert.equal(env["YARD_REDIS_URL"], "redis://127.0.0.1:2");
     assert.equal(env["YARD_REDIS_PASSWORD_FILE"], "/mine");
   }
-});
-
-test("logins at MCP servers are encrypted with the person's key, else with one of this machine", () => {
-  const keyOf = (env: NodeJS.ProcessEnv) =>
-    plan(env).find(({ name }) => name === "broker")?.env["YARD_MCP_TOKEN_KEY"];
-  assert.equal(keyOf({}), "made-here");
-  assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "mine" }), "mine");
-  assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "" }), "made-here");
 });
 
 test("every entry point exists", () => {
@@ -194,11 +183,11 @@ test("the gateway gets the variables that hooks.json names, and nothing of ours 
   assert.equal(specs[0]?.env["HOOK_SECRET"], undefined);
 });
 
-test("only the policy gets the key that signs run tokens", () => {
-  const owners = plan({}).filter(({ env }) => "YARD_RUN_TOKEN_KEY_FILE" in env);
+test("only services with keys of their own get the directory of keys, and it is that of the project", () => {
+  const given = plan({ YARD_KEYS_DIR: "/elsewhere" }).filter(({ env }) => "YARD_KEYS_DIR" in env);
   assert.deepEqual(
-    owners.map(({ name }) => name),
-    ["policy"],
+    given.map(({ name, env }) => [name, env["YARD_KEYS_DIR"]]),
+    ["policy", "broker", "toolbox", "gateway"].map((name) => [name, "/state/keys"]),
   );
 });
 

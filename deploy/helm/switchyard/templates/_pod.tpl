@@ -124,6 +124,8 @@ seccompProfile: { type: RuntimeDefault }
 - { name: YARD_SERVICES, value: all }
 {{- end }}
 - { name: YARD_NATS_NKEY_FILE, value: "/keys/{{ .user }}.nk" }
+# The pod mounts only the keys of its services there.
+- { name: YARD_KEYS_DIR, value: /keys }
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_SCHEME" "key" "redisScheme" "value" .root.Values.redis.scheme) }}
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleRedis.enabled)) }}
 {{- /* The service's own user; its password is the file below. */}}

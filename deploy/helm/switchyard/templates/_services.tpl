@@ -1,12 +1,6 @@
 {{/* What one service has and the others have not: variables, the ConfigMaps that it reads, mounts and volumes. */}}
 
 {{- define "switchyard.env.policy" -}}
-- { name: YARD_RUN_TOKEN_KEY_FILE, value: /keys/run-token.jwk }
-- { name: YARD_AUDIT_VALUES_KEY_FILE, value: /keys/audit-values.key }
-{{- /* In compact mode the broker's variable is for all. */}}
-{{- if ne .Values.mode "compact" }}
-- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
-{{- end }}
 - { name: YARD_POLICY_FILE, value: /config/policy.yaml }
 {{- if .Values.policy.issuers }}
 - { name: YARD_ISSUERS_FILE, value: /issuers/issuers.yaml }
@@ -22,8 +16,6 @@
 
 {{- define "switchyard.env.mcp-broker" -}}
 - { name: YARD_MCP_SERVERS_FILE, value: /config/mcp-servers.json }
-- { name: YARD_MCP_TOKEN_KEY_FILE, value: /keys/mcp-logins.key }
-- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
 - { name: YARD_STATE_DIR, value: /tmp }
 # Where servers that npx or uvx fetch are kept, for the life of the pod.
 - { name: HOME, value: /tmp }
@@ -70,10 +62,6 @@
 {{- if eq .Values.toolbox.sandbox "userNamespaces" }}
 # Without a sandbox that works the pod does not become ready, and its log has the reason.
 - { name: YARD_SANDBOX, value: require }
-{{- end }}
-{{- /* In compact mode the broker's variable is for all. */}}
-{{- if ne .Values.mode "compact" }}
-- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
 {{- end }}
 {{- if .Values.toolbox.toolSettings }}
 - { name: YARD_TOOLS_FILE, value: /config/tools.json }
@@ -122,7 +110,6 @@
 {{- $g := .Values.gateway }}
 - { name: YARD_HTTP_HOST, value: "0.0.0.0" }
 - { name: YARD_HTTP_PORT, value: "8321" }
-- { name: YARD_WEBHOOKS_KEY_FILE, value: /keys/webhooks.key }
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_HTTP_HOSTS" "key" "httpHosts" "value" (include "switchyard.httpHosts" .)) }}
 {{- with $g.url }}
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }

@@ -5,7 +5,7 @@ import { userSessionEnded } from "@switchyard/contracts/policy/user-sessions";
 import { userKeyRevoked } from "@switchyard/contracts/policy/user-tokens";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import { readSecretFile } from "@switchyard/service/secret-file";
+import { readKeyFile } from "@switchyard/service/keys-directory";
 import type { KeyRing } from "../tokens/key-ring.ts";
 import { createIssuerTokens } from "./issuer-tokens.ts";
 import { readIssuers } from "./issuers-file.ts";
@@ -47,7 +47,7 @@ export async function startUsers(
     readonly redis: Redis;
     readonly config: {
       readonly YARD_ISSUERS_FILE?: string | undefined;
-      readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
+      readonly YARD_KEYS_DIR: string;
       readonly YARD_USER_SESSION_MS: number;
       readonly YARD_ADMINS: readonly string[];
     };
@@ -61,7 +61,7 @@ export async function startUsers(
 ): Promise<void> {
   const { bus, log, redis, config } = kit;
   const { service, keyRing, keys, links, now } = parts;
-  const { YARD_ISSUERS_FILE: issuersFile, YARD_LAPTOP_TOKEN_FILE: laptopFile } = config;
+  const { YARD_ISSUERS_FILE: issuersFile, YARD_KEYS_DIR: keysDirectory } = config;
   const issuers = issuersFile === undefined ? null : await readIssuers(issuersFile);
   const sessions = createUserSessionStore(redis, now);
   const tokens = issuers === null ? null : createIssuerTokens(issuers, now);
@@ -69,8 +69,7 @@ export async function startUsers(
     keys,
     sessions,
     issuerToken: tokens?.accessToken ?? null,
-    laptopToken:
-      laptopFile === undefined ? null : await readSecretFile(laptopFile, "YARD_LAPTOP_TOKEN_FILE"),
+    laptopToken: await readKeyFile(keysDirectory, "laptop.token"),
     now,
   });
   serveUserSessions(service, {
