@@ -177,6 +177,11 @@ test(
     assert.equal(environment("runner")["ANTHROPIC_API_KEY"], "canary");
     assert.equal(environment("broker")["YARD_KEYS_DIR"], "/keys");
     assert.equal(environment("gateway")["YARD_KEYS_DIR"], "/keys");
+    // The group that may read the keys of masks.
+    assert.deepEqual(
+      Object.keys(services).filter((name) => services[name]?.group_add?.includes("10022")),
+      ["broker", "policy", "toolbox"],
+    );
     assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
     assert.equal(environment("importer")["YARD_SCAN_INDICATORS"], "/config/bad.yaml");
     assert.equal(environment("importer")["YARD_SCAN_SUPPRESSIONS"], "");

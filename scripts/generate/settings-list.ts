@@ -25,8 +25,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_REDIS_URL:
       "`redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`: [forms](#forms)",
     YARD_REDIS_PASSWORD_FILE: "file with the password; it overrides one in the URL",
-    YARD_REDIS_SENTINEL_PASSWORD_FILE:
-      "file with the password of the Sentinels, where they have one",
     YARD_REDIS_WAIT_REPLICAS:
       "replicas of Redis that must have an entry of a journal; none in a cluster",
     YARD_OWNER_STORAGE_MIB:
@@ -129,9 +127,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_HTTP_ORIGINS: "origins of other pages that may use MCP from a browser, with commas",
     YARD_HTTP_URL:
       "how people reach the gateway and its console, for links and behind TLS; over https, cookies are Secure",
-    YARD_HTTP_TLS_CERT_FILE:
-      "a certificate with its chain, PEM, read again when it changes: TLS alone is served",
-    YARD_HTTP_TLS_KEY_FILE: "its key, PEM without a passphrase",
+    YARD_HTTP_TLS_DIR:
+      "PEM files `tls.crt`, with its chain, and `tls.key`, read again when they change: TLS alone is served",
     YARD_HTTP_TRUSTED_PROXIES:
       "proxies in front that add to `X-Forwarded-For`; at 0 callers share the limits of their proxy",
     YARD_HTTP_REQUESTS_PER_MINUTE: "requests of one credential, over all replicas",
@@ -139,7 +136,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "the provider at which people sign in, with `/auth/callback` at `YARD_HTTP_URL`",
     YARD_OIDC_CLIENT_ID:
       "the gateway's name at the provider, and `clientId` of `YARD_ISSUERS_FILE`",
-    YARD_OIDC_CLIENT_SECRET_FILE: "without it the gateway is a public client, with PKCE alone",
     YARD_OIDC_SCOPES: "the scopes that are requested; the claims must be in the ID token",
     YARD_CONSOLE_DIR: "the built console, served under `/`; `yard dev` and the image set it",
     YARD_A2A_AGENT: "the agent whose A2A card is at the root",
@@ -170,7 +166,6 @@ export const ALSO_READ_BY: Readonly<Record<string, readonly string[]>> = {
   YARD_NATS_NKEY_FILE: ["yard"],
   YARD_REDIS_URL: ["yard"],
   YARD_REDIS_PASSWORD_FILE: ["yard"],
-  YARD_REDIS_SENTINEL_PASSWORD_FILE: ["yard"],
   YARD_MCP_SANDBOX: ["yard"],
   YARD_WORKSPACE: ["broker"],
   YARD_SANDBOX: ["yard"],

@@ -115,6 +115,8 @@ export const natsEnv = {
 
 /** The variables of a process that connects to Redis. */
 export const redisEnv = {
+  /** The directory of `yard keys init`; a service reads its own files there alone, and `sentinel.password` where Sentinels have one. */
+  YARD_KEYS_DIR: z.string().min(1).optional(),
   /** The path is the number of the database, or the name of the primary and then the number. */
   YARD_REDIS_URL: z
     .string()
@@ -124,8 +126,6 @@ export const redisEnv = {
     ),
   /** File with the password; it overrides one in the URL. */
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),
-  /** File with the password of the Sentinels, where they have one. */
-  YARD_REDIS_SENTINEL_PASSWORD_FILE: z.string().optional(),
   /** MiB that one owner may store in Redis; without it half of maxmemory. The same for all services. */
   YARD_OWNER_STORAGE_MIB: envInteger(1, 16_777_216).optional(),
 };
@@ -134,12 +134,6 @@ export const redisEnv = {
 export const adminsEnv = {
   /** NATS users that may change what the service has, with commas. */
   YARD_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
-};
-
-/** The variable of a service that has keys beside its NKey and its password of Redis. */
-export const keysEnv = {
-  /** The directory of `yard keys init`; a service reads its own files there alone. */
-  YARD_KEYS_DIR: z.string().min(1).optional(),
 };
 
 /** The variable of a service that shows people the address of the gateway. */

@@ -7,13 +7,15 @@ import { StartError } from "./start-error.ts";
 /** The setting that names the directory, for messages. */
 export const KEYS_SETTING = "YARD_KEYS_DIR";
 
-/** The files that services read there beside their NKey and their password of Redis; `yard keys init` and `yard dev` make them. */
+/** The files that services read there beside their NKey and their password of Redis. `yard keys init` makes the keys, `yard dev` the token; secrets of OIDC and Sentinels come from their operators. */
 export type KeyFile =
   | "mcp-logins.key"
   | "webhooks.key"
   | "masks.key"
   | "audit-values.key"
-  | "laptop.token";
+  | "laptop.token"
+  | "oidc-client.secret"
+  | "sentinel.password";
 
 /**
  * The secret of a file in the directory of keys. Null without a directory or such a file: then the service refuses what needs the key.
@@ -58,5 +60,6 @@ export async function readCipherKeyFile(
 }
 
 function isMissing(error: unknown): boolean {
-  return ["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code)); // any thrown value can be checked
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  return code === "ENOENT" || code === "ENOTDIR";
 }

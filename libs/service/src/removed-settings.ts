@@ -33,6 +33,10 @@ export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
   YARD_MCP_TOKEN_KEY: "use YARD_KEYS_DIR, a directory with mcp-logins.key",
   YARD_MCP_TOKEN_KEY_FILE: "use YARD_KEYS_DIR, a directory with mcp-logins.key",
   YARD_WEBHOOKS_KEY_FILE: "use YARD_KEYS_DIR, a directory with webhooks.key",
+  YARD_REDIS_SENTINEL_PASSWORD_FILE: "use YARD_KEYS_DIR, a directory with sentinel.password",
+  YARD_OIDC_CLIENT_SECRET_FILE: "use YARD_KEYS_DIR, a directory with oidc-client.secret",
+  YARD_HTTP_TLS_CERT_FILE: "use YARD_HTTP_TLS_DIR, a directory with tls.crt and tls.key",
+  YARD_HTTP_TLS_KEY_FILE: "use YARD_HTTP_TLS_DIR, a directory with tls.crt and tls.key",
 };
 
 /** The removed settings that an environment still sets, as problems that name the replacement. An empty variable counts as unset. */

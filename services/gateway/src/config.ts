@@ -2,7 +2,6 @@ import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   commaSeparated,
   envInteger,
-  keysEnv,
   natsEnv,
   processEnv,
   publicUrlEnv,
@@ -19,7 +18,6 @@ export const Config = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
-  ...keysEnv,
   /** The address to listen on; any address but loopback needs YARD_HTTP_HOSTS. */
   YARD_HTTP_HOST: z.string().default("127.0.0.1"),
   /** 0 is any free port; the log line "http ready" has the address. */
@@ -37,9 +35,8 @@ export const Config = z.object({
     .refine((list) => list.every((one) => URL.parse(one)?.origin === one), {
       message: "must be origins without a path, such as https://app.example.com",
     }),
-  /** PEM files of a certificate and its key, to serve TLS; they are read again when they change. */
-  YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
-  YARD_HTTP_TLS_KEY_FILE: z.string().optional(),
+  /** A directory with the PEM files `tls.crt` and `tls.key`, to serve TLS; they are read again when they change. */
+  YARD_HTTP_TLS_DIR: z.string().optional(),
   ...publicUrlEnv,
   /** The OpenID Connect provider at which people sign in; the policy service's issuers identify them. */
   YARD_OIDC_ISSUER: z
@@ -47,8 +44,6 @@ export const Config = z.object({
     .refine(isSafeUrl, "must be an https URL, or http on loopback")
     .optional(),
   YARD_OIDC_CLIENT_ID: z.string().min(1).default("switchyard"),
-  /** Missing: a public client, with PKCE alone. */
-  YARD_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
   /** The scopes requested from the provider, separated by spaces. */
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** The folder of the built console; empty: no console is served. */

@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import { USER_SESSION_PREFIX } from "@switchyard/contracts/policy/user-sessions";
 import type { Bus } from "@switchyard/bus/bus";
 import { serve, type Service } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/audit/start-audit";
-import { readCipherKeyFile } from "@switchyard/service/keys-directory";
+import { readCipherKeyFile, readKeyFile } from "@switchyard/service/keys-directory";
 import type { Log } from "@switchyard/service/log";
 import { defineService } from "@switchyard/service/define-service";
 import type { z } from "zod";
@@ -21,9 +22,7 @@ import { serveHookList } from "./hooks/list-hooks.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
 import { BytesInWork } from "./identity/bytes-in-work.ts";
 import { problemOf } from "./problems/problem.ts";
-import { StartError } from "@switchyard/service/start-error";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
-import { readSecretFile } from "@switchyard/service/secret-file";
 import { createIdempotency } from "./identity/idempotency.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
@@ -139,23 +138,19 @@ function answerDiscovery(bus: Bus, log: Log): Service {
   });
 }
 
-function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
-  const { YARD_HTTP_TLS_CERT_FILE: cert, YARD_HTTP_TLS_KEY_FILE: key } = config;
-  if (cert === undefined && key === undefined) return null;
-  if (cert !== undefined && key !== undefined) return { cert, key };
-  throw new StartError("one of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE is missing", {
-    hint: "set both to answer over TLS, or neither",
-  });
+function tlsOf({ YARD_HTTP_TLS_DIR: directory }: z.output<typeof Config>): TlsFiles | null {
+  if (directory === undefined) return null;
+  return { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
 }
 
 async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {
-  const { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: file } = config;
+  const { YARD_OIDC_ISSUER: issuer } = config;
   if (issuer === undefined) return null;
   const settings = {
     issuer,
     clientId: config.YARD_OIDC_CLIENT_ID,
-    clientSecret:
-      file === undefined ? null : await readSecretFile(file, "YARD_OIDC_CLIENT_SECRET_FILE"),
+    // Without it the gateway is a public client, with PKCE alone.
+    clientSecret: await readKeyFile(config.YARD_KEYS_DIR, "oidc-client.secret"),
     scopes: config.YARD_OIDC_SCOPES,
   };
   return createOidc(settings, log);

@@ -1,14 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { auditEnv } from "@switchyard/audit/start-audit";
-import {
-  adminsEnv,
-  keysEnv,
-  natsEnv,
-  processEnv,
-  redisEnv,
-  parsedBy,
-} from "@switchyard/service/env";
+import { adminsEnv, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { z } from "zod";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 
@@ -19,8 +12,6 @@ export const brokerEnv = z.object({
   ...redisEnv,
   ...auditEnv,
   ...adminsEnv,
-  /** It has `mcp-logins.key`, which encrypts logins and secrets, and `masks.key`. */
-  ...keysEnv,
   /** JSON file with the MCP servers; both `{"servers":[…]}` and `{"mcpServers":{…}}` are read. */
   YARD_MCP_SERVERS_FILE: z.string().min(1),
   /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */

@@ -34,11 +34,6 @@ export const Config = z.object({
           ? "digests"
           : mode,
     ),
-  /**
-   * The directory of keys: `run-token.jwk`, which signs run tokens, and `audit-values.key`, which no other service may read; `masks.key`,
-   * with which approvers see masked values; and on a laptop `laptop.token`, whose holder is `cli` at the gateway.
-   */
-  YARD_KEYS_DIR: z.string().min(1),
   /** Issuers whose JWTs the gateway accepts, a YAML file. */
   YARD_ISSUERS_FILE: z.string().optional(),
   /** The lifetime of a browser session at the gateway. */

@@ -31,7 +31,7 @@ export interface PolicyAudit {
 interface Kit extends Omit<AuditOptions, "service" | "version"> {
   readonly config: AuditOptions["config"] & {
     readonly YARD_AUDIT_VALUES: ValueMode;
-    readonly YARD_KEYS_DIR: string;
+    readonly YARD_KEYS_DIR?: string | undefined;
   };
   readonly onStop: (name: string, stop: () => Promise<void>) => void;
 }

@@ -3,7 +3,6 @@ import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   envFlag,
   envInteger,
-  keysEnv,
   natsEnv,
   processEnv,
   redisEnv,
@@ -20,8 +19,6 @@ export const toolboxEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
-  /** It has `masks.key`, as that of the broker. */
-  ...keysEnv,
   YARD_TOOLBOX_MODE: z.enum(["limited-control", "full-control"]).default("limited-control"),
   YARD_WORKSPACE: z.string().min(1).optional(),
   YARD_WORKSPACES_DIR: z.string().min(1).optional(),

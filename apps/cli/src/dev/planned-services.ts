@@ -56,8 +56,7 @@ const SERVICES: readonly ServiceRow[] = [
     name: "policy",
     user: "policy",
     directory: "policy",
-    own: ({ state, project, env }) => ({
-      YARD_KEYS_DIR: state.keys,
+    own: ({ project, env }) => ({
       YARD_POLICY_FILE: project.policyFile,
       YARD_APPROVE_OWN: ownApprovals(env),
     }),
@@ -83,7 +82,6 @@ const SERVICES: readonly ServiceRow[] = [
         ...isolationOf(options),
         // The servers are the person's own: without a sandbox they run as in other MCP clients.
         YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
-        YARD_KEYS_DIR: state.keys,
         YARD_MCP_SERVERS_FILE: project.mcpServersFile,
         // A laptop's HTTP servers are on the laptop.
         YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
@@ -98,10 +96,9 @@ const SERVICES: readonly ServiceRow[] = [
     user: "toolbox",
     directory: "toolbox",
     own: (options) => {
-      const { state, project, workspace, env } = options;
+      const { project, workspace, env } = options;
       return {
         YARD_WORKSPACE: workspace,
-        YARD_KEYS_DIR: state.keys,
         // The gateway_* tools read it; the policy permits them to owners only.
         YARD_CONFIG_DIR: project.directory,
         // The file is optional.
@@ -157,12 +154,11 @@ const SERVICES: readonly ServiceRow[] = [
     user: "gateway",
     directory: "gateway",
     own: (options) => {
-      const { state, project, env } = options;
+      const { project, env } = options;
       return {
         ...hooksFor(project, env),
         ...(options.httpPort !== null && { YARD_HTTP_PORT: String(options.httpPort) }),
         ...pick(env, GATEWAY_SETTINGS),
-        YARD_KEYS_DIR: state.keys,
         ...webhookHosts(env),
         ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
       };

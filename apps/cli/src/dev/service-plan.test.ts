@@ -183,12 +183,9 @@ test("the gateway gets the variables that hooks.json names, and nothing of ours 
   assert.equal(specs[0]?.env["HOOK_SECRET"], undefined);
 });
 
-test("only services with keys of their own get the directory of keys, and it is that of the project", () => {
-  const given = plan({ YARD_KEYS_DIR: "/elsewhere" }).filter(({ env }) => "YARD_KEYS_DIR" in env);
-  assert.deepEqual(
-    given.map(({ name, env }) => [name, env["YARD_KEYS_DIR"]]),
-    ["policy", "broker", "toolbox", "gateway"].map((name) => [name, "/state/keys"]),
-  );
+test("every service reads the keys of the project, whichever the person's environment names", () => {
+  for (const { name, env } of plan({ YARD_KEYS_DIR: "/elsewhere" }))
+    assert.equal(env["YARD_KEYS_DIR"], "/state/keys", name);
 });
 
 test("the person's own bus settings do not leak into the services", () => {

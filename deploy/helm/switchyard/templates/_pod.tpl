@@ -131,9 +131,6 @@ seccompProfile: { type: RuntimeDefault }
 {{- /* The service's own user; its password is the file below. */}}
 - { name: YARD_REDIS_URL, value: "$(REDIS_SCHEME)://{{ .user }}@$(REDIS_ADDRESS)" }
 - { name: YARD_REDIS_PASSWORD_FILE, value: "/keys/{{ .user }}.redis" }
-{{- if .root.Values.redis.sentinelSecret }}
-- { name: YARD_REDIS_SENTINEL_PASSWORD_FILE, value: /sentinel/password }
-{{- end }}
 - { name: YARD_DRAIN_MS, value: {{ mul .values.drainSeconds 1000 | quote }} }
 {{- $root := .root }}
 {{- range .services }}

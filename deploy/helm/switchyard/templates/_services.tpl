@@ -115,8 +115,7 @@
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }
 {{- end }}
 {{- if $g.tls.secret }}
-- { name: YARD_HTTP_TLS_CERT_FILE, value: /tls/tls.crt }
-- { name: YARD_HTTP_TLS_KEY_FILE, value: /tls/tls.key }
+- { name: YARD_HTTP_TLS_DIR, value: /tls }
 {{- end }}
 {{- if or $g.hooks $g.existingConfigMap }}
 - { name: YARD_HOOKS_FILE, value: /config/hooks.json }
@@ -125,9 +124,6 @@
 - { name: YARD_OIDC_ISSUER, value: {{ $g.oidc.issuer | quote }} }
 - { name: YARD_OIDC_CLIENT_ID, value: {{ $g.oidc.clientId | quote }} }
 - { name: YARD_OIDC_SCOPES, value: {{ $g.oidc.scopes | quote }} }
-{{- with $g.oidc.secret }}
-- { name: YARD_OIDC_CLIENT_SECRET_FILE, value: /oidc/client-secret }
-{{- end }}
 {{- end }}
 {{- end }}
 

@@ -22,9 +22,11 @@ const url = `http://127.0.0.1:${port}`;
 const callback = `${url}/auth/callback`;
 const issuer = await startProvider([callback], (name) => GROUPS[name] ?? []);
 const directory = await testDirectory();
-const [issuersFile, laptopFile, secretFile] = ["issuers.yaml", "laptop.token", "client.secret"].map(
-  (name) => join(directory, name),
-) as [string, string, string]; // The list has as many entries as there are names.
+const [issuersFile, laptopFile, secretFile] = [
+  "issuers.yaml",
+  "laptop.token",
+  "oidc-client.secret",
+].map((name) => join(directory, name)) as [string, string, string]; // The list has as many entries as there are names.
 const { privateJwk } = await createRunTokenKey();
 await writeFile(join(directory, "run-token.jwk"), privateJwk, { mode: 0o600 });
 await writeFile(laptopFile, LAPTOP_TOKEN, { mode: 0o600 });
@@ -43,7 +45,7 @@ const world = await startGatewayWorld([], {
   YARD_ISSUERS_FILE: issuersFile,
   YARD_KEYS_DIR: directory,
 });
-const oidcEnv = { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: secretFile };
+const oidcEnv = { YARD_OIDC_ISSUER: issuer, YARD_KEYS_DIR: directory };
 const gateway = await world.startGateway({ YARD_HTTP_PORT: String(port), ...oidcEnv });
 const other = await world.startGateway({ YARD_HTTP_URL: "https://switchyard.example" });
 const runner = await world.connectAs("runner");

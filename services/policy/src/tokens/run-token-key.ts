@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { PublicJwk } from "@switchyard/audit/audit-keys";
 import { KEYS_SETTING } from "@switchyard/service/keys-directory";
 import { readSecretFile } from "@switchyard/service/secret-file";
@@ -27,6 +28,14 @@ const PrivateJwk = z.object({
   x: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
   d: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
 });
+
+/** The file of the keys. Throws a StartError when no directory is named: without this key no run gets a token. */
+export function runTokenKeyFile(directory: string | undefined): string {
+  if (directory !== undefined) return join(directory, "run-token.jwk");
+  throw new StartError(`${KEYS_SETTING} is required`, {
+    hint: "name the directory that this makes: yard keys init --dir DIR",
+  });
+}
 
 /** Reads the keys of run tokens. Throws a StartError, which never shows the content, when they are missing or no such keys. */
 export async function readRunTokenKeys(path: string): Promise<RunTokenKeys> {

@@ -47,7 +47,7 @@ export async function startUsers(
     readonly redis: Redis;
     readonly config: {
       readonly YARD_ISSUERS_FILE?: string | undefined;
-      readonly YARD_KEYS_DIR: string;
+      readonly YARD_KEYS_DIR?: string | undefined;
       readonly YARD_USER_SESSION_MS: number;
       readonly YARD_ADMINS: readonly string[];
     };
