@@ -7,6 +7,7 @@ import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { addSchedule } from "@switchyard/contracts/scheduler/schedules";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { INSPECTED, watchHeap } from "../lib/collected-heap.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
 import { processorTimes } from "../lib/processor-time.ts";
@@ -21,7 +22,7 @@ export async function benchChannels({ stage, rounds }: Bench): Promise<Report> {
   const isWhole = rounds > 1;
   const { bus, instance } = await startSwitchyard(stage, {
     runners: 1,
-    env: { ...INSPECTED, YARD_SCHEDULES_PER_CALLER: "20000" },
+    env: testConstants({ schedulesPerCaller: 20_000 }, INSPECTED),
   });
   const starts = followStarts(bus);
   stage.onEnd(() => starts.stop());

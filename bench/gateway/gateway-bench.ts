@@ -14,9 +14,8 @@ export async function benchGateway(bench: Bench): Promise<Report> {
     runners: 1,
     env: {
       YARD_HTTP_REQUESTS_PER_MINUTE: "1000000",
-      YARD_HTTP_STREAMS: "100000",
       // Readers subscribe before their runs start.
-      ...testConstants({ unknownRunMs: 3_600_000 }),
+      ...testConstants({ unknownRunMs: 3_600_000, httpStreamsPerCaller: 100_000 }),
     },
   });
   const token = (await readFile(instance.httpTokenFile, "utf8")).trim();

@@ -1,6 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { anonymousUser } from "@switchyard/topology/topology";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { startYardDev, type DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Stage } from "./stage.ts";
 
@@ -25,7 +26,11 @@ export async function startSwitchyard(
     // Services are apart as on a cluster, so that figures name each service.
     apart: options.apart ?? true,
     // A benchmark is one user, which has used up its audit records of an hour within minutes.
-    env: { YARD_RUNNER_SLOTS: "64", YARD_AUDIT_PER_USER: "0", ...options.env },
+    env: {
+      YARD_RUNNER_SLOTS: "64",
+      ...options.env,
+      ...testConstants({ auditPerUserHour: 0 }, options.env),
+    },
   });
   let isEnded = false;
   const end = async (): Promise<void> => {

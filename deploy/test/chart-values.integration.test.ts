@@ -34,15 +34,39 @@ test("the Sentinels' password is a Secret of every service", { skip }, () => {
   const manifests = readManifests(renderChart(helm, { sets: own.map((set) => `redis.${set}`) }));
   for (const deployment of ofKind(manifests, "Deployment")) {
     const container = dig(deployment, "spec.template.spec.containers.0");
-    const file = String(variable(container, "YARD_REDIS_SENTINEL_PASSWORD_FILE"));
+    const directory = String(variable(container, "YARD_KEYS_DIR"));
     const mounts = JSON.stringify(container);
-    assert.match(mounts, new RegExp(`"mountPath":"${dirname(file)}"`), deployment.metadata.name);
+    assert.match(mounts, new RegExp(`"mountPath":"${directory}"`), deployment.metadata.name);
     const volumes = [dig(deployment, "spec.template.spec.volumes")].flat();
-    const volume = volumes.find((each) => dig(each, "name") === "sentinel");
-    assert.equal(dig(volume, "secret.secretName"), "sentinels");
-    assert.deepEqual(dig(volume, "secret.items"), [{ key: "password", path: basename(file) }]);
+    const volume = volumes.find((each) => dig(each, "name") === "keys");
+    assert.equal(dig(volume, "projected.defaultMode"), 0o440);
+    const [keys, ofSentinels, ...others] = [dig(volume, "projected.sources")].flat();
+    assert.equal(dig(keys, "secret.name"), "yard-keys");
+    const items = [{ key: "password", path: "sentinel.password" }];
+    assert.deepEqual(ofSentinels, { secret: { name: "sentinels", items } });
+    assert.deepEqual(others, []);
   }
 });
+
+test(
+  "the client secret of OIDC is beside the keys of the gateway, and of no other service",
+  { skip },
+  () => {
+    const sets = ["gateway.oidc.secret=oidc"];
+    const manifests = readManifests(renderChart(helm, { sets }));
+    const given = ofKind(manifests, "Deployment").filter((deployment) =>
+      JSON.stringify(deployment).includes("oidc-client.secret"),
+    );
+    assert.deepEqual(
+      given.map(({ metadata }) => metadata.name),
+      ["gateway"],
+    );
+    const volumes = [dig(given[0], "spec.template.spec.volumes")].flat();
+    const volume = volumes.find((each) => dig(each, "name") === "keys");
+    const items = [{ key: "client-secret", path: "oidc-client.secret" }];
+    assert.deepEqual(dig(volume, "projected.sources.1"), { secret: { name: "oidc", items } });
+  },
+);
 
 test("every service gets some nodes of a Redis Cluster", { skip }, () => {
   const own = ["scheme=rediss+cluster", "address=n1.redis:6379\\,n2.redis:6379"];

@@ -357,8 +357,7 @@ test(
       const deployment = deploymentOf(manifests, "gateway");
       assertWellKept(deployment);
       const [gateway] = containersOf(deployment);
-      assert.equal(variable(gateway, "YARD_HTTP_TLS_CERT_FILE"), "/tls/tls.crt");
-      assert.equal(variable(gateway, "YARD_HTTP_TLS_KEY_FILE"), "/tls/tls.key");
+      assert.equal(variable(gateway, "YARD_HTTP_TLS_DIR"), "/tls");
       const mounts = dig(gateway, "volumeMounts") as { name: string }[];
       assert.deepEqual(
         mounts.find(({ name }) => name === "tls"),
@@ -385,7 +384,7 @@ test(
     }
     const plain = rendered.get("minimal") ?? [];
     const [gateway] = containersOf(deploymentOf(plain, "gateway"));
-    assert.equal(variable(gateway, "YARD_HTTP_TLS_CERT_FILE"), undefined);
+    assert.equal(variable(gateway, "YARD_HTTP_TLS_DIR"), undefined);
     assert.deepEqual(portOf(plain), { name: "http", port: 80, targetPort: "http" });
     const wrong = [...own, "gateway.url=http://switchyard.example.com"];
     assert.throws(() => renderChart(helm, { sets: wrong }), { message: /write https:/ });

@@ -175,8 +175,13 @@ test(
     assert.equal(environment("gateway")["YARD_OIDC_ISSUER"], "https://login.example.com/");
     assert.equal(environment("runner")["YARD_MODELS_FILE"], "/config/models.json");
     assert.equal(environment("runner")["ANTHROPIC_API_KEY"], "canary");
-    assert.equal(environment("broker")["YARD_MCP_TOKEN_KEY_FILE"], "/keys/mcp-logins.key");
-    assert.equal(environment("gateway")["YARD_WEBHOOKS_KEY_FILE"], "/keys/webhooks.key");
+    assert.equal(environment("broker")["YARD_KEYS_DIR"], "/keys");
+    assert.equal(environment("gateway")["YARD_KEYS_DIR"], "/keys");
+    // The group that may read the keys of masks.
+    assert.deepEqual(
+      Object.keys(services).filter((name) => services[name]?.group_add?.includes("10022")),
+      ["broker", "policy", "toolbox"],
+    );
     assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
     assert.equal(environment("importer")["YARD_SCAN_INDICATORS"], "/config/bad.yaml");
     assert.equal(environment("importer")["YARD_SCAN_SUPPRESSIONS"], "");

@@ -181,10 +181,10 @@ test(
     const optional = (name: string) => ({ secretRef: { name, optional: true } });
     assert.deepEqual(dig(first(runner), "envFrom.0"), optional("yard-model-keys"));
     assert.deepEqual(dig(first(broker), "envFrom.0"), optional("yard-mcp-secrets"));
-    assert.equal(variable(first(broker), "YARD_MCP_TOKEN_KEY_FILE"), "/keys/mcp-logins.key");
+    assert.equal(variable(first(broker), "YARD_KEYS_DIR"), "/keys");
     assert.ok(keysOf(broker).includes("mcp-logins.key"));
     const gateway = deploymentOf(manifests, "gateway");
-    assert.equal(variable(first(gateway), "YARD_WEBHOOKS_KEY_FILE"), "/keys/webhooks.key");
+    assert.equal(variable(first(gateway), "YARD_KEYS_DIR"), "/keys");
     assert.ok(keysOf(gateway).includes("webhooks.key"));
   },
 );

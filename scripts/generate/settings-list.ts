@@ -7,6 +7,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_INSTANCE: "distinguishes replicas in logs and leases",
     YARD_CONNECT_MS: "time for the first connection to NATS and Redis, and for missing streams",
     YARD_DRAIN_MS: "time for an orderly stop; keep it below the orchestrator's grace period",
+    YARD_KEYS_DIR:
+      "the directory of `yard keys init`: [keys](#forms), of which a service reads its own",
     YARD_RESTARTS:
       "`1`: the toolbox may [restart](../operations.md#restarts-from-outside) this process",
     YARD_EXIT_WITH_PARENT: "`1`: stop when standard input ends, and leave SIGINT to the parent",
@@ -23,8 +25,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_REDIS_URL:
       "`redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`: [forms](#forms)",
     YARD_REDIS_PASSWORD_FILE: "file with the password; it overrides one in the URL",
-    YARD_REDIS_SENTINEL_PASSWORD_FILE:
-      "file with the password of the Sentinels, where they have one",
     YARD_REDIS_WAIT_REPLICAS:
       "replicas of Redis that must have an entry of a journal; none in a cluster",
     YARD_OWNER_STORAGE_MIB:
@@ -32,43 +32,29 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
   },
   Audit: {
     YARD_AUDIT: "what is [recorded](../audit.md): `on`, `strict` or `off`",
-    YARD_AUDIT_PER_USER:
-      "records that one user may cause in an hour in each process; 0 for no limit",
     YARD_AUDIT_VALUES:
       "how [arguments](../audit.md#values-of-arguments) are recorded: `digests`, `encrypted` or `clear`",
-    YARD_AUDIT_VALUES_KEY_FILE: "the keys for arguments, newest first",
   },
   "Policy and approvals": {
     YARD_POLICY_FILE: "the policy, a YAML file or a directory of them",
-    YARD_POLICY_ADMINS: "NATS users that may activate, roll back, stop and resume, with commas",
+    YARD_ADMINS:
+      "NATS users that may change rules, MCP servers or imports of the service that reads it, with commas",
     YARD_ISSUERS_FILE:
       "YAML file of [issuers](../../decisions/041-callers-over-http.md) whose JWTs the gateway accepts",
     YARD_USER_SESSION_MS:
       "how long a browser [stays signed in](../../decisions/046-sessions-of-browsers.md)",
-    YARD_LAPTOP_TOKEN_FILE:
-      "the token of `yard dev`, with which a person is `cli` over HTTP; on a laptop only",
-    YARD_RUN_TOKEN_KEY_FILE:
-      "private Ed25519 key as JWK, or a JWK set, newest first; read again when it changes",
-    YARD_MASKS_KEY_FILE:
-      "the keys of [masked values](../policy.md#masks), the same in all services",
     YARD_APPROVERS:
       "NATS users that decide about waiting calls, with commas; `approvers` of a policy may narrow it",
     YARD_APPROVE_OWN:
       "[own calls](../approvals.md#who-decides) that an approver may approve: `none`, `runs` or `all`",
     YARD_APPROVAL_WAIT_MS: "how long a call waits for a person",
-    YARD_CHAT_LINK_DAYS: "how long a [link of a chat](../approvals.md#decide-in-a-chat) lasts",
   },
   "MCP servers": {
     YARD_MCP_SERVERS_FILE: "[the server file](../mcp-servers.md#the-server-file)",
-    YARD_MCP_ADMINS: "NATS users that may change servers, with commas",
     YARD_MCP_SANDBOX:
       "[isolation](../mcp-servers.md#isolation-of-stdio-servers): `require`, `prefer` or `off`",
     YARD_MCP_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that servers may be at",
-    YARD_MCP_TOKEN_KEY:
-      "keys that encrypt logins, 32 bytes each in base64 or hex, with commas; the first one encrypts",
-    YARD_MCP_TOKEN_KEY_FILE:
-      "a file with them, such as `mcp-logins.key`; read when the variable is not set",
   },
   "Built-in tools": {
     YARD_WORKSPACE: "the directory of all runs, and the root that MCP servers get",
@@ -76,10 +62,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "where runs get directories of their own; the toolbox needs this or `YARD_WORKSPACE`",
     YARD_WORKSPACE_SCOPE:
       "`session`: the runs of one session share a directory; `run`: they do not",
-    YARD_WORKSPACE_KEEP_HOURS: "directories of runs that were unused for so long are removed",
     YARD_WORKSPACE_MB: "what the directory of a run or session may hold",
     YARD_TOOLBOX_MODE: "`limited-control` or `full-control`",
-    YARD_TOOLBOX_CONCURRENCY: "tool calls in work at a time, shared fairly between callers",
     YARD_TOOLS_FILE:
       "[`tools.json`](../coding-agents.md#sessions): which sessions agents see and start",
     YARD_CONFIG_DIR:
@@ -93,13 +77,10 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "`1`: commands in the sandbox may use the network, private addresses included",
     YARD_COMMAND_PATH: "`PATH` of commands; with `yard dev` your own, its Node.js last",
     YARD_COMMAND_MEMORY_MB: "memory of one command",
-    YARD_COMMAND_CPU_SECONDS: "processor time of each process of a command",
   },
   "Skills and agents": {
     YARD_SKILL_ROOTS:
       "absolute directories, separated as in `PATH`; all are imported at start, and no others ever",
-    YARD_IMPORT_ADMINS:
-      "NATS users that may import, remove, roll back and trust, with commas; dry runs are for all",
     YARD_IMPORTED_AGENT_ROLES:
       "roles of agents that clients send, by sender: `team-a:planner, *:reader`",
     YARD_IMPORT_WATCH: "`1`: files are imported again when they change",
@@ -119,7 +100,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_TEAM_LIMITS_FILE: "JSON file of the [limits of teams](../runs.md#teams)",
     YARD_FILES_MIB: "files that one owner may have stored",
     YARD_SESSION_IDLE_MS: "time without use after which a session ends",
-    YARD_SESSION_MAX_PER_CALLER: "sessions of one owner; one more is `too_many_sessions`",
     YARD_MODELS_FILE: "JSON file of [model providers](../models.md)",
     YARD_RUNTIME_DIR: "directories of runs of coding CLIs; for this user and installation alone",
   },
@@ -133,14 +113,9 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "directories that attachments may be taken from, as in `PATH`; none: no files",
     YARD_CHANNELS_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that attachments and webhooks may be at",
-    YARD_CHANNELS_CONSOLE_URL:
-      "address of the console, for links to calls whose arguments are too long for a chat",
   },
   Schedules: {
     YARD_SCHEDULES_AGENT: "the agent of jobs that name none; without it each job has to name one",
-    YARD_SCHEDULES_PER_CALLER: "jobs that one caller may have",
-    YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
-      "`loopback`, `private`, addresses and networks that webhooks may reach",
     YARD_TRIGGERS_FILE:
       "the [triggers.yaml](../schedules.md#triggers); a trigger that is no longer in it loses its job",
   },
@@ -151,48 +126,30 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "names of the gateway beside those of loopback, with commas; others are refused",
     YARD_HTTP_ORIGINS: "origins of other pages that may use MCP from a browser, with commas",
     YARD_HTTP_URL:
-      "how people reach the gateway where TLS ends in front of it; over https, cookies are Secure",
-    YARD_HTTP_TLS_CERT_FILE:
-      "a certificate with its chain, PEM, read again when it changes: TLS alone is served",
-    YARD_HTTP_TLS_KEY_FILE: "its key, PEM without a passphrase",
+      "how people reach the gateway and its console, for links and behind TLS; over https, cookies are Secure",
+    YARD_HTTP_TLS_DIR:
+      "PEM files `tls.crt`, with its chain, and `tls.key`, read again when they change: TLS alone is served",
     YARD_HTTP_TRUSTED_PROXIES:
       "proxies in front that add to `X-Forwarded-For`; at 0 callers share the limits of their proxy",
-    YARD_HTTP_CONNECTIONS_PER_ADDRESS:
-      "of one address, of IPv6 one /64 network; behind trusted proxies its requests at a time",
-    YARD_HTTP_STREAMS:
-      "streams of one caller on this replica; more are refused with 429 `too_many_streams`",
     YARD_HTTP_REQUESTS_PER_MINUTE: "requests of one credential, over all replicas",
     YARD_OIDC_ISSUER:
       "the provider at which people sign in, with `/auth/callback` at `YARD_HTTP_URL`",
     YARD_OIDC_CLIENT_ID:
       "the gateway's name at the provider, and `clientId` of `YARD_ISSUERS_FILE`",
-    YARD_OIDC_CLIENT_SECRET_FILE: "without it the gateway is a public client, with PKCE alone",
     YARD_OIDC_SCOPES: "the scopes that are requested; the claims must be in the ID token",
     YARD_CONSOLE_DIR: "the built console, served under `/`; `yard dev` and the image set it",
     YARD_A2A_AGENT: "the agent whose A2A card is at the root",
     YARD_HOOKS_FILE: "[`hooks.json`](../http.md#webhooks): what starts a run by a webhook",
-    YARD_WEBHOOKS_KEY_FILE:
-      "`webhooks.key` of `yard keys init`, for [secrets](../../decisions/064-secrets-of-webhooks.md)",
-    YARD_WEBHOOKS_PER_CALLER: "webhooks that one caller may have",
     YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
-      "`loopback`, `private`, addresses and networks that webhooks may be sent to",
+      "`loopback`, `private`, addresses and networks that webhooks of events and jobs may be sent to",
   },
   "Command line": {
     YARD_SERVER: "a gateway, in place of NATS, as `--server`",
     YARD_API_KEY: "the key for it, in place of what `yard login` stored",
-    YARD_API_KEY_FILE: "a file with it",
     YARD_USER: "the NATS user",
     YARD_PROJECT: "the project, in place of the nearest directory upwards that is one",
     YARD_CONTEXT: "the installation, in place of that of `yard config`",
-    YARD_AGENT: "the agent of `yard chat`, in place of that of `yard config`",
-    YARD_MODEL: "the model of `yard chat` and `yard run`, in place of that of `yard config`",
-    YARD_COLOR: "`auto`, `always` or `never`, in place of that of `yard config`",
     YARD_STREAM_REPLICAS: "copies of each stream that `yard streams ensure` makes, as `--replicas`",
-    YARD_SERVERS: "`containers`: NATS and Redis run in containers, whatever is installed",
-    YARD_NATS_SERVER_BIN: "the `nats-server` of `yard dev` and the tests",
-    YARD_REDIS_SERVER_BIN: "the `redis-server` of `yard dev` and the tests",
-    YARD_NATS_IMAGE: "the image of NATS where it runs in a container",
-    YARD_REDIS_IMAGE: "the image of Redis where it runs in a container",
   },
 };
 
@@ -209,7 +166,6 @@ export const ALSO_READ_BY: Readonly<Record<string, readonly string[]>> = {
   YARD_NATS_NKEY_FILE: ["yard"],
   YARD_REDIS_URL: ["yard"],
   YARD_REDIS_PASSWORD_FILE: ["yard"],
-  YARD_REDIS_SENTINEL_PASSWORD_FILE: ["yard"],
   YARD_MCP_SANDBOX: ["yard"],
   YARD_WORKSPACE: ["broker"],
   YARD_SANDBOX: ["yard"],
@@ -227,9 +183,4 @@ export const DEFAULTS: Readonly<Record<string, string>> = {
   YARD_RUNTIME_DIR: "in the temporary folder",
   YARD_A2A_AGENT: "the caller's only one",
   YARD_USER: "`cli`; `admin` for `streams ensure`, `auditor` for `audit`",
-  YARD_COLOR: "`auto`",
-  YARD_NATS_SERVER_BIN: "found",
-  YARD_REDIS_SERVER_BIN: "found",
-  YARD_NATS_IMAGE: "pinned",
-  YARD_REDIS_IMAGE: "pinned",
 };

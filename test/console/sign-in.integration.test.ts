@@ -20,7 +20,10 @@ async function startWorld(executable: string) {
   const url = `http://127.0.0.1:${await freePort()}`;
   const issuer = await startProvider([`${url}/auth/callback`], (name) => GROUPS[name] ?? []);
   const directory = await testDirectory();
-  const [issuersFile, secretFile] = [join(directory, "issuers.yaml"), join(directory, "secret")];
+  const [issuersFile, secretFile] = [
+    join(directory, "issuers.yaml"),
+    join(directory, "oidc-client.secret"),
+  ];
   await writeFile(secretFile, "a secret of the test", { mode: 0o600 });
   await writeFile(
     issuersFile,
@@ -36,7 +39,7 @@ async function startWorld(executable: string) {
   await gateways.startGateway({
     YARD_HTTP_PORT: new URL(url).port,
     YARD_OIDC_ISSUER: issuer,
-    YARD_OIDC_CLIENT_SECRET_FILE: secretFile,
+    YARD_KEYS_DIR: directory,
     YARD_CONSOLE_DIR: await builtConsole(),
   });
   const browser = await launchChromium(executable);

@@ -8,6 +8,7 @@ import {
   servicePayloads,
   sharedPayloads,
 } from "@switchyard/topology/payload-stores";
+import { REMOVED_SETTINGS } from "@switchyard/service/removed-settings";
 import { allStreams } from "@switchyard/topology/streams";
 import { markdownFiles, root } from "./markdown-files.ts";
 
@@ -20,24 +21,35 @@ const NO_SETTINGS = new Set<string>([
   runArchive.bucket,
   ...allStreams.map(({ name }) => name),
 ]);
-/** A mark of child processes, two variables for a person's own files and commands, and programs of tests. */
+/** A mark of child processes, two variables for a person's own files and commands, and those of tests. */
 const NOT_OF_OPERATORS = [
   ...["YARD_MCP_CHILD", "YARD_HOME", "YARD_HTTP_TOKEN"],
-  ...["YARD_PROMTOOL_BIN", "YARD_PROMETHEUS_BIN"],
+  ...["YARD_PROMTOOL_BIN", "YARD_PROMETHEUS_BIN", "YARD_TEST_CONTAINERS"],
 ];
+/** It names settings that no program reads. */
+const REMOVED = "libs/service/src/removed-settings.ts";
 
 test("every setting that a program reads is in the list", () => {
   const sources = globSync("{apps,libs,services}/*/src/**/*.{ts,tsx}", { cwd: root });
   const listed = settingsIn(read("docs/reference/settings.md"));
   const known = new Set([...listed, ...NO_SETTINGS, ...NOT_OF_OPERATORS]);
   const missing = sources
-    .filter((path) => !/\.test\.tsx?$/.test(path))
+    .filter((path) => !/\.test\.tsx?$/.test(path) && path !== REMOVED)
     .flatMap((path) =>
       [...settingsIn(read(path))]
         .filter((name) => !known.has(name))
         .map((name) => `${path}: ${name}`),
     );
   assert.deepEqual(missing, [], "scripts/generate/settings-list.ts has the list");
+});
+
+test("no setting is both in the list and removed", () => {
+  const listed = settingsIn(read("docs/reference/settings.md"));
+  assert.ok(listed.size > 50, "hardly any setting was found");
+  assert.deepEqual(
+    Object.keys(REMOVED_SETTINGS).filter((name) => listed.has(name)),
+    [],
+  );
 });
 
 test("every setting that a document names is read somewhere", () => {
@@ -48,7 +60,7 @@ test("every setting that a document names is read somewhere", () => {
       "docker-compose.yml",
     ],
     { cwd: root, exclude: (name) => name === "node_modules" },
-  ).filter((path) => /\.[a-z]+$/.test(path) && !path.endsWith(".md"));
+  ).filter((path) => /\.[a-z]+$/.test(path) && !path.endsWith(".md") && path !== REMOVED);
   const known = settingsIn(programs.map((path) => read(path)).join("\n"));
   const unknown = markdownFiles().flatMap(({ path, text }) =>
     [...settingsIn(text)]

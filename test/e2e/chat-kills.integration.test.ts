@@ -97,7 +97,7 @@ rules:
 };
 for (const [name, text] of Object.entries(files)) await writeFile(join(project, name), text);
 const stateDir = join(directory, "state");
-const env = { YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com" };
+const env = { YARD_HTTP_URL: "https://yard.example.com" };
 const dev = await startYardDev({ project, stateDir, apart: true, env });
 const cli = await connectAsCli(dev);
 after(async () => {

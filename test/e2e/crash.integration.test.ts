@@ -55,8 +55,7 @@ const dev = await startYardDev({
   stateDir,
   runners: 2,
   apart: true,
-  // NATS and Redis are killed by their pids.
-  env: { CALLS_FILE: callsFile, YARD_SERVERS: "" },
+  env: { CALLS_FILE: callsFile },
 });
 let client = await plainClient(dev.natsUrl);
 after(async () => {

@@ -46,7 +46,7 @@ const EVE = 666;
 const telegram = await startTelegramServer();
 after(() => telegram.close());
 const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "ann", "ben"] });
-const policy = await world.startReplica({ YARD_APPROVERS: "cli,ann", YARD_CHAT_LINK_DAYS: "30" });
+const policy = await world.startReplica({ YARD_APPROVERS: "cli,ann" });
 const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 const broker = client(await world.connectAs("broker"), { checkPolicy, admitCall });
 const ann = await world.connectAs("ann");
@@ -74,7 +74,7 @@ const environment = {
   YARD_REDIS_URL: world.redis.url,
   YARD_CHANNELS_FILE: file,
   ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 600 }),
-  YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com/",
+  YARD_HTTP_URL: "https://yard.example.com/",
 };
 let channels = await startServiceProcess("channels", environment);
 

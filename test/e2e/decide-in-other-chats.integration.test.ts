@@ -105,7 +105,7 @@ const environment = {
   ...(await common("channels")),
   YARD_CHANNELS_FILE: file,
   ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 3_000 }),
-  YARD_CHANNELS_CONSOLE_URL: "https://yard.example.com",
+  YARD_HTTP_URL: "https://yard.example.com",
 };
 let channels = await startServiceProcess("channels", environment);
 

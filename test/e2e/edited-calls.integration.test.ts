@@ -11,7 +11,7 @@ import { approveCall, getApproval } from "@switchyard/contracts/policy/approvals
 import { mcpToolRef, type ToolRef } from "@switchyard/contracts/tool-names";
 import { until } from "@switchyard/local-servers/until";
 import { testDirectory } from "@switchyard/testing/test-servers";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { createApprovalGate } from "@switchyard/tool-provider/approval-gate";
@@ -86,9 +86,10 @@ const IBAN = "DE89370400440532013000";
 const OTHER_IBAN = "GB82WEST12345698765432";
 
 const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "ann"] });
-const masksKeyFile = `${world.keyFile}.masks`;
-await writeFile(masksKeyFile, randomBytes(32).toString("base64url"), { mode: 0o600 });
-await world.startReplica({ YARD_APPROVERS: "cli", YARD_MASKS_KEY_FILE: masksKeyFile });
+await writeFile(join(world.keys, "masks.key"), randomBytes(32).toString("base64url"), {
+  mode: 0o600,
+});
+await world.startReplica({ YARD_APPROVERS: "cli" });
 const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 const bus = await world.connectAs("broker");
 const person = client(await world.connectAs("cli"), { approveCall, getApproval });
@@ -117,7 +118,7 @@ const redis = await connectRedis({
 after(() => redis.disconnect());
 const masks = createMaskStore({
   redis,
-  keys: await readCipherKeyFile(masksKeyFile, "YARD_MASKS_KEY_FILE"),
+  keys: await readCipherKeyFile(world.keys, "masks.key"),
   onLost: (error) => assert.fail(String(error)),
 });
 const [iban = "", otherIban = ""] = await masks.mask({ runId: "run-1", user: "team-a" }, [

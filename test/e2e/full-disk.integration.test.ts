@@ -175,7 +175,7 @@ async function installation(small: SmallDisk) {
   const [policy, importer, broker, runner] = await Promise.all([
     start("policy", "policy", {
       YARD_POLICY_FILE: await write("policy.yaml", POLICY),
-      YARD_RUN_TOKEN_KEY_FILE: keys.runTokenKeyFile,
+      YARD_KEYS_DIR: keys.path,
     }),
     start("skill-importer", "importer", { YARD_SKILL_ROOTS: join(directory, "project") }),
     start("mcp-broker", "broker", {

@@ -468,9 +468,8 @@ async function startScheduler(): Promise<SchedulerProcess> {
       YARD_NATS_URL: lab.nats.url,
       YARD_REDIS_URL: lab.redis.url,
       YARD_HEALTH_PORT: "0",
-      ...testConstants({ schedulesHeartbeatMs: HEARTBEAT_MS }),
-      YARD_SCHEDULES_PER_CALLER: "300",
-      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: "loopback",
+      ...testConstants({ schedulesHeartbeatMs: HEARTBEAT_MS, schedulesPerCaller: 300 }),
+      YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "loopback",
     },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -106,7 +106,7 @@ export async function everyRequest(options: {
     });
   const policy = await start("policy", "policy", {
     YARD_POLICY_FILE: policyFile,
-    YARD_RUN_TOKEN_KEY_FILE: keys.runTokenKeyFile,
+    YARD_KEYS_DIR: keys.path,
   });
   const others = await Promise.all([
     start("skill-importer", "importer", {}),
@@ -114,7 +114,7 @@ export async function everyRequest(options: {
       YARD_MCP_SERVERS_FILE: serversFile,
       YARD_MCP_SANDBOX: "off",
       YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback",
-      YARD_MCP_TOKEN_KEY: Buffer.alloc(32, 7).toString("base64"),
+      YARD_KEYS_DIR: keys.path,
       YARD_STATE_DIR: join(directory, "state"),
       // Without Redis a broker's leases soon expire.
       ...testConstants({ mcpLeaseMs: 600_000 }),
@@ -123,7 +123,7 @@ export async function everyRequest(options: {
     start("agent-runner", "runner", { YARD_MODELS_FILE: modelsFile }),
     start("scheduler", "scheduler", { YARD_SCHEDULES_AGENT: "demo" }),
     start("channels", "channels", { YARD_CHANNELS_LOOPBACK: "cli" }),
-    start("gateway", "gateway", { YARD_WEBHOOKS_KEY_FILE: join(keys.path, "webhooks.key") }),
+    start("gateway", "gateway", { YARD_KEYS_DIR: keys.path }),
   ]);
   const busOf = (user: string): Bus => {
     const bus = buses.get(user);

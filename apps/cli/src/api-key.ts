@@ -6,16 +6,16 @@ import { contexts, currentContext } from "./settings.ts";
 const API_KEY = /^[\x21-\x7e]{8,8192}$/;
 
 /**
- * The API key for a gateway: YARD_API_KEY, the file of YARD_API_KEY_FILE, or that of the chosen context or of another one with this address. Throws when
+ * The API key for a gateway: YARD_API_KEY, or that of the chosen context or of another one with this address. Throws when
  * there is none.
  */
 export async function apiKeyFor(server: string, env: NodeJS.ProcessEnv): Promise<string> {
   const given = env["YARD_API_KEY"] ?? "";
   if (given !== "") return checkedApiKey(given, "YARD_API_KEY");
-  const file = env["YARD_API_KEY_FILE"] || fileOfContext(server, env);
+  const file = fileOfContext(server, env);
   if (file !== null) return readApiKey(file);
   throw new CliError("bad_credential", `there is no API key for ${server} here`, {
-    hint: `sign in with: ./yard login ${server}; or name the file with a key in YARD_API_KEY_FILE`,
+    hint: `sign in with: ./yard login ${server}; or set YARD_API_KEY`,
   });
 }
 

@@ -54,6 +54,7 @@ async function performed(
     isOver = true;
   });
   try {
+    await refuseRemoved(terminal.env);
     const env = withInstallation(terminal.env, options);
     await chooseColour(options);
     const code = (await work({ ...quiet, env })) ?? EXIT.ok;
@@ -87,6 +88,15 @@ function limitTime(
     );
     process.exit(EXIT.timeout);
   }, timeout * 1_000);
+}
+
+/** Throws `usage` for settings of earlier versions: a command must not ignore what a person has set. */
+async function refuseRemoved(env: NodeJS.ProcessEnv): Promise<void> {
+  const { removedSettings } = await import("@switchyard/service/removed-settings");
+  const problems = removedSettings(env).map(({ name, rule }) => `${name} ${rule}`);
+  if (problems.length === 0) return;
+  const { CliError } = await import("./cli-error.ts");
+  throw new CliError("usage", problems.join("; "), { hint: "unset these variables" });
 }
 
 /** Options override variables of the other kind. */

@@ -26,7 +26,7 @@ config, memory, tools, workspace, policy, approvals, subjects, models and exit-c
 
 Environment: YARD_NATS_URL names a bus elsewhere; without it the commands use the instance that
 "yard dev" runs. YARD_USER and YARD_NATS_NKEY_FILE are your user and its key there. YARD_SERVER names a gateway
-and YARD_API_KEY or YARD_API_KEY_FILE the key for it. YARD_STATE_DIR moves the
+and YARD_API_KEY the key for it. YARD_STATE_DIR moves the
 state of a project from its .switchyard.`;
 
 /** A narrower column is harder to read than a description below its term. */

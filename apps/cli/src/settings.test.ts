@@ -31,9 +31,9 @@ test("the environment goes before the project, that before the user, that before
   const inside = { ...env, YARD_PROJECT: join(directory, "work") };
   assert.equal(setting("agent", inside).value, "ours");
   assert.equal(setting("context", inside).value, null, "a checkout chooses no installation");
-  assert.deepEqual(setting("agent", { ...inside, YARD_AGENT: "now" }), {
+  assert.deepEqual(setting("context", { ...inside, YARD_CONTEXT: "now" }), {
     value: "now",
-    origin: "YARD_AGENT",
+    origin: "YARD_CONTEXT",
   });
 });
 

@@ -13,12 +13,8 @@ export const SETTINGS = {
 } as const;
 export type SettingName = keyof typeof SETTINGS;
 
-const VARIABLES: Readonly<Record<SettingName, string>> = {
-  agent: "YARD_AGENT",
-  model: "YARD_MODEL",
-  context: "YARD_CONTEXT",
-  color: "YARD_COLOR",
-};
+/** Chooses the installation for a shell, a script or a job of CI. The other settings have flags. */
+const CONTEXT_VARIABLE = "YARD_CONTEXT";
 
 /** The address of an installation, and the user there. */
 export type Context = NatsContext | HttpContext;
@@ -60,9 +56,8 @@ export function projectConfigFile(env: NodeJS.ProcessEnv, cwd = process.cwd()): 
 
 /** A setting by its precedence: environment, project, user, default. Flags override it at their command. */
 export function setting(name: SettingName, env: NodeJS.ProcessEnv): Setting {
-  const variable = VARIABLES[name];
-  const given = env[variable];
-  if (given !== undefined && given !== "") return { value: given, origin: variable };
+  const given = name === "context" ? (env[CONTEXT_VARIABLE] ?? "") : "";
+  if (given !== "") return { value: given, origin: CONTEXT_VARIABLE };
   const project = projectConfigFile(env);
   // Files checked out with a project must not redirect commands to another installation.
   const files = [...(project === null || name === "context" ? [] : [project]), userConfigFile(env)];

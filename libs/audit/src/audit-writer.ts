@@ -207,7 +207,7 @@ class ChainWriter implements AuditWriter {
     if (count >= limit) {
       const next = new Date((hour + 1) * HOUR_MS).toISOString();
       throw new AuditUnavailableError(
-        `${user} has had the ${limit} audit records of an hour (YARD_AUDIT_PER_USER), its calls continue at ${next}`,
+        `${user} has had the ${limit} audit records of an hour, its calls continue at ${next}`,
       );
     }
     this.#admitted.set(user, count + 1);

@@ -38,7 +38,7 @@ const refusal = {
   reason: "expired",
 } as const;
 
-replaceConstants({ auditGiveUpMs: 200 });
+replaceConstants({ auditGiveUpMs: 200, auditPerUserHour: 0 });
 
 async function start(bus: Bus, service: string, mode: "on" | "strict" = "on"): Promise<Audit> {
   const audit = await startAudit({
@@ -51,7 +51,6 @@ async function start(bus: Bus, service: string, mode: "on" | "strict" = "on"): P
     version: "1",
     config: {
       YARD_AUDIT: mode,
-      YARD_AUDIT_PER_USER: 0,
       YARD_CONNECT_MS: 30_000,
     },
   });

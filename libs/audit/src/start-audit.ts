@@ -8,7 +8,6 @@ import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { Gauge, type Registry } from "prom-client";
 import { z } from "zod";
 import { constant } from "@switchyard/service/constant";
-import { envInteger } from "@switchyard/service/env";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
@@ -20,8 +19,6 @@ import { createChainHeads } from "./chain-heads.ts";
 export const auditEnv = {
   /** `on`: records are written within milliseconds. `strict`: nothing happens before its record is stored. `off`: none are written. */
   YARD_AUDIT: z.enum(["on", "strict", "off"]).default("on"),
-  /** The most records of one user in an hour by this process; 0 for no limit. */
-  YARD_AUDIT_PER_USER: envInteger(0, 1_000_000_000).default(250_000),
 };
 
 /** The audit of a process. */
@@ -44,7 +41,6 @@ export interface AuditOptions {
   readonly version: string;
   readonly config: {
     readonly YARD_AUDIT: "on" | "strict" | "off";
-    readonly YARD_AUDIT_PER_USER: number;
     readonly YARD_CONNECT_MS: number;
   };
 }
@@ -74,7 +70,8 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
     room,
     // Calls are refused when records cannot be stored for longer.
     giveUpAfterMs: constant("auditGiveUpMs", 5_000),
-    perUserHour: config.YARD_AUDIT_PER_USER,
+    // The most records of one user in an hour by this process; 0 for no limit.
+    perUserHour: constant("auditPerUserHour", 250_000),
     async publish(block, { kind, messageId }) {
       await publishEventJson(bus, AUDIT_EVENT_OF[kind], { service }, block, { messageId });
     },

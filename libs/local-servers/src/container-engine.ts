@@ -14,7 +14,7 @@ export async function findContainerEngine(options: {
   run: RunCommand;
 }): Promise<{ engine: ContainerEngine; image: string } | { reason: string }> {
   const { kind, env, log, run } = options;
-  const image = env[kind.imageVariable] || kind.image;
+  const { image } = kind;
   const reasons: string[] = [];
   for (const engine of ["docker", "podman"] as const) {
     const info = await run(engine, ["info"], { timeoutMs: ANSWER_TIMEOUT_MS, env });

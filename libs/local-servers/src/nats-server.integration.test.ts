@@ -13,7 +13,7 @@ import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 
 // This file tests programs, also where other tests use containers.
-delete process.env["YARD_SERVERS"];
+delete process.env["YARD_TEST_CONTAINERS"];
 
 async function monitor(server: RunningServer, path: string): Promise<unknown> {
   const response = await fetch(`${server.monitorUrl}${path}`);

@@ -10,7 +10,7 @@ import { ServerStartError, type RunningServer } from "./server-process.ts";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 
 // This file tests programs, also where other tests use containers.
-delete process.env["YARD_SERVERS"];
+delete process.env["YARD_TEST_CONTAINERS"];
 
 /** Sends one inline command and returns the raw answer, which must end with `last`. */
 async function ask(server: RunningServer, command: string, last = "\r\n"): Promise<string> {

@@ -54,25 +54,17 @@ test("the error of a machine without any server lists every step, its reason and
   assert.ok(machine.lines.every((line) => line.startsWith("nats: ")));
 });
 
-test("YARD_SERVERS=containers passes over programs and packages, and another value is refused", async () => {
+test("takes only the steps that it is given", async () => {
   const machine = await emptyMachine();
-  const env = { ...machine.env, YARD_SERVERS: "containers" };
-  await assert.rejects(resolveServer({ ...machine, env }), (error: unknown) => {
+  const steps = ["url", "docker"] as const;
+  await assert.rejects(resolveServer({ ...machine, steps }), (error: unknown) => {
     assert.ok(error instanceof UnresolvedServerError);
     assert.deepEqual(
       error.tried.map(({ step }) => step),
-      ["url", "docker"],
+      steps,
     );
     return true;
   });
-  const run: RunCommand = async () => ({ code: 0, stdout: "", stderr: "" });
-  assert.deepEqual(await resolveServer({ ...machine, env, run }), {
-    how: "docker",
-    engine: "docker",
-    image: "nats:2.15-alpine",
-  });
-  const wrong = resolveServer({ ...machine, env: { ...env, YARD_SERVERS: "docker" } });
-  await assert.rejects(wrong, /YARD_SERVERS is "docker"; it is containers, or unset/);
 });
 
 test("on macOS the packages step only names the command that installs the server", async () => {

@@ -19,7 +19,7 @@ export interface ResolveOptions {
   kind: ServerKindName;
   env: NodeJS.ProcessEnv;
   log: (line: string) => void;
-  /** The steps to take, in this order. Default: {@link defaultSteps}. */
+  /** The steps to take, in this order. Default: all. */
   steps?: readonly ResolveStep[];
   run?: RunCommand;
   /** Searched after PATH. */
@@ -35,17 +35,6 @@ export const RESOLVE_STEPS = [
   "docker",
   "packages",
 ] as const satisfies readonly ResolveStep[];
-
-/** All of them; with `YARD_SERVERS=containers` those that need no program of this machine. Throws for other values. */
-export function defaultSteps(env: NodeJS.ProcessEnv): readonly ResolveStep[] {
-  return wantsContainers(env) ? ["url", "docker"] : RESOLVE_STEPS;
-}
-
-/** True when `YARD_SERVERS` requests NATS and Redis from a container engine, whatever is installed. */
-export function wantsContainers({ YARD_SERVERS: wanted = "" }: NodeJS.ProcessEnv): boolean {
-  if (wanted === "" || wanted === "containers") return wanted !== "";
-  throw new Error(`YARD_SERVERS is ${JSON.stringify(wanted)}; it is containers, or unset`);
-}
 
 /** No step found a server. The message lists each step's reason and the commands that help. */
 export class UnresolvedServerError extends Error {
@@ -72,7 +61,7 @@ export class UnresolvedServerError extends Error {
  * something the user configured (a URL, a program) is unusable: that is never passed over.
  */
 export async function resolveServer(options: ResolveOptions): Promise<ResolvedServer> {
-  const { log, steps = defaultSteps(options.env), run = runCommand } = options;
+  const { log, steps = RESOLVE_STEPS, run = runCommand } = options;
   const kind = SERVER_KINDS[options.kind];
   const tried: { step: ResolveStep; reason: string }[] = [];
   for (const step of steps) {

@@ -128,6 +128,19 @@ test("refuses a Redis URL whose database or credentials cannot be read", () => {
   }
 });
 
+test("a removed setting that is still set is a problem that names its replacement, and an empty one is none", () => {
+  const shape = z.object({ N: envInteger(-1, 10) });
+  assert.deepEqual(problemsOf(shape, { YARD_COLOR: "never", N: "a" }), [
+    {
+      name: "YARD_COLOR",
+      rule: "was removed: use NO_COLOR or FORCE_COLOR, or yard config set color",
+      value: null,
+    },
+    { name: "N", rule: "must be a whole number from -1 to 10", value: "a" },
+  ]);
+  assert.deepEqual(problemsOf(shape, { YARD_COLOR: "", N: "1" }), []);
+});
+
 test("reads whole numbers within their bounds and nothing else", () => {
   const shape = z.object({ N: envInteger(-1, 10) });
   assert.equal(readEnv(shape, { N: "-1" }).N, -1);

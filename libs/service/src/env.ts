@@ -3,6 +3,7 @@ import { z } from "zod";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { readRedisUrl } from "./redis-url.ts";
 import { redactText } from "./redact.ts";
+import { removedSettings } from "./removed-settings.ts";
 import { StartError } from "./start-error.ts";
 
 /** One variable that is missing or breaks its rule. `value` is null when it is absent or must not be shown. */
@@ -114,6 +115,8 @@ export const natsEnv = {
 
 /** The variables of a process that connects to Redis. */
 export const redisEnv = {
+  /** The directory of `yard keys init`; a service reads its own files there alone, and `sentinel.password` where Sentinels have one. */
+  YARD_KEYS_DIR: z.string().min(1).optional(),
   /** The path is the number of the database, or the name of the primary and then the number. */
   YARD_REDIS_URL: z
     .string()
@@ -123,22 +126,31 @@ export const redisEnv = {
     ),
   /** File with the password; it overrides one in the URL. */
   YARD_REDIS_PASSWORD_FILE: z.string().optional(),
-  /** File with the password of the Sentinels, where they have one. */
-  YARD_REDIS_SENTINEL_PASSWORD_FILE: z.string().optional(),
   /** MiB that one owner may store in Redis; without it half of maxmemory. The same for all services. */
   YARD_OWNER_STORAGE_MIB: envInteger(1, 16_777_216).optional(),
+};
+
+/** The variable of a service with operations for administrators. */
+export const adminsEnv = {
+  /** NATS users that may change what the service has, with commas. */
+  YARD_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
+};
+
+/** The variable of a service that shows people the address of the gateway. */
+export const publicUrlEnv = {
+  /** The address at which people reach the gateway where that is not the address it listens on, such as https://switchyard.example.com. */
+  YARD_HTTP_URL: z
+    .url({ protocol: /^https?$/ })
+    .transform((text) => new URL(text))
+    .refine(({ pathname, search }) => pathname === "/" && search === "", "must have no path")
+    .optional(),
 };
 
 /** Variables as a process gets them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings whose values differ between services of one process only by the service's user. */
-const BY_USER = [
-  "YARD_NATS_NKEY_FILE",
-  "YARD_REDIS_URL",
-  "YARD_REDIS_PASSWORD_FILE",
-  "YARD_MASKS_KEY_FILE",
-];
+const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"];
 
 /**
  * The environment as the service of one NATS user reads it: `{user}` in the address of Redis and in the files of its keys and its
@@ -151,7 +163,7 @@ export function forUser(env: Environment, user: string): Environment {
 
 /**
  * Reads the variables that a schema names; an empty one counts as unset. Throws an EnvError that lists every missing or bad variable with
- * its rule. Values of variables whose name marks them as secret are never part of the message.
+ * its rule, and every setting that was removed and is still set. Values of variables whose name marks them as secret are never part of the message.
  */
 export function readEnv<S extends z.ZodObject>(schema: S, env: Environment): z.output<S> {
   const given: Record<string, string> = {};
@@ -159,9 +171,11 @@ export function readEnv<S extends z.ZodObject>(schema: S, env: Environment): z.o
     const value = env[name];
     if (value !== undefined && value !== "") given[name] = value;
   }
+  const removed = removedSettings(env);
   const parsed = schema.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new EnvError(parsed.error.issues.map((issue) => problemOf(issue, given)));
+  if (parsed.success && removed.length === 0) return parsed.data;
+  const issues = parsed.error?.issues ?? [];
+  throw new EnvError([...removed, ...issues.map((issue) => problemOf(issue, given))]);
 }
 
 const SECRET_NAME = /KEY|SECRET|TOKEN|PASSWORD|SEED/i;

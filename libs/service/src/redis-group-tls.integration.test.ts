@@ -34,7 +34,7 @@ test("Sentinels with TLS refuse a wrong password and a missing one, with the set
     const refused = connectRedis({ ...given, connectTimeoutMs: 3_000 });
     await assert.rejects(refused, (error: Error & { hint: string }) => {
       assert.match(error.message, /^the Sentinels of Redis at rediss\+sentinel:/);
-      assert.match(error.hint, /YARD_REDIS_SENTINEL_PASSWORD_FILE/);
+      assert.match(error.hint, /sentinel\.password in YARD_KEYS_DIR/);
       return !`${error.message} ${error.hint} ${String(error.cause)}`.includes("canary");
     });
   }

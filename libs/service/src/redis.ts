@@ -165,7 +165,7 @@ function refusalOf(error: Error, where: string): StartError | null {
     /NOAUTH|WRONGPASS|invalid password/.test(message)
   ) {
     return new StartError(`the Sentinels of Redis at ${where} want another password`, {
-      hint: "let YARD_REDIS_SENTINEL_PASSWORD_FILE name a file with the Sentinels' password",
+      hint: "put the Sentinels' password into sentinel.password in YARD_KEYS_DIR",
       cause: error,
     });
   }

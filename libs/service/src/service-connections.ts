@@ -12,6 +12,7 @@ import type { Log } from "./log.ts";
 import { createOwnerStorage, type OwnerStorage } from "./owner-storage.ts";
 import { connectRedis, type Redis } from "./redis.ts";
 import { openRedisRoom, type RedisRoom } from "./redis-room.ts";
+import { readKeyFile } from "./keys-directory.ts";
 import { readSecretFile } from "./secret-file.ts";
 import { EXIT_FAILED, EXIT_UNREACHABLE, StartError } from "./start-error.ts";
 
@@ -19,18 +20,14 @@ const STREAMS_EVERY_MS = 500;
 
 /** Connects a service to Redis as its settings say. Rejects with a StartError. `name` is shown in `CLIENT LIST`. */
 export async function openRedis(name: string, config: BaseConfig, log: Log): Promise<Redis> {
-  const secretOf = async (
-    variable: "YARD_REDIS_PASSWORD_FILE" | "YARD_REDIS_SENTINEL_PASSWORD_FILE",
-  ): Promise<string | undefined> => {
-    const file = config[variable];
-    return file === undefined ? undefined : await readSecretFile(file, variable);
-  };
-  const password = await secretOf("YARD_REDIS_PASSWORD_FILE");
-  const sentinelPassword = await secretOf("YARD_REDIS_SENTINEL_PASSWORD_FILE");
+  const file = config.YARD_REDIS_PASSWORD_FILE;
+  const password =
+    file === undefined ? undefined : await readSecretFile(file, "YARD_REDIS_PASSWORD_FILE");
+  const sentinelPassword = await readKeyFile(config.YARD_KEYS_DIR, "sentinel.password");
   return connectRedis({
     url: config.YARD_REDIS_URL,
     ...(password === undefined ? {} : { password }),
-    ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
+    ...(sentinelPassword === null ? {} : { sentinelPassword }),
     name: `${name}:${config.YARD_INSTANCE}`.replaceAll(/[^\x21-\x7e]/g, "_"),
     log,
     connectTimeoutMs: config.YARD_CONNECT_MS,

@@ -13,7 +13,7 @@ import { testDirectory, testNats, testRedis } from "./test-servers.ts";
 import { until } from "@switchyard/local-servers/until";
 
 // This file tests containers, also where other tests use programs.
-process.env["YARD_SERVERS"] = "containers";
+process.env["YARD_TEST_CONTAINERS"] = "1";
 const OWNED = "label=switchyard.test-process";
 
 /** The engine's command line; `null`, and skipped, where no engine has or can pull the images. */
@@ -101,6 +101,6 @@ test("the container that a killed test process left is removed by the next test 
   const id = await docker("ps", "--quiet", "--filter", `publish=${port}`);
   assert.notEqual(id, "");
   const { containerImage } = await import("./test-containers.ts");
-  await containerImage("redis", process.env);
+  await containerImage("redis");
   assert.equal(await docker("ps", "--all", "--quiet", "--filter", `id=${id}`), "");
 });

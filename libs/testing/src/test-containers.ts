@@ -1,4 +1,4 @@
-// NATS and Redis of tests in containers, by testcontainers. Imported only where `YARD_SERVERS=containers`: the product starts its containers
+// NATS and Redis of tests in containers, by testcontainers. Imported only where `YARD_TEST_CONTAINERS=1`: the product starts its containers
 // with `docker-server.ts`, and has no such dependency.
 
 import { mkdir } from "node:fs/promises";
@@ -41,7 +41,6 @@ const READY = { nats: /Server is ready/, redis: /Ready to accept connections/ } 
  */
 export async function containerImage(
   kind: ServerKindName,
-  env: NodeJS.ProcessEnv,
 ): Promise<{ image: string; engine: string }> {
   const client = await getContainerRuntimeClient();
   const { host, serverVersion } = client.info.containerRuntime;
@@ -51,8 +50,7 @@ export async function containerImage(
     throw new Error(
       `the container engine is on ${host}; tests need one of this machine, because they mount directories`,
     );
-  const { imageVariable, image: usual } = SERVER_KINDS[kind];
-  const image = env[imageVariable] || usual;
+  const { image } = SERVER_KINDS[kind];
   await client.image.pull(ImageName.fromString(image));
   // Ryuk, which removes what a killed process left, is an image, too. Pulling it may not be possible where that of the server is local.
   if (!(await client.image.exists(ImageName.fromString(getReaperImage()))))

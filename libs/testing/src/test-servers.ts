@@ -104,7 +104,10 @@ function sourceOf(kind: ServerKindName, asProgram: boolean): Promise<TestSource>
   const key = `${kind} ${asProgram}`;
   const known = sources.get(key);
   if (known !== undefined) return known;
-  const found = testSource(kind, asProgram ? { ...process.env, YARD_SERVERS: "" } : process.env);
+  const found = testSource(
+    kind,
+    asProgram ? { ...process.env, YARD_TEST_CONTAINERS: "" } : process.env,
+  );
   sources.set(key, found);
   return found;
 }

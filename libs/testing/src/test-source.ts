@@ -3,7 +3,6 @@
 import {
   describeServer,
   resolveServer,
-  wantsContainers,
   type ResolvedServer,
   type ResolveStep,
 } from "@switchyard/local-servers/resolve";
@@ -15,15 +14,15 @@ export type TestSource = Program | { how: "container"; image: string; engine: st
 const PROGRAMS: readonly ResolveStep[] = ["binary", "packages"];
 
 /**
- * A program of this machine or out of its packages, or with `YARD_SERVERS=containers` an image for testcontainers. Rejects when there is none.
+ * A program of this machine or out of its packages, or with `YARD_TEST_CONTAINERS=1` an image for testcontainers. Rejects when there is none.
  */
 export async function testSource(
   kind: ServerKindName,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<TestSource> {
-  if (!wantsContainers(env)) return program(kind, env);
+  if (env["YARD_TEST_CONTAINERS"] !== "1") return program(kind, env);
   const { containerImage } = await import("./test-containers.ts");
-  return { how: "container", ...(await containerImage(kind, env)) };
+  return { how: "container", ...(await containerImage(kind)) };
 }
 
 /** A program, also where tests use containers: for tests that need a process of this machine. */

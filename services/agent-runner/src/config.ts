@@ -22,7 +22,6 @@ export const RunnerEnv = z.object({
   YARD_RUN_ARCHIVE_MS: envInteger(0, 365 * 86_400_000).default(3_600_000),
   YARD_FILES_MIB: envInteger(1, 1_048_576).default(256),
   YARD_SESSION_IDLE_MS: envInteger(1_000, 3_650 * 86_400_000).default(7 * 86_400_000),
-  YARD_SESSION_MAX_PER_CALLER: envInteger(1, 100_000).default(1_000),
   YARD_MODELS_FILE: z.string().min(1).optional(),
   YARD_RUNTIME_DIR: z
     .string()
@@ -34,7 +33,7 @@ export type RunnerConfig = z.output<typeof RunnerEnv>;
 export function sessionSettings(config: RunnerConfig): SessionSettings {
   return {
     idleMs: config.YARD_SESSION_IDLE_MS,
-    maxPerOwner: config.YARD_SESSION_MAX_PER_CALLER,
+    maxPerOwner: constant("sessionMaxPerOwner", 1_000),
     // The size of a history; its oldest lines are deleted.
     maxMessages: 1_000,
     maxBytes: 1_048_576,

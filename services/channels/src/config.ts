@@ -1,6 +1,6 @@
 import { delimiter } from "node:path";
 import { CallerName } from "@switchyard/contracts/ids";
-import { natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import { natsEnv, processEnv, publicUrlEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
 
@@ -9,6 +9,7 @@ export const ChannelsEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...publicUrlEnv,
   YARD_CHANNELS_FILE: z.string().min(1).optional(),
   YARD_CHANNELS_SECRETS_FILE: z.string().min(1).optional(),
   YARD_CHANNELS_LOOPBACK: CallerName.optional(),
@@ -17,10 +18,6 @@ export const ChannelsEnv = z.object({
     .default("")
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_CHANNELS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
-  YARD_CHANNELS_CONSOLE_URL: z
-    .url({ protocol: /^https?$/ })
-    .transform((url) => url.replace(/\/+$/, ""))
-    .optional(),
 });
 export type ChannelsConfig = z.output<typeof ChannelsEnv>;
 

@@ -229,7 +229,7 @@ function createPrompts(
 ) {
   const now = Date.now;
   const store = createPromptStore(redis, now);
-  const { YARD_CHANNELS_CONSOLE_URL: consoleUrl = null } = config;
+  const consoleUrl = config.YARD_HTTP_URL?.origin ?? null;
   const work = new Prompts({ ...parts, bus, log, store, sendMs: sendTimeoutMs(), consoleUrl, now });
   const { accounts, links } = parts;
   const deciding = { bus, store, log, accounts, links, look: () => work.look() };

@@ -4,6 +4,7 @@ import {
   envInteger,
   natsEnv,
   processEnv,
+  publicUrlEnv,
   redisEnv,
   parsedBy,
 } from "@switchyard/service/env";
@@ -34,41 +35,25 @@ export const Config = z.object({
     .refine((list) => list.every((one) => URL.parse(one)?.origin === one), {
       message: "must be origins without a path, such as https://app.example.com",
     }),
-  /** PEM files of a certificate and its key, to serve TLS; they are read again when they change. */
-  YARD_HTTP_TLS_CERT_FILE: z.string().optional(),
-  YARD_HTTP_TLS_KEY_FILE: z.string().optional(),
-  /** The address at which people reach the gateway where that is not the address it listens on, such as https://switchyard.example.com. */
-  YARD_HTTP_URL: z
-    .url()
-    .transform((text) => new URL(text))
-    .refine(({ pathname, search }) => pathname === "/" && search === "", "must have no path")
-    .optional(),
+  /** A directory with the PEM files `tls.crt` and `tls.key`, to serve TLS; they are read again when they change. */
+  YARD_HTTP_TLS_DIR: z.string().optional(),
+  ...publicUrlEnv,
   /** The OpenID Connect provider at which people sign in; the policy service's issuers identify them. */
   YARD_OIDC_ISSUER: z
     .url()
     .refine(isSafeUrl, "must be an https URL, or http on loopback")
     .optional(),
   YARD_OIDC_CLIENT_ID: z.string().min(1).default("switchyard"),
-  /** Missing: a public client, with PKCE alone. */
-  YARD_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
   /** The scopes requested from the provider, separated by spaces. */
   YARD_OIDC_SCOPES: z.string().default("openid profile"),
   /** The folder of the built console; empty: no console is served. */
   YARD_CONSOLE_DIR: z.string().default(""),
   /** The path of hooks.json, which lists the runs that other programs may start by a webhook. */
   YARD_HOOKS_FILE: z.string().optional(),
-  /** Keys that encrypt the secrets of webhooks; without a key the gateway refuses to create webhooks. */
-  YARD_WEBHOOKS_KEY_FILE: z.string().optional(),
-  /** The number of webhooks that one caller may have. */
-  YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),
   /** `loopback`, `private`, addresses and networks that webhooks may be sent to. */
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
   /** Proxies in front of the gateway that append the address of their client to X-Forwarded-For. */
   YARD_HTTP_TRUSTED_PROXIES: envInteger(0, 10).default(0),
-  /** Connections of one address at a time on each replica; behind trusted proxies its requests. */
-  YARD_HTTP_CONNECTIONS_PER_ADDRESS: envInteger(1, 1_000_000).default(2_000),
-  /** Streams of events of one caller, on each replica. */
-  YARD_HTTP_STREAMS: envInteger(1, 100_000).default(1_000),
   /** The agent whose A2A card is at the host's root; missing: the only one that a caller sees. */
   YARD_A2A_AGENT: AgentName.optional(),
   /** Requests of one credential in a minute, over all replicas. */

@@ -1,8 +1,9 @@
+import { join } from "node:path";
 import { USER_SESSION_PREFIX } from "@switchyard/contracts/policy/user-sessions";
 import type { Bus } from "@switchyard/bus/bus";
 import { serve, type Service } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/audit/start-audit";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile, readKeyFile } from "@switchyard/service/keys-directory";
 import type { Log } from "@switchyard/service/log";
 import { defineService } from "@switchyard/service/define-service";
 import type { z } from "zod";
@@ -13,7 +14,7 @@ import { openEventHub } from "./events/event-hub.ts";
 import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
-import { CONNECTION_LIMITS, type ConnectionLimits } from "./http/guard-connections.ts";
+import { CONNECTION_LIMITS } from "./http/guard-connections.ts";
 import { knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
@@ -21,14 +22,11 @@ import { serveHookList } from "./hooks/list-hooks.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
 import { BytesInWork } from "./identity/bytes-in-work.ts";
 import { problemOf } from "./problems/problem.ts";
-import { StartError } from "@switchyard/service/start-error";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
-import { readSecretFile } from "@switchyard/service/secret-file";
 import { createIdempotency } from "./identity/idempotency.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
 import { OwnOperations } from "./routes/own-operations.ts";
-import { KEY_SETTING } from "./subscriptions/serve-subscriptions.ts";
 import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
@@ -57,6 +55,8 @@ export const gatewayService = defineService({
     const audit = await startAudit({ ...kit, service: "gateway", version: VERSION });
     if (audit !== null) kit.onStop("audit", () => audit.stop());
     const trustedProxies = config.YARD_HTTP_TRUSTED_PROXIES;
+    // Connections of one address at a time on each replica; behind trusted proxies its requests.
+    const perAddress = constant("httpConnectionsPerAddress", 2_000);
     const access = createAccessAudit(audit, {
       addressOf: (c) => c.get("address"),
       outcomeOf: (error) => problemOf(error) ?? { status: 500, code: "internal" },
@@ -70,13 +70,11 @@ export const gatewayService = defineService({
     const subscriptions = startSubscriptions(own, kit, {
       permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
       hostsSetting: HOSTS_SETTING,
-      mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
+      mostOfCaller: constant("webhooksPerCaller", 10),
       // Each later attempt waits four times as long.
       retryMs: constant("webhooksRetryMs", 5_000),
       disableAfterMs: DISABLE_AFTER_MS,
-      cipher: createSecretCipher(
-        await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING),
-      ),
+      cipher: createSecretCipher(await readCipherKeyFile(config.YARD_KEYS_DIR, "webhooks.key")),
     });
     kit.onStop("webhooks", () => subscriptions.stop());
     const app = createApp({
@@ -94,14 +92,14 @@ export const gatewayService = defineService({
       oidc: await oidcOf(config, log),
       logins: createLoginStore(redis),
       trustedProxies,
-      requestsOfAddress: openSlots("requests", config.YARD_HTTP_CONNECTIONS_PER_ADDRESS),
+      requestsOfAddress: openSlots("requests", perAddress),
       access,
       requestsPerMinute: config.YARD_HTTP_REQUESTS_PER_MINUTE,
       issuer: config.YARD_OIDC_ISSUER ?? null,
       rootAgent: config.YARD_A2A_AGENT ?? null,
       hooks,
       credentials: createCredentialWatch(users),
-      streamSlots: createStreamSlots(config.YARD_HTTP_STREAMS),
+      streamSlots: createStreamSlots(constant("httpStreamsPerCaller", 1_000)),
       unknownRunMs: constant("unknownRunMs", 60_000),
       isReady: () => kit.isReady(),
       bytes: new BytesInWork(),
@@ -113,7 +111,8 @@ export const gatewayService = defineService({
       host: config.YARD_HTTP_HOST,
       port: config.YARD_HTTP_PORT,
       tls: tls && { files: tls, log },
-      connections: connectionLimits(config),
+      // Behind a proxy all connections are the proxy's.
+      connections: { ...CONNECTION_LIMITS, perAddress: trustedProxies > 0 ? null : perAddress },
     });
     kit.describe("http", http.url);
     const discovered = answerDiscovery(bus, log);
@@ -139,32 +138,19 @@ function answerDiscovery(bus: Bus, log: Log): Service {
   });
 }
 
-function connectionLimits(config: z.output<typeof Config>): ConnectionLimits {
-  return {
-    ...CONNECTION_LIMITS,
-    // Behind a proxy all connections are the proxy's.
-    perAddress:
-      config.YARD_HTTP_TRUSTED_PROXIES > 0 ? null : config.YARD_HTTP_CONNECTIONS_PER_ADDRESS,
-  };
-}
-
-function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
-  const { YARD_HTTP_TLS_CERT_FILE: cert, YARD_HTTP_TLS_KEY_FILE: key } = config;
-  if (cert === undefined && key === undefined) return null;
-  if (cert !== undefined && key !== undefined) return { cert, key };
-  throw new StartError("one of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE is missing", {
-    hint: "set both to answer over TLS, or neither",
-  });
+function tlsOf({ YARD_HTTP_TLS_DIR: directory }: z.output<typeof Config>): TlsFiles | null {
+  if (directory === undefined) return null;
+  return { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
 }
 
 async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {
-  const { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: file } = config;
+  const { YARD_OIDC_ISSUER: issuer } = config;
   if (issuer === undefined) return null;
   const settings = {
     issuer,
     clientId: config.YARD_OIDC_CLIENT_ID,
-    clientSecret:
-      file === undefined ? null : await readSecretFile(file, "YARD_OIDC_CLIENT_SECRET_FILE"),
+    // Without it the gateway is a public client, with PKCE alone.
+    clientSecret: await readKeyFile(config.YARD_KEYS_DIR, "oidc-client.secret"),
     scopes: config.YARD_OIDC_SCOPES,
   };
   return createOidc(settings, log);

@@ -84,7 +84,7 @@ export async function startGatewayWorld(
   await ensureStreams(await connectAs("admin"));
   await start("policy", "policy", {
     YARD_POLICY_FILE: policyFile,
-    YARD_RUN_TOKEN_KEY_FILE: keyFile,
+    YARD_KEYS_DIR: directory,
     ...policyEnv,
   });
   const cli = await connectAs("cli");

@@ -1,9 +1,8 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { auditEnv } from "@switchyard/audit/start-audit";
-import { commaSeparated, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import { adminsEnv, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { z } from "zod";
-import { parseTokenKeys } from "./auth/token-cipher.ts";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 
 /** The broker's environment. */
@@ -12,18 +11,11 @@ export const brokerEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  ...adminsEnv,
   /** JSON file with the MCP servers; both `{"servers":[…]}` and `{"mcpServers":{…}}` are read. */
   YARD_MCP_SERVERS_FILE: z.string().min(1),
-  /** NATS users that may add, change, connect and remove servers over the bus, with commas. */
-  YARD_MCP_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** Addresses beside the public ones that HTTP servers may have: `loopback`, `private`, IP, CIDR. */
   YARD_MCP_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
-  /** Keys that encrypt logins to servers: 32 bytes in base64 or hex, the first one encrypts. */
-  YARD_MCP_TOKEN_KEY: z.string().default("").transform(parsedBy(parseTokenKeys)),
-  /** A file with such keys, for operators who keep secrets out of the environment; read when the variable is not set. */
-  YARD_MCP_TOKEN_KEY_FILE: z.string().min(1).optional(),
-  /** A file with the keys that encrypt the values behind masks; the toolbox has the same. */
-  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   /** Directory that servers receive as their root, unless their entry has roots of its own. */
   YARD_WORKSPACE: z.string().optional(),
   /** The sandbox of stdio servers whose entry does not configure one: see `isolate-server.ts`. */

@@ -2,7 +2,7 @@ import { startAudit } from "@switchyard/audit/start-audit";
 import { defineService } from "@switchyard/service/define-service";
 import { policyAnswers } from "@switchyard/tool-provider/policy-answers";
 import { createTokenCipher } from "./auth/token-cipher.ts";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { brokerEnv } from "./config.ts";
 import { startBroker } from "./start-broker.ts";
 import { constant } from "@switchyard/service/constant";
@@ -33,7 +33,7 @@ export const brokerService = defineService({
         sandbox: config.YARD_MCP_SANDBOX,
         env: kit.env,
       },
-      admins: config.YARD_MCP_ADMINS,
+      admins: config.YARD_ADMINS,
       ownership: {
         instance: kit.instance,
         leaseMs: constant("mcpLeaseMs", 5_000),
@@ -41,12 +41,8 @@ export const brokerService = defineService({
         rebalanceMs: constant("mcpRebalanceMs", 30_000),
       },
       questionMs: QUESTION_MS,
-      tokenKeys:
-        config.YARD_MCP_TOKEN_KEY ??
-        createTokenCipher(
-          await readCipherKeyFile(config.YARD_MCP_TOKEN_KEY_FILE, "YARD_MCP_TOKEN_KEY_FILE"),
-        ),
-      maskKeys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
+      tokenKeys: createTokenCipher(await readCipherKeyFile(config.YARD_KEYS_DIR, "mcp-logins.key")),
+      maskKeys: await readCipherKeyFile(config.YARD_KEYS_DIR, "masks.key"),
       privateHosts: config.YARD_MCP_ALLOW_PRIVATE_HOSTS,
       decisionCache: constant("mcpDecisionCache", true),
       drainMs: config.YARD_DRAIN_MS * CALLS_SHARE,

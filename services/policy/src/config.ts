@@ -1,5 +1,12 @@
 import { auditEnv } from "@switchyard/audit/start-audit";
-import { commaSeparated, envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import {
+  adminsEnv,
+  commaSeparated,
+  envInteger,
+  natsEnv,
+  processEnv,
+  redisEnv,
+} from "@switchyard/service/env";
 import { z } from "zod";
 
 /** The form in which the audit has the values of arguments. */
@@ -10,10 +17,11 @@ export const Config = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  ...adminsEnv,
   /** The policy, a YAML file or a directory of them. They are read again when they change. */
   YARD_POLICY_FILE: z.string(),
   /**
-   * The audit records arguments beside the digest of all: as keyed digests of the values, which need `YARD_AUDIT_VALUES_KEY_FILE`;
+   * The audit records arguments beside the digest of all: as keyed digests of the values, which need `audit-values.key` of the keys;
    * encrypted with that key; or in the clear, without secrets. `1` is the older name of `clear`.
    */
   YARD_AUDIT_VALUES: z
@@ -26,22 +34,10 @@ export const Config = z.object({
           ? "digests"
           : mode,
     ),
-  /** A file with the keys for arguments in the audit, the newest first. Only this service may read it. */
-  YARD_AUDIT_VALUES_KEY_FILE: z.string().min(1).optional(),
-  /** The private Ed25519 key that signs run tokens, a JWK. Only this service may read it. */
-  YARD_RUN_TOKEN_KEY_FILE: z.string(),
   /** Issuers whose JWTs the gateway accepts, a YAML file. */
   YARD_ISSUERS_FILE: z.string().optional(),
-  /** The token of `yard dev`, whose holder is `cli` at the gateway. It is for laptops only. */
-  YARD_LAPTOP_TOKEN_FILE: z.string().optional(),
   /** The lifetime of a browser session at the gateway. */
   YARD_USER_SESSION_MS: envInteger(60_000, 30 * 86_400_000).default(12 * 3_600_000),
-  /** The lifetime of a link of a chat with a caller, in days. */
-  YARD_CHAT_LINK_DAYS: envInteger(1, 3_650).default(90),
-  /** A file with the keys that encrypt the values behind masks; the broker and the toolbox have the same. Without it approvers see masks. */
-  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
-  /** NATS users that may activate and roll back bundles, and stop calls, with commas. */
-  YARD_POLICY_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** NATS users that may decide about calls that wait for a person, and revoke, with commas. */
   YARD_APPROVERS: z.string().default("cli,admin").transform(commaSeparated),
   /**

@@ -89,7 +89,7 @@ const environment = {
   YARD_NATS_NKEY_FILE: seedFile,
   YARD_REDIS_URL: redis.url,
   YARD_POLICY_FILE: policyFile,
-  YARD_RUN_TOKEN_KEY_FILE: keyFile,
+  YARD_KEYS_DIR: directory,
 };
 const withMessage = (message: string) => (record: LogRecord) => record["msg"] === message;
 
@@ -415,7 +415,9 @@ test("a policy with errors on an empty Redis, or an invalid key, keeps the servi
     YARD_REDIS_URL: url,
     YARD_POLICY_FILE: broken,
   });
-  const badKey = startPolicy({ ...environment, YARD_RUN_TOKEN_KEY_FILE: policyFile });
+  const keys = await testDirectory();
+  await writeFile(join(keys, "run-token.jwk"), "no key");
+  const badKey = startPolicy({ ...environment, YARD_KEYS_DIR: keys });
   assert.equal(await badPolicy.exited, 1);
   assert.match(fatalReason(badPolicy.records), /broken\.yaml:3:29: unknown key "approved"/);
   assert.equal(await badKey.exited, 1);
@@ -423,10 +425,11 @@ test("a policy with errors on an empty Redis, or an invalid key, keeps the servi
 });
 
 test("a key that others may read is warned about, and the service stops cleanly", async () => {
-  const open = join(directory, "open.jwk");
+  const keys = await testDirectory();
+  const open = join(keys, "run-token.jwk");
   await writeFile(open, runTokenKey.privateJwk);
   await chmod(open, 0o644);
-  const second = startPolicy({ ...environment, YARD_RUN_TOKEN_KEY_FILE: open });
+  const second = startPolicy({ ...environment, YARD_KEYS_DIR: keys });
   await second.logged(withMessage("service ready"));
   const warned = second.records.some(
     withMessage("run token key is open to other users, use mode 0600"),

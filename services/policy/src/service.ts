@@ -2,7 +2,7 @@ import type { Stop } from "@switchyard/contracts/policy/policy-budgets";
 import { replayDecisions } from "@switchyard/contracts/policy/policy-replay";
 import { setTimeout as delay } from "node:timers/promises";
 import { shownKinds } from "@switchyard/rules/engine/approve-terms";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { createMaskStore } from "@switchyard/tool-provider/mask-store";
 import { serve } from "@switchyard/bus/serve";
 import { defineService, type ServiceKit } from "@switchyard/service/define-service";
@@ -42,7 +42,7 @@ export const policyService = defineService({
   env: Config,
   async start(kit) {
     const { config, log, bus } = kit;
-    const { YARD_POLICY_FILE: path, YARD_POLICY_ADMINS: admins } = config;
+    const { YARD_POLICY_FILE: path, YARD_ADMINS: admins } = config;
     const now = Date.now;
     const audit = await startPolicyAudit(kit, version);
     const metrics = createPolicyMetrics(kit.metrics, bundleName(path));
@@ -156,7 +156,7 @@ async function unmasking(
   { redis, config }: ServiceKit<z.output<typeof Config>>,
   bundle: () => CompiledBundle,
 ): Promise<Pick<ApprovalsOptions, "masks" | "kindsFor">> {
-  const keys = await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE");
+  const keys = await readCipherKeyFile(config.YARD_KEYS_DIR, "masks.key");
   return {
     masks: createMaskStore({ redis, keys, onLost: () => undefined }),
     kindsFor: (approval) => shownKinds(bundle(), approval),

@@ -128,7 +128,7 @@ const replicas = [1, 2].map(() =>
     YARD_NATS_NKEY_FILE: seedFile,
     YARD_REDIS_URL: redis.url,
     YARD_POLICY_FILE: policies,
-    YARD_RUN_TOKEN_KEY_FILE: keyFile,
+    YARD_KEYS_DIR: directory,
     YARD_APPROVE_OWN: "runs",
   }),
 );

@@ -2,7 +2,7 @@ import type { AuditFact } from "@switchyard/contracts/policy/audit";
 import { startAudit, type Audit, type AuditOptions } from "@switchyard/audit/start-audit";
 import type { ApprovalReporter } from "./approvals/approval-reporter.ts";
 import { auditApprovals } from "./approvals/approval-audit.ts";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { StartError } from "@switchyard/service/start-error";
 import { createDecisionAudit, type DecisionAudit } from "./audit/decision-audit.ts";
 import type { ValueMode } from "./config.ts";
@@ -31,7 +31,7 @@ export interface PolicyAudit {
 interface Kit extends Omit<AuditOptions, "service" | "version"> {
   readonly config: AuditOptions["config"] & {
     readonly YARD_AUDIT_VALUES: ValueMode;
-    readonly YARD_AUDIT_VALUES_KEY_FILE?: string | undefined;
+    readonly YARD_KEYS_DIR?: string | undefined;
   };
   readonly onStop: (name: string, stop: () => Promise<void>) => void;
 }
@@ -84,13 +84,12 @@ export async function startPolicyAudit(kit: Kit, version: string): Promise<Polic
   };
 }
 
-const KEY_SETTING = "YARD_AUDIT_VALUES_KEY_FILE";
-
 async function readValueKeys(config: Kit["config"]): Promise<readonly Uint8Array[]> {
-  const keys = await readCipherKeyFile(config[KEY_SETTING], KEY_SETTING);
+  const keys = await readCipherKeyFile(config.YARD_KEYS_DIR, "audit-values.key");
   if (config.YARD_AUDIT_VALUES === "encrypted" && keys.length === 0)
-    throw new StartError(`YARD_AUDIT_VALUES=encrypted needs a key, and ${KEY_SETTING} names none`, {
-      hint: `make audit-values.key with: yard keys init --dir DIR, and name it in ${KEY_SETTING}`,
-    });
+    throw new StartError(
+      "YARD_AUDIT_VALUES=encrypted needs a key, and YARD_KEYS_DIR has no audit-values.key",
+      { hint: "make it with: yard keys init --dir DIR" },
+    );
   return keys;
 }

@@ -21,6 +21,8 @@ import { startPolicy, type PolicyProcess } from "./policy-process.ts";
 export interface PolicyWorld {
   readonly policyFile: string;
   readonly keyFile: string;
+  /** The directory of the service's keys, with that file. */
+  readonly keys: string;
   /** The private JWK that the first key file holds. */
   readonly firstKey: string;
   readonly redis: RunningServer;
@@ -75,6 +77,7 @@ export async function startPolicyWorld(options: {
   return {
     policyFile,
     keyFile,
+    keys: directory,
     firstKey: privateJwk,
     redis,
     natsUrl: nats.url,
@@ -86,7 +89,7 @@ export async function startPolicyWorld(options: {
         YARD_NATS_NKEY_FILE: await keyFileOf("policy"),
         YARD_REDIS_URL: redis.url,
         YARD_POLICY_FILE: policyFile,
-        YARD_RUN_TOKEN_KEY_FILE: keyFile,
+        YARD_KEYS_DIR: directory,
         ...environment,
       });
       await replica.logged((record) => record["msg"] === "service ready");

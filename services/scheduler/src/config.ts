@@ -1,4 +1,4 @@
-import { envInteger, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import { natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { AgentName } from "@switchyard/contracts/ids";
 import { z } from "zod";
@@ -9,11 +9,10 @@ export const schedulerEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   YARD_SCHEDULES_AGENT: AgentName.optional(),
-  YARD_SCHEDULES_PER_CALLER: envInteger(0, 1_000_000).default(100),
   YARD_TRIGGERS_FILE: z.string().min(1).optional(),
-  YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
+  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type SchedulerConfig = z.output<typeof schedulerEnv>;
 
 /** Name of the setting that permits private addresses, for messages. */
-export const HOSTS_SETTING = "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS";
+export const HOSTS_SETTING = "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS";

@@ -49,7 +49,7 @@ export async function startScheduler({
     agent: config.YARD_SCHEDULES_AGENT,
   };
   const guard = createEgressGuard({
-    permitted: config.YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS,
+    permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
     setting: HOSTS_SETTING,
   });
   const reconciled = await reconcile(store, triggers.declarations, now);
@@ -71,7 +71,7 @@ export async function startScheduler({
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const mostJobs = config.YARD_SCHEDULES_PER_CALLER;
+  const mostJobs = constant("schedulesPerCaller", 100);
   serveReads(service, { store, mostJobs, heartbeatMs: settings.heartbeatMs });
   const onChange = (): void => sweeper.wake();
   serveWrites(service, { ...settings, store, storage, mostJobs, now, onChange });

@@ -1,4 +1,4 @@
-import { commaSeparated, envFlag, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { adminsEnv, envFlag, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
 import { z } from "zod";
 import { GrantedRoles } from "@switchyard/skills/agents/granted-roles";
 
@@ -6,10 +6,9 @@ export const ImporterEnv = z.object({
   ...processEnv,
   ...natsEnv,
   ...redisEnv,
+  ...adminsEnv,
   /** Absolute directories, separated as in PATH. All of them are imported at start; no other directory ever is. */
   YARD_SKILL_ROOTS: z.string().default(""),
-  /** NATS users that may import, remove, roll back and trust skills over the bus, with commas. */
-  YARD_IMPORT_ADMINS: z.string().default("cli,admin").transform(commaSeparated),
   /** The roles that agents may have that clients send: `user:role` with commas and globs. Those of the roots may have any. */
   YARD_IMPORTED_AGENT_ROLES: GrantedRoles.default([]),
   /** A YAML file of findings that the operator accepts, each with its reason; read at start. */

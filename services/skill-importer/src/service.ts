@@ -91,7 +91,7 @@ export const importerService = defineService({
       interceptors: [answersFromStore],
       onFault: ({ error, ...facts }) => log.error({ err: error, ...facts }, "handler fault"),
     });
-    const admins = config.YARD_IMPORT_ADMINS;
+    const admins = config.YARD_ADMINS;
     serveCatalogue(service, {
       ...parts,
       importer,

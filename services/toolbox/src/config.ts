@@ -23,11 +23,9 @@ export const toolboxEnv = z.object({
   YARD_WORKSPACE: z.string().min(1).optional(),
   YARD_WORKSPACES_DIR: z.string().min(1).optional(),
   YARD_WORKSPACE_SCOPE: z.enum(["run", "session"]).default("run"),
-  YARD_WORKSPACE_KEEP_HOURS: envInteger(1, 87_600).default(168),
   YARD_WORKSPACE_MB: envInteger(1, 1_073_741_824).default(2_048),
   YARD_CONFIG_DIR: z.string().min(1).optional(),
   YARD_TOOLS_FILE: z.string().min(1).optional(),
-  YARD_TOOLBOX_CONCURRENCY: envInteger(1, 4_096).default(32),
   YARD_SANDBOX: z.enum(["auto", "require", "off"]).default("auto"),
   /** The PATH on which bubblewrap is searched; commands have another one. */
   PATH: z.string().default(""),
@@ -38,10 +36,7 @@ export const toolboxEnv = z.object({
     .transform((list) => list.split(delimiter).filter((path) => path !== "")),
   YARD_SANDBOX_NETWORK: envFlag().default(false),
   YARD_COMMAND_MEMORY_MB: envInteger(16, 1_048_576).default(2_048),
-  YARD_COMMAND_CPU_SECONDS: envInteger(1, 86_400).default(600),
   YARD_COMMAND_PATH: z.string().min(1).default("/usr/local/bin:/usr/bin:/bin"),
-  /** A file with the keys that encrypt the values behind masks; the broker has the same. */
-  YARD_MASKS_KEY_FILE: z.string().min(1).optional(),
   YARD_WEB_ALLOW_PRIVATE_HOSTS: z.string().default("").transform(parsedBy(parsePrivateHosts)),
 });
 export type ToolboxConfig = z.output<typeof toolboxEnv>;
@@ -56,7 +51,7 @@ export function commandLimits(config: ToolboxConfig): CommandLimits {
   return {
     processes: constant("commandProcesses", 512),
     memoryBytes: config.YARD_COMMAND_MEMORY_MB * MIB,
-    cpuSeconds: config.YARD_COMMAND_CPU_SECONDS,
+    cpuSeconds: 600,
     fileBytes: 1_024 * MIB,
     tmpBytes: 512 * MIB,
   };

@@ -11,7 +11,7 @@ import { callBuiltin } from "@switchyard/contracts/toolbox/toolbox";
 import { createExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import type { Audit } from "@switchyard/audit/start-audit";
 import type { Log } from "@switchyard/service/log";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Environment } from "@switchyard/service/env";
 import { privatePaths } from "@switchyard/service/process/private-paths";
@@ -81,7 +81,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
   const holder = randomBytes(8).toString("hex");
   const store = createCallStore(redis, holder, storage);
   const policy = openPolicy(options, metrics);
-  const slotLimit = config.YARD_TOOLBOX_CONCURRENCY;
+  const slotLimit = constant("toolboxConcurrency", 32);
   const service = serve(bus, {
     name: "toolbox",
     version,
@@ -121,7 +121,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
     masks: createMaskStore({
       redis,
       storage,
-      keys: await readCipherKeyFile(config.YARD_MASKS_KEY_FILE, "YARD_MASKS_KEY_FILE"),
+      keys: await readCipherKeyFile(config.YARD_KEYS_DIR, "masks.key"),
       onLost: (err) => log.error({ err }, MASKS_LOST),
     }),
     store,
@@ -264,8 +264,11 @@ function openPolicy({ bus, log }: ToolboxOptions, metrics: ToolboxMetrics) {
   };
 }
 
-function sweepRegularly(workspaces: Workspaces, { config, log }: ToolboxOptions) {
-  const keepMs = config.YARD_WORKSPACE_KEEP_HOURS * HOUR_MS;
+/** Directories of runs that were unused for so long are removed. */
+const WORKSPACE_KEEP_HOURS = 168;
+
+function sweepRegularly(workspaces: Workspaces, { log }: ToolboxOptions) {
+  const keepMs = WORKSPACE_KEEP_HOURS * HOUR_MS;
   const sweep = (): void => {
     workspaces.sweep(new Date(Date.now() - keepMs)).then(
       (removed) => log.debug({ removed }, "unused workspaces removed"),

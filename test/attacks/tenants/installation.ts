@@ -7,6 +7,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { listServers } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { adminRedisUserName, monitorRedisUser } from "@switchyard/topology/redis-access";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { after } from "node:test";
@@ -83,7 +84,7 @@ export async function startInstallation(
   await Promise.all([
     start("policy", "policy", {
       YARD_POLICY_FILE: files.policy,
-      YARD_RUN_TOKEN_KEY_FILE: keys.runTokenKeyFile,
+      YARD_KEYS_DIR: keys.path,
     }),
     start("skill-importer", "importer", { YARD_SKILL_ROOTS: files.root }),
     start("mcp-broker", "broker", {
@@ -97,7 +98,7 @@ export async function startInstallation(
     }),
     start("agent-runner", "runner", {
       YARD_RUNNER_SLOTS: "4",
-      YARD_SESSION_MAX_PER_CALLER: "20",
+      ...testConstants({ sessionMaxPerOwner: 20 }),
     }),
   ]);
   const [teamA, teamB, cli] = await Promise.all([connect(TEAM_A), connect(TEAM_B), connect("cli")]);

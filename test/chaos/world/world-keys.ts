@@ -12,7 +12,7 @@ import { ensureRedisPasswords, redisPasswordFile } from "../../../apps/cli/src/r
 export interface WorldKeys {
   readonly authorization: string;
   readonly redisAccess: RedisAccess;
-  readonly runTokenKeyFile: string;
+  readonly path: string;
   seedFile(user: string): string;
   seed(user: string): string;
   redisPassword(user: string): string;
@@ -25,9 +25,8 @@ export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
   const keys = new Map(users.map(({ name }) => [name, createUserKey()]));
   const seedFile = (user: string): string => join(directory, `${user}.nk`);
   for (const [name, { seed }] of keys) await writeFile(seedFile(name), seed, { mode: 0o600 });
-  const runTokenKeyFile = join(directory, "run-token.jwk");
   const { privateJwk } = await createRunTokenKey();
-  await writeFile(runTokenKeyFile, privateJwk, { mode: 0o600 });
+  await writeFile(join(directory, "run-token.jwk"), privateJwk, { mode: 0o600 });
   const redis = await ensureRedisPasswords(directory);
   return {
     redisAccess: {
@@ -40,7 +39,7 @@ export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
     authorization: natsAuthorization({
       users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),
     }),
-    runTokenKeyFile,
+    path: directory,
     seedFile,
     seed: (user) => keys.get(user)?.seed ?? "",
   };

@@ -13,6 +13,7 @@ import { shortenWindow } from "./duplicate-window.ts";
 import { startFaultProxy, type FaultProxy } from "./fault-proxy.ts";
 import { ServerProcess } from "./server-process.ts";
 import { ServiceProcess } from "./service-process.ts";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { SmallDisk } from "@switchyard/local-servers/small-disk";
 import { makeWorldKeys, type WorldKeys } from "./world-keys.ts";
 
@@ -259,12 +260,12 @@ export class World {
       YARD_POLICY_FILE: join(SUITE, "project/policies/chaos.yaml"),
       // One client starts the runs and decides about their calls.
       YARD_APPROVE_OWN: "runs",
-      YARD_RUN_TOKEN_KEY_FILE: this.#keys.runTokenKeyFile,
+      YARD_KEYS_DIR: this.#keys.path,
       YARD_SKILL_ROOTS: join(SUITE, "project"),
       YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
       YARD_MCP_SANDBOX: "off",
       YARD_CHANNELS_FILE: join(SUITE, "project/channels.json"),
-      YARD_SCHEDULES_PER_CALLER: "10000",
+      ...testConstants({ schedulesPerCaller: 10_000 }),
       YARD_STATE_DIR: join(this.directory, name),
       CHAOS_FIXTURES: join(SUITE, "fixtures"),
       CHAOS_BOOK: this.book,

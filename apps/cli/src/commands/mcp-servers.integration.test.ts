@@ -54,9 +54,9 @@ service.handle(mcp.listServers, () => ({ servers }));
 service.handle(mcp.addServer, (request, { fail }) => {
   asked.push(request.server);
   if (request.server["id"] === "refused")
-    throw fail.forbidden_admin("who may is in YARD_MCP_ADMINS", {
+    throw fail.forbidden_admin("who may is in YARD_ADMINS", {
       caller: "cli",
-      setting: "YARD_MCP_ADMINS",
+      setting: "YARD_ADMINS",
     });
   return { server: info(String(request.server["id"]), { status: "connecting" }) };
 });
@@ -187,7 +187,7 @@ test("warns that a change overrides the file, and how to revert it", async () =>
 test("a refusal names the setting and exits 4", async () => {
   const { code, stderr } = await yard(["mcp", "add", "refused", "--", "sh"], env);
   assert.equal(code, 4);
-  assert.match(stderr, /YARD_MCP_ADMINS/);
+  assert.match(stderr, /YARD_ADMINS/);
 });
 
 test("check exits 1 and prints why when an enabled server is not connected", async () => {
@@ -292,7 +292,7 @@ test("mcp import adds the servers of another client, one by one, and lists what 
   assert.match(dry.stdout, /^My Notes: would be added\nrefused: would be added\nprivate: left out/);
   const { code, stdout } = await yard(words, env);
   assert.equal(code, 1);
-  assert.match(stdout, /^My Notes: added, as my-notes\nrefused: failed, .*YARD_MCP_ADMINS/);
+  assert.match(stdout, /^My Notes: added, as my-notes\nrefused: failed, .*YARD_ADMINS/);
   assert.deepEqual(asked[before], {
     id: "my-notes",
     name: "My Notes",

@@ -30,12 +30,7 @@ export function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const forAll = Object.keys(env).filter((name) => /^(?:OTEL|YARD_AUDIT)(?:_|$)/.test(name));
   const level = isLogLevel(env["YARD_LOG_LEVEL"]) ? env["YARD_LOG_LEVEL"] : "info";
   return {
-    ...pick(env, [
-      ...system,
-      ...forAll,
-      "YARD_REDIS_PASSWORD_FILE",
-      "YARD_REDIS_SENTINEL_PASSWORD_FILE",
-    ]),
+    ...pick(env, [...system, ...forAll, "YARD_REDIS_PASSWORD_FILE"]),
     // The level is at least info: the lines that report a service as ready, with its address, have that level.
     YARD_LOG_LEVEL: isQuieter("info", level) ? level : "info",
   };
@@ -54,7 +49,7 @@ export function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  * would reach them, too.
  */
 const PICKED =
-  /^YARD_(?:APPROVALS?|APPROVE|APPROVERS|BWRAP|CHAT|COMMAND|CONFIG|CONSOLE|HOOKS|HTTP|IMPORT|IMPORTED|ISSUERS|LAPTOP|OIDC|POLICY|RUN_TOKEN|SANDBOX|SCAN|SCHEDULES|SKILL|TOOLBOX|TOOLS|TRIGGERS|USER_SESSION|WEB|WEBHOOKS|WORKSPACES?)(?:_|$)/;
+  /^YARD_(?:ADMINS|APPROVALS?|APPROVE|APPROVERS|BWRAP|CHAT|COMMAND|CONFIG|CONSOLE|HOOKS|HTTP|IMPORT|IMPORTED|ISSUERS|KEYS|OIDC|POLICY|SANDBOX|SCAN|SCHEDULES|SKILL|TOOLBOX|TOOLS|TRIGGERS|USER_SESSION|WEB|WEBHOOKS|WORKSPACES?)(?:_|$)/;
 
 /**
  * `yard dev` sets these for each service, or leaves the default: the person's values are meant for the command
@@ -66,7 +61,6 @@ const OURS = new Set([
   "YARD_USER",
   "YARD_REDIS_URL",
   "YARD_REDIS_PASSWORD_FILE",
-  "YARD_REDIS_SENTINEL_PASSWORD_FILE",
   "YARD_STATE_DIR",
   "YARD_LOG_LEVEL",
   "YARD_INSTANCE",

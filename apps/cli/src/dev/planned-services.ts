@@ -1,6 +1,5 @@
 import { delimiter, join, resolve } from "node:path";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
-import { cipherKeyFile } from "../cipher-keys.ts";
 import { HOME, type StateDirectory } from "../locations.ts";
 import { chosen, personsPath, pick, withoutOurs } from "./persons-environment.ts";
 import type { Project } from "./project.ts";
@@ -11,11 +10,6 @@ export interface PlannedOptions {
   /** Sources of skills and agents, in the form that the importer reads. */
   readonly skillRoots: string;
   readonly workspace: string;
-  readonly runTokenKeyFile: string;
-  /** Key that encrypts logins at MCP servers when the environment has none. */
-  readonly loginKey: string;
-  /** File with the token that authenticates the person as `cli` over HTTP. */
-  readonly laptopTokenFile: string;
   /** The program that makes sandboxes; null when there is none. */
   readonly bubblewrap: string | null;
   /** The folder of the built console; null where it could not be built. */
@@ -62,13 +56,9 @@ const SERVICES: readonly ServiceRow[] = [
     name: "policy",
     user: "policy",
     directory: "policy",
-    own: ({ state, project, runTokenKeyFile, laptopTokenFile, env }) => ({
-      YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
-      YARD_AUDIT_VALUES_KEY_FILE: cipherKeyFile(state.keys, "audit-values"),
+    own: ({ project, env }) => ({
       YARD_POLICY_FILE: project.policyFile,
-      YARD_RUN_TOKEN_KEY_FILE: runTokenKeyFile,
       YARD_APPROVE_OWN: ownApprovals(env),
-      YARD_LAPTOP_TOKEN_FILE: laptopTokenFile,
     }),
   },
   {
@@ -92,8 +82,6 @@ const SERVICES: readonly ServiceRow[] = [
         ...isolationOf(options),
         // The servers are the person's own: without a sandbox they run as in other MCP clients.
         YARD_MCP_SANDBOX: chosen(env, "YARD_MCP_SANDBOX") ?? "prefer",
-        YARD_MCP_TOKEN_KEY: chosen(env, "YARD_MCP_TOKEN_KEY") ?? options.loginKey,
-        YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
         YARD_MCP_SERVERS_FILE: project.mcpServersFile,
         // A laptop's HTTP servers are on the laptop.
         YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
@@ -108,10 +96,9 @@ const SERVICES: readonly ServiceRow[] = [
     user: "toolbox",
     directory: "toolbox",
     own: (options) => {
-      const { state, project, workspace, env } = options;
+      const { project, workspace, env } = options;
       return {
         YARD_WORKSPACE: workspace,
-        YARD_MASKS_KEY_FILE: cipherKeyFile(state.keys, "masks"),
         // The gateway_* tools read it; the policy permits them to owners only.
         YARD_CONFIG_DIR: project.directory,
         // The file is optional.
@@ -145,7 +132,7 @@ const SERVICES: readonly ServiceRow[] = [
     // Tokens of bots are in the person's environment.
     passes: true,
     own: ({ state, project, env }) => ({
-      ...pick(env, ["YARD_CHANNELS_CONSOLE_URL"]),
+      ...pick(env, ["YARD_HTTP_URL"]),
       ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
       // `yard channels login` writes this file.
       YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),
@@ -157,11 +144,9 @@ const SERVICES: readonly ServiceRow[] = [
     user: "scheduler",
     directory: "scheduler",
     own: ({ project, env }) => ({
-      ...pick(env, SCHEDULER_SETTINGS),
+      ...pick(env, ["YARD_SCHEDULES_AGENT"]),
       ...(project.triggersFile !== null && { YARD_TRIGGERS_FILE: project.triggersFile }),
-      // Webhooks about the end of a job go to this machine.
-      YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS:
-        chosen(env, "YARD_SCHEDULES_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+      ...webhookHosts(env),
     }),
   },
   {
@@ -169,20 +154,23 @@ const SERVICES: readonly ServiceRow[] = [
     user: "gateway",
     directory: "gateway",
     own: (options) => {
-      const { state, project, env } = options;
+      const { project, env } = options;
       return {
         ...hooksFor(project, env),
         ...(options.httpPort !== null && { YARD_HTTP_PORT: String(options.httpPort) }),
         ...pick(env, GATEWAY_SETTINGS),
-        YARD_WEBHOOKS_KEY_FILE: cipherKeyFile(state.keys, "webhooks"),
-        // Webhooks about events go to this machine.
-        YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
-          chosen(env, "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS") ?? "loopback",
+        ...webhookHosts(env),
         ...(options.console !== null && { YARD_CONSOLE_DIR: options.console }),
       };
     },
   },
 ];
+
+/** Webhooks about events and about the end of a job go to this machine. */
+function webhookHosts(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const name = "YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS";
+  return { [name]: chosen(env, name) ?? "loopback" };
+}
 
 /** The program that sandboxes are made with, and the paths that none of them may show. */
 function isolationOf({ bubblewrap, state }: PlannedOptions): NodeJS.ProcessEnv {
@@ -212,8 +200,7 @@ const GATEWAY_SETTINGS = [
   "YARD_A2A_AGENT",
   "YARD_HTTP_PORT",
   "YARD_HTTP_REQUESTS_PER_MINUTE",
-  "YARD_HTTP_STREAMS",
-  "YARD_WEBHOOKS_PER_CALLER",
+  "YARD_HTTP_URL",
 ];
 
 /** The file of webhooks, and only those variables of the person's environment that it names. */
@@ -221,8 +208,6 @@ function hooksFor({ hooks }: Project, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv
   if (hooks === null) return {};
   return { ...pick(withoutOurs(env), hooks.variables), YARD_HOOKS_FILE: hooks.file };
 }
-
-const SCHEDULER_SETTINGS = ["YARD_SCHEDULES_AGENT", "YARD_SCHEDULES_PER_CALLER"];
 
 /** The person's own files for the scanner. The services have another working directory than the person. */
 function scanFiles(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {

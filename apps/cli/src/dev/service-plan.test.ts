@@ -25,9 +25,6 @@ function options(env: NodeJS.ProcessEnv): ServicePlanOptions {
     natsUrl: "nats://127.0.0.1:1",
     redisUrl: "redis://127.0.0.1:2",
     redisIsOurs: true,
-    runTokenKeyFile: "/state/keys/run-token.jwk",
-    laptopTokenFile: "/keys/laptop.token",
-    loginKey: "made-here",
     bubblewrap: "/cache/bwrap",
     console: "/console/dist",
     httpPort: null,
@@ -82,14 +79,6 @@ test("a configured Redis is used as its URL and the person's password file say",
     assert.equal(env["YARD_REDIS_URL"], "redis://127.0.0.1:2");
     assert.equal(env["YARD_REDIS_PASSWORD_FILE"], "/mine");
   }
-});
-
-test("logins at MCP servers are encrypted with the person's key, else with one of this machine", () => {
-  const keyOf = (env: NodeJS.ProcessEnv) =>
-    plan(env).find(({ name }) => name === "broker")?.env["YARD_MCP_TOKEN_KEY"];
-  assert.equal(keyOf({}), "made-here");
-  assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "mine" }), "mine");
-  assert.equal(keyOf({ YARD_MCP_TOKEN_KEY: "" }), "made-here");
 });
 
 test("every entry point exists", () => {
@@ -194,12 +183,9 @@ test("the gateway gets the variables that hooks.json names, and nothing of ours 
   assert.equal(specs[0]?.env["HOOK_SECRET"], undefined);
 });
 
-test("only the policy gets the key that signs run tokens", () => {
-  const owners = plan({}).filter(({ env }) => "YARD_RUN_TOKEN_KEY_FILE" in env);
-  assert.deepEqual(
-    owners.map(({ name }) => name),
-    ["policy"],
-  );
+test("every service reads the keys of the project, whichever the person's environment names", () => {
+  for (const { name, env } of plan({ YARD_KEYS_DIR: "/elsewhere" }))
+    assert.equal(env["YARD_KEYS_DIR"], "/state/keys", name);
 });
 
 test("the person's own bus settings do not leak into the services", () => {

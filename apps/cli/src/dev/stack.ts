@@ -25,7 +25,6 @@ import {
   type ServerName,
 } from "./local-server.ts";
 import { ensureLaptopToken } from "../laptop-token.ts";
-import { ensureCipherKey } from "../cipher-keys.ts";
 import { localBubblewrap } from "./local-bubblewrap.ts";
 import { moveKeys } from "./move-keys.ts";
 import { localConsole } from "./local-console.ts";
@@ -94,6 +93,7 @@ export class Stack {
       const natsUrl = await this.#startServer("nats", keys, signal);
       const redisUrl = await this.#startServer("redis", keys, signal);
       await prepareStreams({ natsUrl, state, report });
+      await ensureLaptopToken(state.keys);
       const bubblewrap = await localBubblewrap(env, report);
       if (bubblewrap === null && state.keys.startsWith(workspace + sep))
         report.warn(
@@ -104,9 +104,6 @@ export class Stack {
         natsUrl,
         redisUrl,
         redisIsOurs: hasOwnRedis(this.record),
-        runTokenKeyFile: keys.runTokenKeyFile,
-        loginKey: (await ensureCipherKey(state.keys, "mcp-logins")).key,
-        laptopTokenFile: await ensureLaptopToken(state.keys),
         bubblewrap,
         console: await localConsole(report),
         httpPort: await chooseHttpPort(state.portsFile),

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { ensureStreams } from "@switchyard/bus/streams";
@@ -38,7 +39,7 @@ export async function instanceChecks(
       const login = redisLogin({ url: redisUrl, isOurs, keys: state.keys, user });
       if (isOurs) return checkRedis(login, null);
       const passwordFile = env["YARD_REDIS_PASSWORD_FILE"] || login.passwordFile;
-      const sentinels = env["YARD_REDIS_SENTINEL_PASSWORD_FILE"] || null;
+      const sentinels = join(state.keys, "sentinel.password");
       return checkRedis({ ...login, passwordFile }, sentinels);
     }),
     await checkStreams(state, natsUrl),

@@ -124,14 +124,13 @@ seccompProfile: { type: RuntimeDefault }
 - { name: YARD_SERVICES, value: all }
 {{- end }}
 - { name: YARD_NATS_NKEY_FILE, value: "/keys/{{ .user }}.nk" }
+# The pod mounts only the keys of its services there.
+- { name: YARD_KEYS_DIR, value: /keys }
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_SCHEME" "key" "redisScheme" "value" .root.Values.redis.scheme) }}
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleRedis.enabled)) }}
 {{- /* The service's own user; its password is the file below. */}}
 - { name: YARD_REDIS_URL, value: "$(REDIS_SCHEME)://{{ .user }}@$(REDIS_ADDRESS)" }
 - { name: YARD_REDIS_PASSWORD_FILE, value: "/keys/{{ .user }}.redis" }
-{{- if .root.Values.redis.sentinelSecret }}
-- { name: YARD_REDIS_SENTINEL_PASSWORD_FILE, value: /sentinel/password }
-{{- end }}
 - { name: YARD_DRAIN_MS, value: {{ mul .values.drainSeconds 1000 | quote }} }
 {{- $root := .root }}
 {{- range .services }}

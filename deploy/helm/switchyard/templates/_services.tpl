@@ -1,12 +1,6 @@
 {{/* What one service has and the others have not: variables, the ConfigMaps that it reads, mounts and volumes. */}}
 
 {{- define "switchyard.env.policy" -}}
-- { name: YARD_RUN_TOKEN_KEY_FILE, value: /keys/run-token.jwk }
-- { name: YARD_AUDIT_VALUES_KEY_FILE, value: /keys/audit-values.key }
-{{- /* In compact mode the broker's variable is for all. */}}
-{{- if ne .Values.mode "compact" }}
-- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
-{{- end }}
 - { name: YARD_POLICY_FILE, value: /config/policy.yaml }
 {{- if .Values.policy.issuers }}
 - { name: YARD_ISSUERS_FILE, value: /issuers/issuers.yaml }
@@ -22,8 +16,6 @@
 
 {{- define "switchyard.env.mcp-broker" -}}
 - { name: YARD_MCP_SERVERS_FILE, value: /config/mcp-servers.json }
-- { name: YARD_MCP_TOKEN_KEY_FILE, value: /keys/mcp-logins.key }
-- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
 - { name: YARD_STATE_DIR, value: /tmp }
 # Where servers that npx or uvx fetch are kept, for the life of the pod.
 - { name: HOME, value: /tmp }
@@ -71,10 +63,6 @@
 # Without a sandbox that works the pod does not become ready, and its log has the reason.
 - { name: YARD_SANDBOX, value: require }
 {{- end }}
-{{- /* In compact mode the broker's variable is for all. */}}
-{{- if ne .Values.mode "compact" }}
-- { name: YARD_MASKS_KEY_FILE, value: /keys/masks.key }
-{{- end }}
 {{- if .Values.toolbox.toolSettings }}
 - { name: YARD_TOOLS_FILE, value: /config/tools.json }
 {{- end }}
@@ -105,6 +93,10 @@
 
 {{- define "switchyard.env.channels" -}}
 - { name: YARD_CHANNELS_FILE, value: /config/channels.json }
+{{- /* In compact mode the gateway's variable is for both. */}}
+{{- if and .Values.gateway.url (ne .Values.mode "compact") }}
+- { name: YARD_HTTP_URL, value: {{ .Values.gateway.url | quote }} }
+{{- end }}
 {{- with .Values.channels.privateHosts }}
 - { name: YARD_CHANNELS_ALLOW_PRIVATE_HOSTS, value: {{ . | quote }} }
 {{- end }}
@@ -118,14 +110,12 @@
 {{- $g := .Values.gateway }}
 - { name: YARD_HTTP_HOST, value: "0.0.0.0" }
 - { name: YARD_HTTP_PORT, value: "8321" }
-- { name: YARD_WEBHOOKS_KEY_FILE, value: /keys/webhooks.key }
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_HTTP_HOSTS" "key" "httpHosts" "value" (include "switchyard.httpHosts" .)) }}
 {{- with $g.url }}
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }
 {{- end }}
 {{- if $g.tls.secret }}
-- { name: YARD_HTTP_TLS_CERT_FILE, value: /tls/tls.crt }
-- { name: YARD_HTTP_TLS_KEY_FILE, value: /tls/tls.key }
+- { name: YARD_HTTP_TLS_DIR, value: /tls }
 {{- end }}
 {{- if or $g.hooks $g.existingConfigMap }}
 - { name: YARD_HOOKS_FILE, value: /config/hooks.json }
@@ -134,9 +124,6 @@
 - { name: YARD_OIDC_ISSUER, value: {{ $g.oidc.issuer | quote }} }
 - { name: YARD_OIDC_CLIENT_ID, value: {{ $g.oidc.clientId | quote }} }
 - { name: YARD_OIDC_SCOPES, value: {{ $g.oidc.scopes | quote }} }
-{{- with $g.oidc.secret }}
-- { name: YARD_OIDC_CLIENT_SECRET_FILE, value: /oidc/client-secret }
-{{- end }}
 {{- end }}
 {{- end }}
 

@@ -244,7 +244,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   "runs.cancel.request.reason": "no longer needed",
   "run.delayed.reason": "skill-importer does not answer",
   cause: "Redis does not answer",
-  setting: "YARD_POLICY_ADMINS",
+  setting: "YARD_ADMINS",
   problem: "the schedule has no time zone",
   problems: ["input: is missing"],
   errors: ["rules.0: unknown key `alow`"],

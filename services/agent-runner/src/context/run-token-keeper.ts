@@ -15,7 +15,7 @@ interface Granted extends RunToken {
 
 /**
  * Returns a token that is valid for some more minutes, and for no more tools than the run may use now; requests a new one from the
- * policy when needed.
+ * policy when needed. It is no `PromisedCache`, because its one token also ends when the run's tools or its model change.
  */
 export class RunTokenKeeper {
   readonly #clients: ServiceClients;

@@ -43,8 +43,7 @@ after(async () => {
 });
 await lab.runner({
   YARD_MODELS_FILE: modelsFile,
-  ...testConstants({ runSweepMs: 200, sessionMaxQueued: 3 }),
-  YARD_SESSION_MAX_PER_CALLER: "30",
+  ...testConstants({ runSweepMs: 200, sessionMaxQueued: 3, sessionMaxPerOwner: 30 }),
 });
 
 services.agents.set("echo", answering("echo", "you said {{/input}}"));

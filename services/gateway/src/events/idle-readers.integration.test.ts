@@ -3,16 +3,16 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
 
 const READERS = 10_000;
 const AT_ONCE = 200;
 
 const world = await startGatewayWorld();
-const { url } = await world.startGateway({
-  YARD_HTTP_STREAMS: String(READERS),
-  YARD_HTTP_CONNECTIONS_PER_ADDRESS: String(READERS + 100),
-});
+const { url } = await world.startGateway(
+  testConstants({ httpStreamsPerCaller: READERS, httpConnectionsPerAddress: READERS + 100 }),
+);
 const sockets: Socket[] = [];
 after(() => {
   for (const socket of sockets) socket.destroy();

@@ -16,7 +16,10 @@ const QUERY_MS = 1_000;
 /** An account that was removed may pass for this long; the channels service refuses its requests. */
 const CACHED_MS = 30_000;
 
-/** Caches the list of the channels service, so that requests for unknown accounts cost it next to nothing. */
+/**
+ * Caches the list of the channels service, so that requests for unknown accounts cost it next to nothing. It is no `PromisedCache`, because
+ * one reply answers for all accounts, and its lifetime depends on whether the account that is requested is in it.
+ */
 export function createTakesRequests(bus: Bus, now: () => number): TakesRequests {
   let names: ReadonlySet<string> = new Set();
   let askedAt = Number.NEGATIVE_INFINITY;

@@ -4,6 +4,8 @@ import type { Log } from "@switchyard/service/log";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { StartError } from "@switchyard/service/start-error";
 
+const TLS_SETTING = "YARD_HTTP_TLS_DIR";
+
 /** Paths of PEM files: the certificate with its intermediates, and its key. */
 export interface TlsFiles {
   readonly cert: string;
@@ -18,14 +20,14 @@ export interface TlsTexts {
 /** Reads the files. Throws a StartError when they cannot be read or do not match. */
 export async function readTls(files: TlsFiles): Promise<TlsTexts> {
   const [cert, key] = await Promise.all([
-    readSecretFile(files.cert, "YARD_HTTP_TLS_CERT_FILE"),
-    readSecretFile(files.key, "YARD_HTTP_TLS_KEY_FILE"),
+    readSecretFile(files.cert, TLS_SETTING),
+    readSecretFile(files.key, TLS_SETTING),
   ]);
   try {
     createSecureContext({ cert, key });
   } catch (cause) {
     throw new StartError(`${files.cert} and ${files.key} are no certificate and its key`, {
-      hint: "let YARD_HTTP_TLS_CERT_FILE name a chain and YARD_HTTP_TLS_KEY_FILE its key without a passphrase, both PEM",
+      hint: "tls.crt is a chain and tls.key its key without a passphrase, both PEM",
       cause,
     });
   }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
-import { rename, writeFile } from "node:fs/promises";
+import { copyFile, rename, writeFile } from "node:fs/promises";
 import { request as plainRequest, type IncomingMessage } from "node:http";
 import { request } from "node:https";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { connect } from "node:tls";
@@ -61,8 +61,7 @@ test("with a certificate the gateway speaks TLS alone: secure cookies, addresses
   const world = await startGatewayWorld();
   const ca = await renew();
   const { url } = await world.startGateway({
-    YARD_HTTP_TLS_CERT_FILE: files.cert,
-    YARD_HTTP_TLS_KEY_FILE: files.key,
+    YARD_HTTP_TLS_DIR: dirname(files.cert),
     YARD_HTTP_HOSTS: NAME,
   });
   assert.match(url, /^https:/);
@@ -78,8 +77,11 @@ test("with a certificate the gateway speaks TLS alone: secure cookies, addresses
   const metadata = await ask(url, ca, { path: "/.well-known/oauth-protected-resource/mcp" });
   assert.equal(metadata.json["resource"], `https://${NAME}/mcp`);
   await assert.rejects(fetch(`${url.replace("https:", "http:")}/livez`));
-  await assert.rejects(world.startGateway({ YARD_HTTP_TLS_CERT_FILE: files.cert }), /is missing/);
-  const wrong = { YARD_HTTP_TLS_CERT_FILE: files.cert, YARD_HTTP_TLS_KEY_FILE: files.cert };
+  const other = await testDirectory();
+  const wrong = { YARD_HTTP_TLS_DIR: other };
+  await copyFile(files.cert, join(other, "tls.crt"));
+  await assert.rejects(world.startGateway(wrong), /YARD_HTTP_TLS_DIR: cannot read .*tls\.key/);
+  await copyFile(files.cert, join(other, "tls.key"));
   await assert.rejects(world.startGateway(wrong), /are no certificate and its key/);
 });
 

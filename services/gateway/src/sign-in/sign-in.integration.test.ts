@@ -8,6 +8,7 @@ import { serve } from "@switchyard/bus/serve";
 import { listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { revokeUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { testDirectory } from "@switchyard/testing/test-servers";
+import { createRunTokenKey } from "@switchyard/service/run-token";
 import { until } from "@switchyard/local-servers/until";
 import { Browser } from "../../test/browser.ts";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
@@ -21,9 +22,13 @@ const url = `http://127.0.0.1:${port}`;
 const callback = `${url}/auth/callback`;
 const issuer = await startProvider([callback], (name) => GROUPS[name] ?? []);
 const directory = await testDirectory();
-const [issuersFile, laptopFile, secretFile] = ["issuers.yaml", "laptop.token", "client.secret"].map(
-  (name) => join(directory, name),
-) as [string, string, string]; // The list has as many entries as there are names.
+const [issuersFile, laptopFile, secretFile] = [
+  "issuers.yaml",
+  "laptop.token",
+  "oidc-client.secret",
+].map((name) => join(directory, name)) as [string, string, string]; // The list has as many entries as there are names.
+const { privateJwk } = await createRunTokenKey();
+await writeFile(join(directory, "run-token.jwk"), privateJwk, { mode: 0o600 });
 await writeFile(laptopFile, LAPTOP_TOKEN, { mode: 0o600 });
 await writeFile(secretFile, "a secret of the test", { mode: 0o600 });
 await writeFile(
@@ -38,9 +43,9 @@ await writeFile(
 );
 const world = await startGatewayWorld([], {
   YARD_ISSUERS_FILE: issuersFile,
-  YARD_LAPTOP_TOKEN_FILE: laptopFile,
+  YARD_KEYS_DIR: directory,
 });
-const oidcEnv = { YARD_OIDC_ISSUER: issuer, YARD_OIDC_CLIENT_SECRET_FILE: secretFile };
+const oidcEnv = { YARD_OIDC_ISSUER: issuer, YARD_KEYS_DIR: directory };
 const gateway = await world.startGateway({ YARD_HTTP_PORT: String(port), ...oidcEnv });
 const other = await world.startGateway({ YARD_HTTP_URL: "https://switchyard.example" });
 const runner = await world.connectAs("runner");

@@ -1,3 +1,4 @@
+import { KEYS_SETTING } from "@switchyard/service/keys-directory";
 import { createHash, randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
 import { lastEventPlace } from "@switchyard/bus/last-event";
@@ -19,9 +20,6 @@ import { storeFailureAs } from "@switchyard/service/store-error";
 import type { OwnOperations } from "../routes/own-operations.ts";
 import { type Subscription, type SubscriptionStore } from "./subscription-store.ts";
 import type { WebhookSecrets } from "./webhook-secrets.ts";
-
-/** The setting that names the file with the key of secrets. */
-export const KEY_SETTING = "YARD_WEBHOOKS_KEY_FILE";
 
 export interface SubscriptionParts {
   readonly bus: Bus;
@@ -45,8 +43,8 @@ export function serveSubscriptions(own: OwnOperations, parts: SubscriptionParts)
       if (made === null)
         throw new ServiceError(
           "webhook_key_missing",
-          `the gateway has no key to keep a secret with: let ${KEY_SETTING} name a file of yard keys init, and start it again`,
-          { data: { setting: KEY_SETTING } },
+          `the gateway has no key to keep a secret with: let ${KEYS_SETTING} name a directory of yard keys init with webhooks.key, and start it again`,
+          { data: { setting: KEYS_SETTING } },
         );
       const webhook: KeptWebhook = {
         id,

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runFinished, runStarted } from "@switchyard/contracts/agent-runner/run-events";
@@ -25,10 +25,9 @@ const keyFile = join(await testDirectory(), "webhooks.key");
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
 const settings = {
-  YARD_WEBHOOKS_KEY_FILE: keyFile,
+  YARD_KEYS_DIR: dirname(keyFile),
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
-  ...testConstants({ webhooksRetryMs: 2 }),
-  YARD_WEBHOOKS_PER_CALLER: "8",
+  ...testConstants({ webhooksRetryMs: 2, webhooksPerCaller: 8 }),
 };
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: world.redisUrl, name: "test", log });
@@ -355,21 +354,21 @@ test("Redis has no secret as it is; one of before there was a key is encrypted a
   await redis.hset(ALL, id, plain);
   assert.equal(await isPlain(), true);
 
-  const without: Record<string, string> = { ...settings, YARD_WEBHOOKS_KEY_FILE: "" };
+  const without: Record<string, string> = { ...settings, YARD_KEYS_DIR: "" };
   await brief(without, async (at) => {
     const body = { url: target("/none"), events: ["run.*"] };
     const { status, body: refused } = await ask("POST", "", { body, at });
     assert.deepEqual([status, refused.code], [409, "webhook_key_missing"]);
-    assert.match(refused.detail ?? "", /YARD_WEBHOOKS_KEY_FILE/);
+    assert.match(refused.detail ?? "", /YARD_KEYS_DIR/);
   });
   assert.equal(await kept(), plain);
   await brief(settings, () => until(async () => (await kept()) !== plain));
   assert.equal(await isPlain(), false);
   const old = await kept();
-  const bothFile = join(await testDirectory(), "both.key");
+  const bothFile = join(await testDirectory(), "webhooks.key");
   const both = `${newKey.toString("base64")},${oldKey.toString("base64")}`;
   await writeFile(bothFile, both, { mode: 0o600 });
-  await brief({ ...settings, YARD_WEBHOOKS_KEY_FILE: bothFile }, () =>
+  await brief({ ...settings, YARD_KEYS_DIR: dirname(bothFile) }, () =>
     until(async () => (await kept()) !== old),
   );
   const newest = createWebhookSecrets(createSecretCipher([newKey]));

@@ -15,7 +15,8 @@ import { readingLogin } from "./login-documents.ts";
 import { Login, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
 import { refusedToken } from "./refused-token.ts";
-import { TOKEN_KEY_SETTING } from "./token-cipher.ts";
+import { KEYS_SETTING } from "@switchyard/service/keys-directory";
+import { TOKEN_KEY_FILE } from "./token-cipher.ts";
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_BEFORE_MS = 30_000;
@@ -179,7 +180,7 @@ function createProvider(
       async discovery() {
         if (store === null)
           throw needed(
-            `the server asks for a login, and ${TOKEN_KEY_SETTING} has no key to keep one`,
+            `the server asks for a login, and ${KEYS_SETTING} has no ${TOKEN_KEY_FILE} to keep one`,
           );
         if ((await logins.read()).tokens === null) throw needed("the server asks for a login");
         // Discovery runs each time: the authorization server may have changed, and this path is rare.

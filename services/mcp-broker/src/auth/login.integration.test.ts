@@ -73,7 +73,7 @@ test("after the key was replaced one can log in again, without a logout before",
 
   const broker = await world.startBroker({ servers });
   const { lastError } = await broker.until("rekeyed", (info) => info.lastError !== null);
-  assert.match(lastError ?? "", /YARD_MCP_TOKEN_KEY does not name; .* log in again/);
+  assert.match(lastError ?? "", /mcp-logins\.key does not have; .* log in again/);
   await logIn("rekeyed");
   const { text } = await broker.call("rekeyed", { tool: "echo", args: { message: "in" } });
   assert.equal(text, "in");
@@ -290,7 +290,7 @@ test("only an admin logs in, only where there is a login, and only with a key", 
 
   const keyless = await world.startBroker({ servers: [locked("keyless")], tokenKeys: "" });
   const { lastError } = await keyless.until("keyless", ({ status }) => status === "error");
-  assert.match(lastError ?? "", /YARD_MCP_TOKEN_KEY has no key/);
+  assert.match(lastError ?? "", /YARD_KEYS_DIR has no mcp-logins\.key/);
   await assert.rejects(begin("keyless"), (error) =>
     isError(error, beginLogin, "login_key_missing"),
   );

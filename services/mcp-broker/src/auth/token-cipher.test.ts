@@ -16,7 +16,7 @@ test("a login that no key decrypts names the remedy; without keys there is no ci
   const { seal, open } = cipher(key());
   const sealed = seal("token", "server-a");
   assert.throws(() => open(sealed, "server-b"), TokenKeyError);
-  assert.throws(() => cipher(key()).open(sealed, "server-a"), /YARD_MCP_TOKEN_KEY does not name/);
+  assert.throws(() => cipher(key()).open(sealed, "server-a"), /mcp-logins\.key does not have/);
   assert.equal(parseTokenKeys(" , "), null);
 });
 

@@ -17,10 +17,11 @@ export class TokenKeyError extends Error {
   override readonly name = "TokenKeyError";
 }
 
-export const TOKEN_KEY_SETTING = "YARD_MCP_TOKEN_KEY";
+/** The file of keys that encrypt logins, for messages. */
+export const TOKEN_KEY_FILE = "mcp-logins.key";
 
 const MESSAGES = {
-  unknown_key: `a login was kept with a key that ${TOKEN_KEY_SETTING} does not name; add that key behind the first, or log in again with yard mcp login`,
+  unknown_key: `a login was kept with a key that ${TOKEN_KEY_FILE} does not have; add that key behind the first, or log in again with yard mcp login`,
   changed: "a kept login was changed and cannot be opened; log in again with yard mcp login",
 } as const satisfies Record<SealError["reason"], string>;
 

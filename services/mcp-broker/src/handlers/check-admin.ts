@@ -7,5 +7,5 @@ export function checkAdmin(
   verified: VerifiedCaller,
   may: string,
 ): string {
-  return requireAdmin(admins, verified, { may, service: "the broker", setting: "YARD_MCP_ADMINS" });
+  return requireAdmin(admins, verified, { may, service: "the broker" });
 }

@@ -26,7 +26,8 @@ import type { ServerOwner } from "../ownership/server-owner.ts";
 import { createLoginFlow, LoginExpiredError, type LoginTarget } from "../auth/login-flow.ts";
 import { type LoginStore } from "../auth/login-store.ts";
 import { revokeLogin } from "../auth/revoke-login.ts";
-import { TOKEN_KEY_SETTING } from "../auth/token-cipher.ts";
+import { KEYS_SETTING } from "@switchyard/service/keys-directory";
+import { TOKEN_KEY_FILE } from "../auth/token-cipher.ts";
 import { checkAdmin } from "./check-admin.ts";
 import { withGuardedFetch } from "../auth/connection-auth.ts";
 
@@ -52,8 +53,8 @@ export function handleLogins(service: Service, deps: LoginDeps): void {
   const keyed = (): LoginStore => {
     if (deps.store !== null) return deps.store;
     throw fail.login_key_missing(
-      `The broker has no key to keep a login with: set ${TOKEN_KEY_SETTING} to 32 bytes in base64 (openssl rand -base64 32) and start it again.`,
-      { setting: TOKEN_KEY_SETTING },
+      `The broker has no key to keep a login with: let ${KEYS_SETTING} name a directory of yard keys init with ${TOKEN_KEY_FILE} and start it again.`,
+      { setting: KEYS_SETTING },
     );
   };
   const target = (server: string, verified: VerifiedCaller): LoginTarget => {

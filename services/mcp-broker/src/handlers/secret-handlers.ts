@@ -9,7 +9,8 @@ import {
   type ServerSecret,
 } from "@switchyard/contracts/mcp-broker/mcp-secrets";
 import { storeFailureAs } from "@switchyard/service/store-error";
-import { TOKEN_KEY_SETTING } from "../auth/token-cipher.ts";
+import { KEYS_SETTING } from "@switchyard/service/keys-directory";
+import { TOKEN_KEY_FILE } from "../auth/token-cipher.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";
 import { usersOf } from "../secrets/follow-secrets.ts";
@@ -47,8 +48,8 @@ export function handleSecrets(service: Service, deps: SecretDeps): void {
     const by = adminOf(context);
     if (!secrets.isWritable)
       throw fail.secret_key_missing(
-        `The broker has no key to encrypt secrets with: set ${TOKEN_KEY_SETTING} to 32 bytes in base64 (openssl rand -base64 32) and start it again.`,
-        { setting: TOKEN_KEY_SETTING },
+        `The broker has no key to encrypt secrets with: let ${KEYS_SETTING} name a directory of yard keys init with ${TOKEN_KEY_FILE} and start it again.`,
+        { setting: KEYS_SETTING },
       );
     const stored = await orUnavailable(() => secrets.set(name, { value, owner: by, servers }));
     if (stored === null)

@@ -229,7 +229,7 @@ test("lets only admins approve and block", async () => {
         return isError(error, approvePins, "forbidden_admin") ? error.data.setting : "";
       }
     },
-    (setting) => setting === "YARD_MCP_ADMINS",
+    (setting) => setting === "YARD_ADMINS",
   );
   await broker.stop();
 });

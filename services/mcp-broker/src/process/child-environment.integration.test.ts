@@ -23,7 +23,7 @@ test("a server gets the variables that describe how programs run and reach the n
     npm_config_cafile: "/ca.pem",
     npm_config_registry: "https://registry.example",
   };
-  const env = { ...passed, OPENAI_API_KEY: "canary", YARD_MCP_TOKEN_KEY: "canary", LC_ALL: "" };
+  const env = { ...passed, OPENAI_API_KEY: "canary", YARD_KEYS_DIR: "canary", LC_ALL: "" };
   const { variables, privateHome } = await childEnvironment({ env, stateDir: home, server: "a" });
   assert.deepEqual(variables, passed);
   assert.equal(privateHome, null);

@@ -398,7 +398,7 @@ test("only the listed users may change servers, and a refused one starts nothing
     for (const end of await Promise.allSettled(refused)) {
       const error: unknown = end.status === "rejected" ? end.reason : end.value;
       assert.ok(isError(error, addServer, "forbidden_admin"), String(error));
-      assert.match(error.message, /YARD_MCP_ADMINS/);
+      assert.match(error.message, /YARD_ADMINS/);
     }
     assert.deepEqual(await idsOf(), ["safe"]);
     assert.equal(await world.redis.exists(REGISTRY), 0);

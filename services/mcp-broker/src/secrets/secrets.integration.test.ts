@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
+import { testDirectory } from "@switchyard/testing/test-servers";
 import { client } from "@switchyard/bus/call";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
@@ -204,7 +207,9 @@ test("whichever broker stores a new value, the server's owner connects it anew",
     redisUrl: world.redisUrl,
     servers: () => [server("shared", { env: { SECRET: "${secret:shared}" } })],
   });
-  const key = { YARD_MCP_TOKEN_KEY: randomBytes(32).toString("base64") };
+  const keys = await testDirectory();
+  await writeFile(join(keys, "mcp-logins.key"), randomBytes(32).toString("base64"));
+  const key = { YARD_KEYS_DIR: keys };
   await cluster.start("one", key);
   await cluster.start("two", key);
   for (let round = 0; round < 6; round += 1) {

@@ -37,7 +37,7 @@ const policy = startPolicy({
   YARD_NATS_URL: nats.url,
   YARD_REDIS_URL: redis.url,
   YARD_POLICY_FILE: policyFile,
-  YARD_RUN_TOKEN_KEY_FILE: keyFile,
+  YARD_KEYS_DIR: directory,
   YARD_APPROVAL_WAIT_MS: "1000",
 });
 await policy.logged((record) => record["msg"] === "service ready");

@@ -119,7 +119,7 @@ const environment = {
   YARD_NATS_NKEY_FILE: seedFile,
   YARD_REDIS_URL: redis.url,
   YARD_POLICY_FILE: policyFile,
-  YARD_RUN_TOKEN_KEY_FILE: keyFile,
+  YARD_KEYS_DIR: directory,
   ...testConstants({ approvalPromptsPerRun: 8 }),
 };
 const withMessage = (message: string) => (record: LogRecord) => record["msg"] === message;

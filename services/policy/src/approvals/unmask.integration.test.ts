@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { test } from "node:test";
 import { call, client } from "@switchyard/bus/call";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
@@ -8,7 +9,7 @@ import { admitCall } from "@switchyard/contracts/policy/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
 import { getApproval } from "@switchyard/contracts/policy/approvals";
 import { checkPolicy } from "@switchyard/contracts/policy/policy";
-import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
+import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { createMaskStore } from "@switchyard/tool-provider/mask-store";
@@ -34,9 +35,9 @@ results:
 `;
 
 const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "ann", "carl"] });
-const keyFile = `${world.keyFile}.masks`;
+const keyFile = join(world.keys, "masks.key");
 await writeFile(keyFile, randomBytes(32).toString("base64url"), { mode: 0o600 });
-await world.startReplica({ YARD_APPROVERS: "ann,carl", YARD_MASKS_KEY_FILE: keyFile });
+await world.startReplica({ YARD_APPROVERS: "ann,carl" });
 const runner = await holdingRunner(await world.connectAs("runner"), world.redis.url);
 const broker = client(await world.connectAs("broker"), { checkPolicy, admitCall });
 const ann = await world.connectAs("ann");
@@ -52,7 +53,7 @@ test("an approver whom a rule allows sees the values of these kinds, and no othe
     name: "test",
     log: createLog({ service: "test", level: "fatal" }),
   });
-  const keys = await readCipherKeyFile(keyFile, "YARD_MASKS_KEY_FILE");
+  const keys = await readCipherKeyFile(world.keys, "masks.key");
   const masks = createMaskStore({ redis, keys, onLost: (error) => assert.fail(String(error)) });
   const made = await masks.mask({ runId, user: "team-a" }, [
     { kind: "iban", value: IBAN },

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -31,7 +31,7 @@ const env = {
 };
 const directory = dirname(world.policyFile);
 const candidates = join(directory, "candidate");
-const keyFile = join(directory, "audit-values.key");
+const keyFile = join(world.keys, "audit-values.key");
 const main = fileURLToPath(new URL("../../../../apps/cli/src/main.ts", import.meta.url));
 
 interface Replayed {
@@ -110,8 +110,7 @@ const [older, newer] = [key(), key()];
 test("rules about arguments are replayed on digests, encrypted and clear values, and a record without them is unknown", async () => {
   await stop(await recordedBy({}, "before"));
   await writeFile(keyFile, older, { mode: 0o600 });
-  const file = { YARD_AUDIT_VALUES_KEY_FILE: keyFile };
-  const digests = await recordedBy(file, "digests");
+  const digests = await recordedBy({}, "digests");
   for (const when of [IN_FILE, NOT_EQUAL, '{ arg: /to, op: in, value: ["DE1", "DE2"] }']) {
     const of = await replayed(when);
     assert.deepEqual(of("digests"), { denied: 1, unknown: 0, needs: "" }, when);
@@ -119,7 +118,7 @@ test("rules about arguments are replayed on digests, encrypted and clear values,
   }
   await stop(digests);
 
-  const encrypted = await recordedBy({ ...file, YARD_AUDIT_VALUES: "encrypted" }, "encrypted");
+  const encrypted = await recordedBy({ YARD_AUDIT_VALUES: "encrypted" }, "encrypted");
   const amounts = await replayed(AT_MOST);
   assert.deepEqual([amounts("digests").unknown, amounts("encrypted").unknown], [3, 3]);
   assert.match(amounts("digests").needs, /digests of the values, .* answer \/amount lte 500/);
@@ -127,7 +126,7 @@ test("rules about arguments are replayed on digests, encrypted and clear values,
   await stop(encrypted);
 
   await writeFile(world.policyFile, rules(AUDITORS));
-  const clear = await recordedBy({ ...file, YARD_AUDIT_VALUES: "1" }, "clear");
+  const clear = await recordedBy({ YARD_AUDIT_VALUES: "1" }, "clear");
   const permitted = await replayed(AT_MOST);
   assert.deepEqual(
     ["digests", "encrypted", "clear"].map((tool) => permitted(tool).denied),
@@ -137,13 +136,13 @@ test("rules about arguments are replayed on digests, encrypted and clear values,
 
   // A new key in front: older records are still read, and not with the new key alone.
   await writeFile(keyFile, `${newer},${older}`, { mode: 0o600 });
-  const rotated = await recordedBy(file, "rotated");
+  const rotated = await recordedBy({}, "rotated");
   const all = await replayed(IN_FILE);
   for (const tool of ["digests", "rotated", "encrypted", "clear"])
     assert.equal(all(tool).denied, 1, tool);
   await stop(rotated);
   await writeFile(keyFile, newer, { mode: 0o600 });
-  const without = await world.startReplica(file);
+  const without = await world.startReplica();
   const lost = await replayed(IN_FILE);
   for (const tool of ["digests", "encrypted"]) {
     assert.deepEqual([lost(tool).unknown, lost(tool).denied], [3, 0], tool);
@@ -176,7 +175,7 @@ test("a replay that reads encrypted arguments is an access in the audit, and enc
   // Without the right first, which leaves no such record.
   for (const right of ["", AUDITORS]) {
     await writeFile(world.policyFile, rules(right));
-    const policy = await world.startReplica({ YARD_AUDIT_VALUES_KEY_FILE: keyFile });
+    const policy = await world.startReplica();
     const sent = right === "" ? decisions.concat(decisions) : decisions;
     await call(auditor, replayDecisions, { decisions: sent }, { timeoutMs: 30_000 });
     await stop(policy);
@@ -195,8 +194,9 @@ test("a replay that reads encrypted arguments is an access in the audit, and enc
   const about = "encrypted arguments of 1 recorded decisions";
   assert.deepEqual(accesses.at(-1), ["unmasked", "auditor", about]);
   assert.doesNotMatch(JSON.stringify(accesses), /of 2 recorded/);
+  await rm(keyFile);
   await assert.rejects(
     world.startReplica({ YARD_AUDIT_VALUES: "encrypted" }),
-    /needs a key, and YARD_AUDIT_VALUES_KEY_FILE names none/,
+    /needs a key, and YARD_KEYS_DIR has no audit-values.key/,
   );
 });

@@ -51,7 +51,10 @@ redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
 return 1
 `;
 
-/** Creates the list; `now` returns milliseconds of a monotonic clock. */
+/**
+ * Creates the list; `now` returns milliseconds of a monotonic clock. It is no `PromisedCache`, because it is one value whose expiry denies
+ * calls and keeps the stops that are known, where a cache would drop them.
+ */
 export function createStopList(
   redis: Redis,
   now: () => number = () => performance.now(),

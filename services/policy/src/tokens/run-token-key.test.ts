@@ -49,7 +49,7 @@ test("a key that is no private key is refused without being shown", async () => 
   for (const content of [secret, `{"d":"${secret}"}`, made.publicJwk, ""]) {
     await assert.rejects(readRunTokenKeys(await keyFile(content)), (error) => {
       assert.ok(error instanceof StartError);
-      assert.match(error.message, /^YARD_RUN_TOKEN_KEY_FILE: /);
+      assert.match(error.message, /^YARD_KEYS_DIR: /);
       assert.equal(JSON.stringify([error.message, error.hint]).includes(secret), false);
       return true;
     });

@@ -1,5 +1,7 @@
 import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { PublicJwk } from "@switchyard/audit/audit-keys";
+import { KEYS_SETTING } from "@switchyard/service/keys-directory";
 import { readSecretFile } from "@switchyard/service/secret-file";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
@@ -19,8 +21,6 @@ export interface RunTokenKeys {
   readonly changedAt: number;
 }
 
-const VARIABLE = "YARD_RUN_TOKEN_KEY_FILE";
-
 /** RFC 8037: an Ed25519 private key. Members that do not describe the key, such as `kid`, are left out. */
 const PrivateJwk = z.object({
   kty: z.literal("OKP"),
@@ -29,9 +29,17 @@ const PrivateJwk = z.object({
   d: z.string().regex(/^[A-Za-z0-9_-]{43}$/),
 });
 
+/** The file of the keys. Throws a StartError when no directory is named: without this key no run gets a token. */
+export function runTokenKeyFile(directory: string | undefined): string {
+  if (directory !== undefined) return join(directory, "run-token.jwk");
+  throw new StartError(`${KEYS_SETTING} is required`, {
+    hint: "name the directory that this makes: yard keys init --dir DIR",
+  });
+}
+
 /** Reads the keys of run tokens. Throws a StartError, which never shows the content, when they are missing or no such keys. */
 export async function readRunTokenKeys(path: string): Promise<RunTokenKeys> {
-  const text = await readSecretFile(path, VARIABLE);
+  const text = await readSecretFile(path, KEYS_SETTING);
   const { mode, mtimeMs, uid } = await stat(path);
   return {
     keys: parsePrivateJwks(text, path).map((jwk) => ({
@@ -70,8 +78,8 @@ function parsePrivateJwks(
   if (set.success) return set.data.keys;
   const parsed = PrivateJwk.safeParse(content);
   if (parsed.success) return [parsed.data];
-  throw new StartError(`${VARIABLE}: ${path} holds no private Ed25519 key in JWK form`, {
-    hint: `let ${VARIABLE} name a JSON file with kty OKP, crv Ed25519, x and d (RFC 8037)`,
+  throw new StartError(`${KEYS_SETTING}: ${path} holds no private Ed25519 key in JWK form`, {
+    hint: "make it with `yard keys init --dir DIR`: a JSON file with kty OKP, crv Ed25519, x and d (RFC 8037)",
   });
 }
 

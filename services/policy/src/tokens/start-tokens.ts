@@ -2,6 +2,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import type { Log } from "@switchyard/service/log";
 import type { StopList } from "../stops/stop-list.ts";
 import { createIdentify, type Identify, type RefusedToken } from "./identify.ts";
+import { runTokenKeyFile } from "./run-token-key.ts";
 import { openKeyRing, type KeyRing } from "./key-ring.ts";
 import { reportRefusedTokens } from "./refused-tokens.ts";
 import { constant } from "@switchyard/service/constant";
@@ -11,7 +12,7 @@ export async function startTokens(
   kit: {
     readonly bus: Bus;
     readonly log: Log;
-    readonly config: { readonly YARD_RUN_TOKEN_KEY_FILE: string };
+    readonly config: { readonly YARD_KEYS_DIR?: string | undefined };
     readonly onStop: (name: string, stop: () => Promise<void>) => void;
   },
   parts: {
@@ -24,7 +25,7 @@ export async function startTokens(
   const { bus, log, config } = kit;
   const { stops, now } = parts;
   const keyRing = await openKeyRing({
-    file: config.YARD_RUN_TOKEN_KEY_FILE,
+    file: runTokenKeyFile(config.YARD_KEYS_DIR),
     // Until its end every replica has read a new key, which is only accepted before.
     leadMs: constant("runTokenKeyLeadMs", 90_000),
     stops,

@@ -5,7 +5,7 @@ import { userSessionEnded } from "@switchyard/contracts/policy/user-sessions";
 import { userKeyRevoked } from "@switchyard/contracts/policy/user-tokens";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import { readSecretFile } from "@switchyard/service/secret-file";
+import { readKeyFile } from "@switchyard/service/keys-directory";
 import type { KeyRing } from "../tokens/key-ring.ts";
 import { createIssuerTokens } from "./issuer-tokens.ts";
 import { readIssuers } from "./issuers-file.ts";
@@ -22,6 +22,9 @@ import {
 import { serveChatQuestions } from "./chat-questions.ts";
 import { createUserKeyStore, type UserKeyStore } from "./user-key-store.ts";
 import { createUserSessionStore } from "./user-session-store.ts";
+
+/** The lifetime of a link of a chat with a caller. */
+const CHAT_LINK_DAYS = 90;
 
 export interface UserStores {
   readonly keys: UserKeyStore;
@@ -44,10 +47,9 @@ export async function startUsers(
     readonly redis: Redis;
     readonly config: {
       readonly YARD_ISSUERS_FILE?: string | undefined;
-      readonly YARD_LAPTOP_TOKEN_FILE?: string | undefined;
+      readonly YARD_KEYS_DIR?: string | undefined;
       readonly YARD_USER_SESSION_MS: number;
-      readonly YARD_CHAT_LINK_DAYS: number;
-      readonly YARD_POLICY_ADMINS: readonly string[];
+      readonly YARD_ADMINS: readonly string[];
     };
   },
   parts: {
@@ -59,7 +61,7 @@ export async function startUsers(
 ): Promise<void> {
   const { bus, log, redis, config } = kit;
   const { service, keyRing, keys, links, now } = parts;
-  const { YARD_ISSUERS_FILE: issuersFile, YARD_LAPTOP_TOKEN_FILE: laptopFile } = config;
+  const { YARD_ISSUERS_FILE: issuersFile, YARD_KEYS_DIR: keysDirectory } = config;
   const issuers = issuersFile === undefined ? null : await readIssuers(issuersFile);
   const sessions = createUserSessionStore(redis, now);
   const tokens = issuers === null ? null : createIssuerTokens(issuers, now);
@@ -67,15 +69,14 @@ export async function startUsers(
     keys,
     sessions,
     issuerToken: tokens?.accessToken ?? null,
-    laptopToken:
-      laptopFile === undefined ? null : await readSecretFile(laptopFile, "YARD_LAPTOP_TOKEN_FILE"),
+    laptopToken: await readKeyFile(keysDirectory, "laptop.token"),
     now,
   });
   serveUserSessions(service, {
     signIn,
     idToken: tokens?.idToken ?? null,
     sessions,
-    admins: config.YARD_POLICY_ADMINS,
+    admins: config.YARD_ADMINS,
     lifetimeMs: config.YARD_USER_SESSION_MS,
     now,
     onEnded({ id, caller }, by) {
@@ -88,8 +89,8 @@ export async function startUsers(
     store: links,
     keys,
     verify: keyRing.verifyUser,
-    admins: config.YARD_POLICY_ADMINS,
-    lifetimeMs: config.YARD_CHAT_LINK_DAYS * 86_400_000,
+    admins: config.YARD_ADMINS,
+    lifetimeMs: CHAT_LINK_DAYS * 86_400_000,
     record: parts.accessed,
     now,
   });
@@ -99,7 +100,7 @@ export async function startUsers(
     keys,
     issuers: issuers?.map(({ issuer }) => issuer) ?? [],
     now,
-    admins: config.YARD_POLICY_ADMINS,
+    admins: config.YARD_ADMINS,
     sign: keyRing.signUser,
     verify: keyRing.verifyUser,
     onRevoked({ id, caller }, facts) {

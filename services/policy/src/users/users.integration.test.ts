@@ -48,9 +48,7 @@ assert.ok(typeof address === "object" && address !== null);
 const issuer = `http://127.0.0.1:${address.port}`;
 
 const directory = await testDirectory();
-const laptopFile = join(directory, "laptop-token");
 const issuersFile = join(directory, "issuers.yaml");
-await writeFile(laptopFile, "yd_this-one-is-a-laptop\n", { mode: 0o600 });
 await writeFile(
   issuersFile,
   `issuers:
@@ -65,10 +63,8 @@ const world = await startPolicyWorld({
   rules: "version: 1\nrules:\n  - { id: all, effect: allow }\n",
   teams: ["team-a"],
 });
-await world.startReplica({
-  YARD_ISSUERS_FILE: issuersFile,
-  YARD_LAPTOP_TOKEN_FILE: laptopFile,
-});
+await writeFile(join(world.keys, "laptop.token"), "yd_this-one-is-a-laptop\n", { mode: 0o600 });
+await world.startReplica({ YARD_ISSUERS_FILE: issuersFile });
 const gateway = await world.connectAs("gateway");
 const broker = await world.connectAs("broker");
 const team = await world.connectAs("team-a");

@@ -218,5 +218,5 @@ function checked<T>(work: () => T, fail: Pick<Refusals, "invalid_job">): T {
 }
 
 function fullText(limit: number): string {
-  return `there are ${limit} jobs already, which is the limit of one caller; remove one, or have YARD_SCHEDULES_PER_CALLER raised`;
+  return `there are ${limit} jobs already, which is the limit of one caller; remove one`;
 }

@@ -152,10 +152,7 @@ async function refuseUseless(
 }
 
 function overloaded(refusal: string, limit: number) {
-  return fail.overloaded(
-    `The toolbox ${refusal} (YARD_TOOLBOX_CONCURRENCY). Nothing was done; try again shortly.`,
-    { limit },
-  );
+  return fail.overloaded(`The toolbox ${refusal}. Nothing was done; try again shortly.`, { limit });
 }
 
 /** A caller without permission gets only that refusal, whether the tool exists or not and whatever the arguments are. */

@@ -160,7 +160,7 @@ function howItEnded({ ended, exitCode, signal }: CommandEnd, { timeoutMs, limits
 /** Explains an end by a signal of the kernel, as shells and bubblewrap report it, when a limit is the likely cause. */
 function ofSignal(exitCode: number, { cpuSeconds, fileBytes }: CommandLimits): string {
   if (exitCode === 128 + constants.signals.SIGXCPU)
-    return ` A process used more than ${cpuSeconds} s of processor time (YARD_COMMAND_CPU_SECONDS).`;
+    return ` A process used more than ${cpuSeconds} s of processor time.`;
   if (exitCode === 128 + constants.signals.SIGXFSZ)
     return ` It wrote a file of more than ${toMib(fileBytes)} MiB.`;
   return "";
