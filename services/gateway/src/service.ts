@@ -14,7 +14,7 @@ import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./http/guard-connections.ts";
-import { knownHosts, listenHttp } from "./http/listen.ts";
+import { isLoopback, knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
 import { serveHookList } from "./hooks/list-hooks.ts";
@@ -24,6 +24,9 @@ import { problemOf } from "./problems/problem.ts";
 import { StartError } from "@switchyard/service/start-error";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
 import { readSecretFile } from "@switchyard/service/secret-file";
+import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import { createPushKeys } from "./push/push-keys.ts";
+import { startPush } from "./push/start-push.ts";
 import { createIdempotency } from "./identity/idempotency.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
@@ -67,17 +70,28 @@ export const gatewayService = defineService({
     const own = new OwnOperations();
     const hooks = await readHooks(config.YARD_HOOKS_FILE, kit.env);
     serveHookList(own, hooks);
-    const subscriptions = startSubscriptions(own, kit, {
+    const secrets = await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING);
+    const cipher = createSecretCipher(secrets);
+    const guard = createEgressGuard({
       permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
-      hostsSetting: HOSTS_SETTING,
+      setting: HOSTS_SETTING,
+    });
+    const push = startPush(own, kit, {
+      guard,
+      users,
+      keys: pushKeys(config, secrets),
+      onChange: () => subscriptions.wake(),
+    });
+    const subscriptions = startSubscriptions(own, kit, {
+      guard,
+      onRead: push.notify,
       mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
       // Each later attempt waits four times as long.
       retryMs: constant("webhooksRetryMs", 5_000),
       disableAfterMs: DISABLE_AFTER_MS,
-      cipher: createSecretCipher(
-        await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING),
-      ),
+      cipher,
     });
+    kit.onStop("push", () => push.stop());
     kit.onStop("webhooks", () => subscriptions.stop());
     const app = createApp({
       bus,
@@ -155,6 +169,16 @@ function tlsOf(config: z.output<typeof Config>): TlsFiles | null {
   throw new StartError("one of YARD_HTTP_TLS_CERT_FILE and YARD_HTTP_TLS_KEY_FILE is missing", {
     hint: "set both to answer over TLS, or neither",
   });
+}
+
+/** Browsers subscribe to web push only on pages over https or from their own machine. */
+function pushKeys(config: z.output<typeof Config>, secrets: readonly Uint8Array[]) {
+  const { YARD_HTTP_URL: url, YARD_HTTP_HOST: host, YARD_HTTP_HOSTS: names } = config;
+  const isEncrypted = url === undefined ? tlsOf(config) !== null : url.protocol === "https:";
+  if (!isEncrypted && !isLoopback(url?.hostname ?? host)) return null;
+  const [name] = names;
+  const own = url?.origin ?? (name === undefined ? null : `https://${name}`);
+  return createPushKeys(secrets, isEncrypted ? own : null);
 }
 
 async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {
