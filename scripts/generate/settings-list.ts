@@ -172,7 +172,7 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_A2A_AGENT: "the agent whose A2A card is at the root",
     YARD_HOOKS_FILE: "[`hooks.json`](../http.md#webhooks): what starts a run by a webhook",
     YARD_WEBHOOKS_KEY_FILE:
-      "`webhooks.key` of `yard keys init`, for [secrets](../../decisions/064-secrets-of-webhooks.md)",
+      "`webhooks.key` of `yard keys init`, for [secrets](../../decisions/064-secrets-of-webhooks.md) and web push",
     YARD_WEBHOOKS_PER_CALLER: "webhooks that one caller may have",
     YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that webhooks may be sent to",

@@ -26,6 +26,7 @@ async function open(id) {
     return;
   }
   // The page goes there without being loaded anew, which keeps what is written in it.
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a client is of the worker's origin
   page.postMessage({ opened: id });
   await page.focus();
 }

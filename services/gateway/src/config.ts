@@ -57,7 +57,7 @@ export const Config = z.object({
   YARD_CONSOLE_DIR: z.string().default(""),
   /** The path of hooks.json, which lists the runs that other programs may start by a webhook. */
   YARD_HOOKS_FILE: z.string().optional(),
-  /** Keys that encrypt the secrets of webhooks; without a key the gateway refuses to create webhooks. */
+  /** Keys that encrypt the secrets of webhooks and subscriptions to web push; without a key the gateway refuses both. */
   YARD_WEBHOOKS_KEY_FILE: z.string().optional(),
   /** The number of webhooks that one caller may have. */
   YARD_WEBHOOKS_PER_CALLER: envInteger(0, 1_000).default(10),

@@ -4,7 +4,7 @@ import { serve, type Service } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/audit/start-audit";
 import { readCipherKeyFile } from "@switchyard/service/cipher-key-file";
 import type { Log } from "@switchyard/service/log";
-import { defineService } from "@switchyard/service/define-service";
+import { defineService, type ServiceKit } from "@switchyard/service/define-service";
 import type { z } from "zod";
 import { createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
 import { Config, HOSTS_SETTING } from "./config.ts";
@@ -36,7 +36,7 @@ import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
-import { openUserCache } from "./identity/user-cache.ts";
+import { openUserCache, type UserCache } from "./identity/user-cache.ts";
 import { constant } from "@switchyard/service/constant";
 
 const VERSION = "0.1.0";
@@ -70,29 +70,7 @@ export const gatewayService = defineService({
     const own = new OwnOperations();
     const hooks = await readHooks(config.YARD_HOOKS_FILE, kit.env);
     serveHookList(own, hooks);
-    const secrets = await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING);
-    const cipher = createSecretCipher(secrets);
-    const guard = createEgressGuard({
-      permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
-      setting: HOSTS_SETTING,
-    });
-    const push = startPush(own, kit, {
-      guard,
-      users,
-      keys: pushKeys(config, secrets),
-      onChange: () => subscriptions.wake(),
-    });
-    const subscriptions = startSubscriptions(own, kit, {
-      guard,
-      onRead: push.notify,
-      mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
-      // Each later attempt waits four times as long.
-      retryMs: constant("webhooksRetryMs", 5_000),
-      disableAfterMs: DISABLE_AFTER_MS,
-      cipher,
-    });
-    kit.onStop("push", () => push.stop());
-    kit.onStop("webhooks", () => subscriptions.stop());
+    await startSending(kit, own, users);
     const app = createApp({
       bus,
       own,
@@ -142,6 +120,38 @@ export const gatewayService = defineService({
     log.info({ url: http.url }, "http ready");
   },
 });
+
+/** Events that go out: to URLs of callers, and as web push to browsers. */
+async function startSending(
+  kit: ServiceKit<z.output<typeof Config>>,
+  own: OwnOperations,
+  users: UserCache,
+): Promise<void> {
+  const { config } = kit;
+  const secrets = await readCipherKeyFile(config.YARD_WEBHOOKS_KEY_FILE, KEY_SETTING);
+  const cipher = createSecretCipher(secrets);
+  const guard = createEgressGuard({
+    permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
+    setting: HOSTS_SETTING,
+  });
+  const push = startPush(own, kit, {
+    guard,
+    users,
+    keys: pushKeys(config, secrets),
+    onChange: () => subscriptions.wake(),
+  });
+  const subscriptions = startSubscriptions(own, kit, {
+    guard,
+    onRead: push.notify,
+    mostOfCaller: config.YARD_WEBHOOKS_PER_CALLER,
+    // Each later attempt waits four times as long.
+    retryMs: constant("webhooksRetryMs", 5_000),
+    disableAfterMs: DISABLE_AFTER_MS,
+    cipher,
+  });
+  kit.onStop("push", () => push.stop());
+  kit.onStop("webhooks", () => subscriptions.stop());
+}
 
 /** The gateway has no requests on the bus; it answers discovery, so that it is listed with its version. */
 function answerDiscovery(bus: Bus, log: Log): Service {

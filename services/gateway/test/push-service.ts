@@ -154,7 +154,7 @@ function wrongToken(
   const by = { key: publicKey, dsaEncoding: "ieee-p1363" } as const;
   if (!verify("sha256", Buffer.from(`${head}.${claims}`), by, Buffer.from(signature, "base64url")))
     return "the signature is wrong";
-  const { aud, exp, sub } = parsed(claims) as Record<string, unknown>; // As above.
+  const { aud, exp, sub } = parsed(claims) as Record<string, unknown>; // A token that is no object fails as a fault.
   if (aud !== origin) return "another audience than the origin (RFC 8292 section 2)";
   const seconds = Number(exp) - Date.now() / 1_000;
   if (!(seconds > 0 && seconds <= DAY_SECONDS)) return "it ends within a day (RFC 8292 section 2)";

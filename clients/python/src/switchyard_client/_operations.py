@@ -4346,7 +4346,7 @@ class Operations:
                 request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
-            client.subscribe_push(endpoint="https://updates.push.services.mozilla.com/wpush/v2/gAAAA", keys={"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}, public_key="BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4")
+            client.subscribe_push(endpoint="https://updates.push.services.mozilla.com/wpush/v2/gAAAA", keys={"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "kkkkkkkkkkkkkkkkkkkkkQ"}, public_key="BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4")
         """
         return self._call(
             "PUT",

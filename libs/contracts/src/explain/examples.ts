@@ -132,7 +132,7 @@ export const examples: Readonly<Record<string, unknown>> = {
   "push.subscribe.request.publicKey": PUBLIC_KEY,
   "push.subscribe.request.endpoint": "https://updates.push.services.mozilla.com/wpush/v2/gAAAA",
   p256dh: PUBLIC_KEY,
-  auth: "BTBZMqHH6r4Tts7J_aSIgg",
+  auth: `${"k".repeat(21)}Q`,
   "Webhook.id": "whk-0123456789abcdef",
   "webhooks.remove.request.id": "whk-0123456789abcdef",
   "webhooks.remove.reply.id": "whk-0123456789abcdef",

@@ -54,16 +54,19 @@ export function notifyBrowsers(parts: NotifyParts): { notify: OnRead; stop(): Pr
     while (underWay.size < AT_ONCE && !signal.aborted) {
       const message = waiting.shift();
       if (message === undefined) return;
-      const work = attempt(parts, message, signal)
-        .then((waitMs) => {
-          if (waitMs !== null) again({ ...message, attempts: message.attempts + 1 }, waitMs);
-        })
-        .catch((err: unknown) => log.warn({ err }, "web push not sent"))
-        .finally(() => {
-          underWay.delete(work);
-          begin();
-        });
+      const work = send(message).finally(() => {
+        underWay.delete(work);
+        begin();
+      });
       underWay.add(work);
+    }
+  };
+  const send = async (message: Message): Promise<void> => {
+    try {
+      const waitMs = await attempt(parts, message, signal);
+      if (waitMs !== null) again({ ...message, attempts: message.attempts + 1 }, waitMs);
+    } catch (err) {
+      log.warn({ err }, "web push not sent");
     }
   };
   const add = (message: Message): void => {

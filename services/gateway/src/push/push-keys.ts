@@ -1,7 +1,7 @@
 import { createSecretCipher, type SecretCipher } from "@switchyard/service/secret-cipher";
 import { deriveVapidKey, type VapidKey } from "./vapid-key.ts";
 
-/** What web push needs: it follows from `webhooks.key`. */
+/** The keys of web push, which all follow from `webhooks.key`. */
 export interface PushKeys {
   /** Encrypts subscriptions. */
   readonly cipher: SecretCipher;

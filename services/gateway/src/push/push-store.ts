@@ -12,7 +12,7 @@ export interface PushedBrowser {
   readonly sealed: string;
 }
 
-/** What a browser gets web push with; it is stored encrypted, since it has the key of the session. */
+/** The subscription of a browser. It is stored encrypted, since it has the key of the session. */
 export interface PushTarget {
   /** The key of the session, with which rights are checked for each note. */
   readonly sessionKey: string;
@@ -82,7 +82,7 @@ export function openPushStore(redis: Redis) {
   };
 }
 
-/** What a sealed subscription is bound to, so that one cannot be put in the place of another. */
+/** A sealed subscription is bound to this text, so that one cannot be put in the place of another. */
 export function contextOf(session: string): string {
   return `push:${session}`;
 }
