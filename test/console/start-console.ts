@@ -33,11 +33,13 @@ export interface ConsoleOptions {
   readonly project?: string;
   /** True: each service is a process of its own, and there are two runners, so runs survive the end of one. */
   readonly apart?: boolean;
+  /** Values that replace constants of services. */
+  readonly constants?: Parameters<typeof testConstants>[0];
 }
 
 /** A whole Switchyard on a project, with a browser on its console. */
 export async function startConsole(executable: string, how: ConsoleOptions = {}) {
-  const { project = "test/console/project", apart } = how;
+  const { project = "test/console/project", apart, constants = {} } = how;
   const directory = await mkdtemp(join(tmpdir(), "yard-console-"));
   const workspace = join(directory, "workspace");
   await mkdir(workspace);
@@ -48,7 +50,10 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
     workspace,
     ...(apart === true && { apart, runners: 2 }),
     // All users here are one caller; two runners that die of a run are enough to give it up.
-    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000", ...testConstants({ runMaxAttempts: 2 }) },
+    env: {
+      YARD_HTTP_REQUESTS_PER_MINUTE: "100000",
+      ...testConstants({ runMaxAttempts: 2, ...constants }),
+    },
   });
   const browser = await launchChromium(executable);
   const token = (await readFile(dev.httpTokenFile, "utf8")).trim();

@@ -2,6 +2,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { startClock } from "./core/clock.ts";
 import { startLive } from "./core/live.ts";
+import { startPush } from "./core/push.ts";
 import { startRouter } from "./core/router.ts";
 import { ignoreHeldEnter } from "./core/shortcuts.ts";
 import { openSession } from "./core/session.ts";
@@ -13,6 +14,7 @@ startClock();
 ignoreHeldEnter();
 startRouter();
 startLive();
+startPush();
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);
 // Such a link in the address bar of this page only changes its fragment.

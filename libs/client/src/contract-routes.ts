@@ -358,6 +358,9 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
   "webhooks.remove": [{ method: "DELETE", path: "/webhooks/{id}" }],
   "webhooks.redeliver": [{ method: "POST", path: "/webhooks/{id}/redeliver" }],
   "webhooks.hooks": [{ method: "GET", path: "/hooks" }],
+  "push.get": [{ method: "GET", path: "/push" }],
+  "push.subscribe": [{ method: "PUT", path: "/push" }],
+  "push.unsubscribe": [{ method: "DELETE", path: "/push" }],
   "models.list": [{ method: "GET", path: "/models" }],
 };
 

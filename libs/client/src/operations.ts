@@ -6627,6 +6627,47 @@ export interface Operations {
     };
   };
 
+  /** Returns the key with which a browser subscribes to web push; null where there is none. Role: viewer. */
+  "GET /push": {
+    request: {};
+    reply: {
+      /** The key with which a browser subscribes, in base64url; null: there is no web push here. */
+      publicKey: string | null;
+    };
+  };
+
+  /** Notifies the browser of this session by web push, until the session ends. Role: viewer. */
+  "PUT /push": {
+    request: {
+      body: {
+        /** The browser's address at the push service of its maker. */
+        endpoint: string;
+        /** The keys of the browser's subscription. */
+        keys: {
+          /** The browser's public key, a point of P-256 in base64url. */
+          p256dh: string;
+          /** The browser's authentication secret in base64url. */
+          auth: string;
+        };
+        /** The key with which the browser subscribed, of `GET /push`. */
+        publicKey: string;
+      };
+    };
+    reply: {
+      /** Always true. */
+      isOn: true;
+    };
+  };
+
+  /** Notifies the browser of this session no more. Role: viewer. */
+  "DELETE /push": {
+    request: {};
+    reply: {
+      /** Always false. */
+      isOn: false;
+    };
+  };
+
   /** Lists the configured model providers and the default model. Role: viewer. */
   "GET /models": {
     request: {};

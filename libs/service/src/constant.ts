@@ -8,7 +8,11 @@ export const REPLACED_CONSTANTS = Symbol.for("switchyard.constants");
  */
 export function constant(name: string, value: number): number;
 export function constant(name: string, value: boolean): boolean;
-export function constant(name: string, value: number | boolean): number | boolean {
+export function constant(name: string, value: string): string;
+export function constant(
+  name: string,
+  value: number | boolean | string,
+): number | boolean | string {
   const all = globalThis as Readonly<Record<symbol, Readonly<Record<string, unknown>> | undefined>>;
   const replaced = all[REPLACED_CONSTANTS]?.[name];
   if (replaced === undefined) return value;

@@ -17,10 +17,17 @@ export function webhookKey(secret: string): Uint8Array | null {
 /** The headers with which a body is sent: its id, the time of this attempt, and the signature of both and the body. */
 export function signedWebhookHeaders(
   key: Uint8Array,
-  { id, body, nowMs }: { readonly id: string; readonly body: string; readonly nowMs: number },
+  {
+    id,
+    body,
+    nowMs,
+  }: { readonly id: string; readonly body: string | Uint8Array; readonly nowMs: number },
 ): Record<"webhook-id" | "webhook-timestamp" | "webhook-signature", string> {
   const timestamp = String(Math.floor(nowMs / 1_000));
-  const signature = createHmac("sha256", key).update(`${id}.${timestamp}.${body}`).digest("base64");
+  const signature = createHmac("sha256", key)
+    .update(`${id}.${timestamp}.`)
+    .update(body)
+    .digest("base64");
   return {
     "webhook-id": id,
     "webhook-timestamp": timestamp,

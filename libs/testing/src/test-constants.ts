@@ -1,7 +1,7 @@
 import { REPLACED_CONSTANTS } from "@switchyard/service/constant";
 import type { Environment } from "@switchyard/service/env";
 
-type Values = Readonly<Record<string, number | boolean>>;
+type Values = Readonly<Record<string, number | boolean | string>>;
 
 /**
  * The variables of a process in which constants have other values. They are loaded before its program, so that the product has no setting

@@ -5,7 +5,7 @@ import { serve, type Service } from "@switchyard/bus/serve";
 import { startAudit } from "@switchyard/audit/start-audit";
 import { readCipherKeyFile, readKeyFile } from "@switchyard/service/keys-directory";
 import type { Log } from "@switchyard/service/log";
-import { defineService } from "@switchyard/service/define-service";
+import { defineService, type ServiceKit } from "@switchyard/service/define-service";
 import type { z } from "zod";
 import { createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
 import { Config, HOSTS_SETTING } from "./config.ts";
@@ -15,7 +15,7 @@ import { createCredentialWatch } from "./events/credential-watch.ts";
 import { createStreamSlots } from "./events/stream-slots.ts";
 import { createApp } from "./http/app.ts";
 import { CONNECTION_LIMITS } from "./http/guard-connections.ts";
-import { knownHosts, listenHttp } from "./http/listen.ts";
+import { isLoopback, knownHosts, listenHttp } from "./http/listen.ts";
 import type { TlsFiles } from "./http/tls-files.ts";
 import { readHooks } from "./hooks/hooks-file.ts";
 import { serveHookList } from "./hooks/list-hooks.ts";
@@ -23,6 +23,9 @@ import { createAccessAudit } from "./identity/access-audit.ts";
 import { BytesInWork } from "./identity/bytes-in-work.ts";
 import { problemOf } from "./problems/problem.ts";
 import { createSecretCipher } from "@switchyard/service/secret-cipher";
+import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import { createPushKeys } from "./push/push-keys.ts";
+import { startPush } from "./push/start-push.ts";
 import { createIdempotency } from "./identity/idempotency.ts";
 import { openSlots } from "./identity/slots.ts";
 import { GatewayCookie } from "./identity/session-cookie.ts";
@@ -31,7 +34,7 @@ import { startSubscriptions } from "./subscriptions/start-subscriptions.ts";
 import { createLoginStore } from "./sign-in/login-store.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
-import { openUserCache } from "./identity/user-cache.ts";
+import { openUserCache, type UserCache } from "./identity/user-cache.ts";
 import { constant } from "@switchyard/service/constant";
 
 const VERSION = "0.1.0";
@@ -67,16 +70,7 @@ export const gatewayService = defineService({
     const own = new OwnOperations();
     const hooks = await readHooks(config.YARD_HOOKS_FILE, kit.env);
     serveHookList(own, hooks);
-    const subscriptions = startSubscriptions(own, kit, {
-      permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
-      hostsSetting: HOSTS_SETTING,
-      mostOfCaller: constant("webhooksPerCaller", 10),
-      // Each later attempt waits four times as long.
-      retryMs: constant("webhooksRetryMs", 5_000),
-      disableAfterMs: DISABLE_AFTER_MS,
-      cipher: createSecretCipher(await readCipherKeyFile(config.YARD_KEYS_DIR, "webhooks.key")),
-    });
-    kit.onStop("webhooks", () => subscriptions.stop());
+    await startSending(kit, own, users);
     const app = createApp({
       bus,
       own,
@@ -128,6 +122,38 @@ export const gatewayService = defineService({
   },
 });
 
+/** Events that go out: to URLs of callers, and as web push to browsers. */
+async function startSending(
+  kit: ServiceKit<z.output<typeof Config>>,
+  own: OwnOperations,
+  users: UserCache,
+): Promise<void> {
+  const { config } = kit;
+  const secrets = await readCipherKeyFile(config.YARD_KEYS_DIR, "webhooks.key");
+  const cipher = createSecretCipher(secrets);
+  const guard = createEgressGuard({
+    permitted: config.YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS,
+    setting: HOSTS_SETTING,
+  });
+  const push = startPush(own, kit, {
+    guard,
+    users,
+    keys: pushKeys(config, secrets),
+    onChange: () => subscriptions.wake(),
+  });
+  const subscriptions = startSubscriptions(own, kit, {
+    guard,
+    onRead: push.notify,
+    mostOfCaller: constant("webhooksPerCaller", 10),
+    // Each later attempt waits four times as long.
+    retryMs: constant("webhooksRetryMs", 5_000),
+    disableAfterMs: DISABLE_AFTER_MS,
+    cipher,
+  });
+  kit.onStop("push", () => push.stop());
+  kit.onStop("webhooks", () => subscriptions.stop());
+}
+
 /** The gateway has no requests on the bus; it answers discovery, so that it is listed with its version. */
 function answerDiscovery(bus: Bus, log: Log): Service {
   return serve(bus, {
@@ -141,6 +167,16 @@ function answerDiscovery(bus: Bus, log: Log): Service {
 function tlsOf({ YARD_HTTP_TLS_DIR: directory }: z.output<typeof Config>): TlsFiles | null {
   if (directory === undefined) return null;
   return { cert: join(directory, "tls.crt"), key: join(directory, "tls.key") };
+}
+
+/** Browsers subscribe to web push only on pages over https or from their own machine. */
+function pushKeys(config: z.output<typeof Config>, secrets: readonly Uint8Array[]) {
+  const { YARD_HTTP_URL: url, YARD_HTTP_HOST: host, YARD_HTTP_HOSTS: names } = config;
+  const isEncrypted = url === undefined ? tlsOf(config) !== null : url.protocol === "https:";
+  if (!isEncrypted && !isLoopback(url?.hostname ?? host)) return null;
+  const [name] = names;
+  const own = url?.origin ?? (name === undefined ? null : `https://${name}`);
+  return createPushKeys(secrets, isEncrypted ? own : null);
 }
 
 async function oidcOf(config: z.output<typeof Config>, log: Log): Promise<Oidc | null> {

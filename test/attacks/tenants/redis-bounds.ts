@@ -283,8 +283,9 @@ export const redisBounds: readonly RedisBound[] = [
   },
   {
     keys: ["yard:gateway:{webhooks}:*"],
-    bound: `${COUNTED}; 1,000 deliveries or 4 MiB pending for each webhook, 100 dead ones or 1 MiB`,
-    freedBy: "the delivery; the owner that removes the webhook",
+    bound: `${COUNTED}; 1,000 deliveries or 4 MiB pending for each webhook, 100 dead ones or 1 MiB; 10 browsers of a user for web push, of 4 KiB at most`,
+    freedBy:
+      "the delivery; the owner that removes the webhook, or turns web push off; the next note after the browser's session has ended",
   },
   // Scheduler.
   {

@@ -2,6 +2,7 @@ import type { Approval } from "@switchyard/client/operations";
 import { toolText } from "./names.ts";
 import type { Need } from "./needs.ts";
 import { wantsNotes } from "./notify.ts";
+import { pushWorker } from "./push.ts";
 import { navigate } from "./router.ts";
 
 let known: ReadonlySet<string> | null = null;
@@ -15,7 +16,7 @@ export function notifyOf(
   const before = known;
   known = new Set(notes.map(({ id }) => id));
   if (before === null || !wantsNotes.value || document.hasFocus()) return;
-  for (const note of notes) if (!before.has(note.id)) notify(note);
+  for (const note of notes) if (!before.has(note.id)) void notify(note);
 }
 
 /**
@@ -55,8 +56,11 @@ function noteOfNeed(need: Need): Note {
   }
 }
 
-function notify({ id, title, body }: Note): void {
+async function notify({ id, title, body }: Note): Promise<void> {
   try {
+    const worker = pushWorker.value;
+    // The worker's notes replace each other by their tag, so what web push brings too is shown once.
+    if (worker !== null) return await worker.showNotification(title, { body, tag: id });
     // All tabs of the browser show one note for a thing.
     const note = new Notification(title, { body, tag: id });
     note.addEventListener("click", () => {

@@ -6,6 +6,7 @@ import { isNarrow } from "../core/narrow.ts";
 import { needs } from "../core/needs.ts";
 import { toolText } from "../core/names.ts";
 import { canNotify, toggleNotes, wantsNotes } from "../core/notify.ts";
+import { pushWorker } from "../core/push.ts";
 import { joined, useMoreRows } from "../core/more-rows.ts";
 import { useResource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
@@ -150,6 +151,11 @@ function Settings({ shown }: { shown: string }) {
         >
           Notify me: {wantsNotes.value ? "on" : "off"}
         </button>
+      )}
+      {wantsNotes.value && (
+        <span class="quiet" data-testid="notify-reach">
+          {pushWorker.value === null ? "while a page is open" : "also while no page is open"}
+        </span>
       )}
       <label class="check">
         <input

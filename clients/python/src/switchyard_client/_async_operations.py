@@ -2210,6 +2210,34 @@ class AsyncOperations:
         """
         return await self._call("GET", "/hooks")
 
+    async def get_push(self) -> m.GetPushReply:
+        """Returns the key with which a browser subscribes to web push; null where there is none.
+        The rest is as in `Client.get_push`.
+        """
+        return await self._call("GET", "/push")
+
+    async def subscribe_push(
+        self,
+        *,
+        endpoint: str,
+        keys: m.SubscribePushKeys,
+        public_key: str,
+    ) -> m.SubscribePushReply:
+        """Notifies the browser of this session by web push, until the session ends. The rest is as
+        in `Client.subscribe_push`.
+        """
+        return await self._call(
+            "PUT",
+            "/push",
+            body={"endpoint": endpoint, "keys": keys, "publicKey": public_key},
+        )
+
+    async def unsubscribe_push(self) -> m.UnsubscribePushReply:
+        """Notifies the browser of this session no more. The rest is as in
+        `Client.unsubscribe_push`.
+        """
+        return await self._call("DELETE", "/push")
+
     async def list_models(self) -> m.ListModelsReply:
         """Lists the configured model providers and the default model. The rest is as in
         `Client.list_models`.

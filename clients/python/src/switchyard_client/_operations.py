@@ -4310,6 +4310,64 @@ class Operations:
         """
         return self._call("GET", "/hooks")
 
+    def get_push(self) -> m.GetPushReply:
+        """Returns the key with which a browser subscribes to web push; null where there is none.
+
+        Needs the role `viewer`.
+
+        Raises:
+            ProblemError: those of every request, such as `unauthenticated`, `forbidden`,
+                `rate_limited`.
+
+        Example:
+            client.get_push()
+        """
+        return self._call("GET", "/push")
+
+    def subscribe_push(
+        self,
+        *,
+        endpoint: str,
+        keys: m.SubscribePushKeys,
+        public_key: str,
+    ) -> m.SubscribePushReply:
+        """Notifies the browser of this session by web push, until the session ends.
+
+        Needs the role `viewer`.
+
+        Args:
+            endpoint: The browser's address at the push service of its maker.
+            keys: The keys of the browser's subscription.
+            public_key: The key with which the browser subscribed, of `GET /push`.
+
+        Raises:
+            ProblemError: `invalid_subscription`, `invalid_request`, `malformed_json`,
+                `json_too_complex`, `session_required`, `forbidden`, `push_disabled`, those of every
+                request, such as `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.subscribe_push(endpoint="https://updates.push.services.mozilla.com/wpush/v2/gAAAA", keys={"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "kkkkkkkkkkkkkkkkkkkkkQ"}, public_key="BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4")
+        """
+        return self._call(
+            "PUT",
+            "/push",
+            body={"endpoint": endpoint, "keys": keys, "publicKey": public_key},
+        )
+
+    def unsubscribe_push(self) -> m.UnsubscribePushReply:
+        """Notifies the browser of this session no more.
+
+        Needs the role `viewer`.
+
+        Raises:
+            ProblemError: `session_required`, `forbidden`, those of every request, such as
+                `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.unsubscribe_push()
+        """
+        return self._call("DELETE", "/push")
+
     def list_models(self) -> m.ListModelsReply:
         """Lists the configured model providers and the default model.
 

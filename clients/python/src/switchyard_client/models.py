@@ -1149,6 +1149,11 @@ class GetPromptReplyMessages(TypedDict):
     """A content block of MCP."""
 
 
+class GetPushReply(TypedDict):
+    publicKey: str | None
+    """The key with which a browser subscribes, in base64url; null: there is no web push here."""
+
+
 class GetRecordingReply(TypedDict):
     run: GetRecordingReplyRun
     """The run."""
@@ -4936,6 +4941,20 @@ class SubmitChannelMessageReply(TypedDict):
     """The reason why it is ignored; null otherwise."""
 
 
+class SubscribePushKeys(TypedDict):
+    """The keys of the browser's subscription."""
+
+    p256dh: str
+    """The browser's public key, a point of P-256 in base64url."""
+    auth: str
+    """The browser's authentication secret in base64url."""
+
+
+class SubscribePushReply(TypedDict):
+    isOn: Literal[True]
+    """Always true."""
+
+
 class ToolFinding(TypedDict):
     code: ToolFindingCode
     """Stable snake_case code of the problem."""
@@ -5035,6 +5054,11 @@ class UnavailableServer(TypedDict):
     """Id of the MCP server."""
     reason: str
     """The reason why its tools are missing."""
+
+
+class UnsubscribePushReply(TypedDict):
+    isOn: Literal[False]
+    """Always false."""
 
 
 class UpdateWebhookReply(TypedDict):

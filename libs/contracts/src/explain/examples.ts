@@ -6,6 +6,9 @@ const DIGEST = "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b
 const SESSION_ID = "ses-0123456789abcdef0123456789-lx2k3j";
 const KID = "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k";
 const SIGNATURE = `${"k".repeat(85)}Q`;
+/** The browser's key in the example of RFC 8291. */
+const PUBLIC_KEY =
+  "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
 const UUID = "3f2504e0-4f89-41d3-9a0c-0305e82c3301";
 const WRITER = "policy-0123456789abcdef";
 
@@ -125,6 +128,11 @@ export const examples: Readonly<Record<string, unknown>> = {
   "Question.id": "q-0123456789",
   "mcp.answer.request.id": "q-0123456789",
   questionIds: ["q-0123456789"],
+  "push.get.reply.publicKey": PUBLIC_KEY,
+  "push.subscribe.request.publicKey": PUBLIC_KEY,
+  "push.subscribe.request.endpoint": "https://updates.push.services.mozilla.com/wpush/v2/gAAAA",
+  p256dh: PUBLIC_KEY,
+  auth: `${"k".repeat(21)}Q`,
   "Webhook.id": "whk-0123456789abcdef",
   "webhooks.remove.request.id": "whk-0123456789abcdef",
   "webhooks.remove.reply.id": "whk-0123456789abcdef",

@@ -95,7 +95,15 @@ export const approvalStates = rpc({
   role: "viewer",
   request: z.strictObject({ ids: z.array(ApprovalId).min(1).max(MAX_APPROVAL_STATES) }),
   reply: z.object({
-    approvals: z.array(z.object({ id: ApprovalId, state: ApprovalState, expiresAt: Timestamp })),
+    approvals: z.array(
+      z.object({
+        id: ApprovalId,
+        state: ApprovalState,
+        expiresAt: Timestamp,
+        /** True while the caller may decide about it and has not approved it yet; missing from older policy services. */
+        mayDecide: z.boolean().optional(),
+      }),
+    ),
   }),
   errors: { approvals_unavailable: ApprovalsUnavailable },
 });

@@ -6,7 +6,7 @@ import { EgressError, type EgressGuard } from "./egress-guard.ts";
 export interface WebhookPost {
   readonly guard: EgressGuard;
   readonly url: string;
-  readonly body: string;
+  readonly body: string | Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
   /** Signs the body as in https://www.standardwebhooks.com; null: it is sent without a signature. */
   readonly signing: {
@@ -35,7 +35,7 @@ export type WebhookOutcome =
 
 const MAX_ANSWER = 64 * 1_024;
 
-/** Posts JSON once, on a connection of its own. Never rejects. Redirects are not followed, since their target was not checked. */
+/** Posts JSON, or what `headers` give as its type, once, on a connection of its own. Never rejects. Redirects are not followed, since their target was not checked. */
 export async function postWebhook(post: WebhookPost): Promise<WebhookOutcome> {
   let wasConnected = false;
   try {

@@ -17,7 +17,8 @@ const PAGE_POLICY = [
   "form-action 'self'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  "trusted-types dompurify",
+  // The second one is for the address of the worker of web push alone.
+  "trusted-types dompurify push-worker",
 ].join("; ");
 
 /** Returns the file or, for the address of a view, the page; null for a path that is not the console's. */

@@ -72,7 +72,8 @@ export function serveRoute(
     const options = { ...about, tokens, attachment, signal: c.req.raw.signal };
     const answer = own.of(contract);
     const ask = async () => {
-      if (answer !== undefined) return answer(request, user.caller);
+      if (answer !== undefined)
+        return answer(request, user.caller, { user, credential: c.get("credential") });
       if (contract === getRun)
         return readRun(parts, user, { request: getRun.request.parse(request), options });
       return contract === callTool

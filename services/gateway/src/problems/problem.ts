@@ -57,6 +57,8 @@ const STATUS: Readonly<Record<string, number>> = {
   version_changed: 412,
   payload_too_large: 413,
   upload_too_large: 413,
+  invalid_subscription: 400,
+  session_required: 403,
   file_too_large: 413,
   unsupported_file: 415,
   result_too_large: 502,

@@ -1,9 +1,10 @@
 import { functionNameOf } from "@switchyard/contracts/registry";
+import * as push from "./push-operations.ts";
 import * as webhooks from "./webhook-operations.ts";
 import type { Route } from "./route-table.ts";
 
 const ownNames = new Map<unknown, string>(
-  Object.entries(webhooks).map(([name, value]) => [value, name]),
+  Object.entries({ ...push, ...webhooks }).map(([name, value]) => [value, name]),
 );
 
 /** Returns the id of a route's operation: its own, or the name under which its contract is exported, which begins with a verb. */

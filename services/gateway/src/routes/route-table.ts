@@ -38,6 +38,7 @@ import * as toolbox from "@switchyard/contracts/toolbox/toolbox";
 import * as userSessions from "@switchyard/contracts/policy/user-sessions";
 import * as users from "@switchyard/contracts/policy/user-tokens";
 import type { Codes } from "../problems/problem.ts";
+import * as push from "./push-operations.ts";
 import * as webhooks from "./webhook-operations.ts";
 
 export type Method = "get" | "post" | "put" | "patch" | "delete";
@@ -324,6 +325,10 @@ export const routes: readonly Route[] = [
   del("/webhooks/{id}", webhooks.removeWebhook),
   post("/webhooks/{id}/redeliver", webhooks.redeliverWebhook),
   get("/hooks", webhooks.listHooks),
+
+  get("/push", push.getPush),
+  put("/push", push.subscribePush),
+  del("/push", push.unsubscribePush),
 
   get("/models", listModels),
 ];

@@ -16,7 +16,14 @@ export interface ReaderParts {
   readonly now: () => number;
   /** Called when deliveries may be due. */
   readonly onEnqueued: () => void;
+  readonly onRead: OnRead;
 }
+
+/** Called with events in their order, by one replica and once for each, after their deliveries were written. */
+export type OnRead = (events: readonly StoredEvent[], agentOf: AgentOf) => void;
+
+/** Resolves with the agent of an event's run; null: the event has no run, or the agent is unknown. */
+export type AgentOf = (event: StoredEvent) => Promise<string | null>;
 
 export interface EventReader {
   /** Resolves when the reading ends, also when another replica has become the reader. */
@@ -54,6 +61,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): Ev
     const at = { holder, place: placeOf(last), now: now() };
     const full = await store.enqueue(deliveries, at);
     if (full === null) return ending.abort();
+    parts.onRead(events, agentOf);
     for (const id of new Set(full)) {
       let isNew = false;
       const one = await store.change(id, ({ webhook, ...rest }) => {
@@ -102,7 +110,7 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): Ev
 }
 
 /** Returns the lookup of an event's agent: it is in a run's first event alone, which the stream still has. */
-function agentsOfRuns(bus: Bus): (event: StoredEvent) => Promise<string | null> {
+function agentsOfRuns(bus: Bus): AgentOf {
   const known = new Map<string, string | null>();
   return async ({ subject }) => {
     if (!subject.startsWith("yard.evt.run.")) return null;

@@ -207,7 +207,7 @@ function whyNot(text: string, guard: EgressGuard): string | null {
 }
 
 /** A failure of Redis is reported as such, and not as a fault. */
-const answering = storeFailureAs((cause) => {
+export const answering = storeFailureAs((cause) => {
   const message = `this cannot be done now, try again later: ${cause.message}`;
   return new ServiceError("store_unavailable", message, { data: { cause: cause.message }, cause });
 });

@@ -1,14 +1,15 @@
 import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
+import { lastEventPlace } from "@switchyard/bus/last-event";
 import type { Log } from "@switchyard/service/log";
-import { createEgressGuard, type PrivateHosts } from "@switchyard/service/network/egress-guard";
+import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { startRounds } from "@switchyard/service/rounds";
 import type { SecretCipher } from "@switchyard/service/secret-cipher";
 import type { OwnOperations } from "../routes/own-operations.ts";
 import { deliverDue } from "./deliver.ts";
-import { readForSubscriptions, type EventReader } from "./read-events.ts";
+import { readForSubscriptions, type EventReader, type OnRead } from "./read-events.ts";
 import { serveSubscriptions } from "./serve-subscriptions.ts";
 import {
   openSubscriptionStore,
@@ -18,14 +19,19 @@ import {
 import { createWebhookSecrets, type WebhookSecrets } from "./webhook-secrets.ts";
 
 export interface SubscriptionSettings {
-  readonly permitted: PrivateHosts;
-  /** The name of the setting that permits private addresses, for messages. */
-  readonly hostsSetting: string;
+  readonly guard: EgressGuard;
   readonly mostOfCaller: number;
   readonly retryMs: number;
   readonly disableAfterMs: number;
   /** Null means that no key is configured. */
   readonly cipher: SecretCipher | null;
+  readonly onRead: OnRead;
+}
+
+export interface Subscriptions {
+  /** Called when there may be events to read. */
+  wake(): void;
+  stop(): Promise<void>;
 }
 
 interface SubscriptionKit {
@@ -43,12 +49,11 @@ export function startSubscriptions(
   own: OwnOperations,
   { bus, redis, storage, log }: SubscriptionKit,
   settings: SubscriptionSettings,
-): { stop(): Promise<void> } {
+): Subscriptions {
   const now = Date.now;
   const holder = randomBytes(8).toString("hex");
   const store = openSubscriptionStore(redis);
-  const { permitted, hostsSetting, mostOfCaller, retryMs, disableAfterMs } = settings;
-  const guard = createEgressGuard({ permitted, setting: hostsSetting });
+  const { guard, mostOfCaller, retryMs, disableAfterMs, onRead } = settings;
   const secrets = createWebhookSecrets(settings.cipher);
   const deliveries = deliverDue({ store, secrets, guard, log, now, retryMs, disableAfterMs });
   let reader: EventReader | null = null;
@@ -60,9 +65,14 @@ export function startSubscriptions(
     if (!isWanted) {
       await reader?.stop();
       reader = null;
+    } else if (lead.cursor === null) {
+      // The first browser begins with what happens from now on.
+      await store.begin(await lastEventPlace(bus));
+      void rounds.wake();
     } else if (reader === null) {
       const onEnqueued = (): void => deliveries.wake();
-      const begun = readForSubscriptions({ bus, log, store, holder, now, onEnqueued }, lead.cursor);
+      const parts = { bus, log, store, holder, now, onEnqueued, onRead };
+      const begun = readForSubscriptions(parts, lead.cursor);
       reader = begun;
       void begun.done.finally(() => {
         if (reader === begun) reader = null;
@@ -91,6 +101,7 @@ export function startSubscriptions(
   void rounds.wake();
   const renewing = renewSecrets(store, secrets, log);
   return {
+    wake: () => void rounds.wake(),
     async stop() {
       await Promise.all([rounds.stop(), renewing]);
       await reader?.stop();

@@ -37,16 +37,20 @@ redis.call('DEL', KEYS[5])
 return 1
 `;
 
-/** KEYS: reader, subscriptions, cursor. ARGV: holder, lease in milliseconds. Who reads, how many subscriptions there are, from where. Without any, nothing is written: each write is synced. */
+/**
+ * KEYS: reader, subscriptions, cursor, browsers that get web push. ARGV: holder, lease in milliseconds. Who reads, how many
+ * subscriptions and browsers there are, from where; the position is empty where none is stored. Without any, nothing is written: each
+ * write is synced.
+ */
 export const LEAD = `${ESSENTIAL}${LOCKS}
-local count = redis.call('HLEN', KEYS[2])
+local count = redis.call('HLEN', KEYS[2]) + redis.call('HLEN', KEYS[4])
 if count == 0 then
   releaseLock(KEYS[1], ARGV[1])
   if redis.call('EXISTS', KEYS[3]) == 1 then redis.call('DEL', KEYS[3]) end
-  return {0, 0, '0'}
+  return {0, 0, ''}
 end
-if not holdLock(KEYS[1], ARGV[1], ARGV[2]) then return {0, 0, '0'} end
-return {1, count, redis.call('GET', KEYS[3]) or '0'}
+if not holdLock(KEYS[1], ARGV[1], ARGV[2]) then return {0, 0, ''} end
+return {1, count, redis.call('GET', KEYS[3]) or ''}
 `;
 
 /**

@@ -39,6 +39,8 @@ const ALL = `${PREFIX}all`;
 const OWNERS = `${PREFIX}owners`;
 const CURSOR = `${PREFIX}cursor`;
 const READER = `${PREFIX}reader`;
+/** Browsers that get web push, by their session; push/push-store.ts writes it. */
+export const PUSHED = `${PREFIX}push`;
 const DUE = `${PREFIX}due`;
 const DELIVERIES = `${PREFIX}deliveries`;
 const PENDING = `${PREFIX}pending`;
@@ -148,10 +150,14 @@ function reading(redis: Redis, run: Run) {
     async lead(
       holder: string,
       leaseMs: number,
-    ): Promise<{ readonly count: number; readonly cursor: EventPlace } | null> {
-      const answer = await run(scripts.LEAD, [READER, ALL, CURSOR], [holder, leaseMs]);
+    ): Promise<{ readonly count: number; readonly cursor: EventPlace | null } | null> {
+      const answer = await run(scripts.LEAD, [READER, ALL, CURSOR, PUSHED], [holder, leaseMs]);
       const [isLeader, count, cursor] = answer as [number, number, string]; // The form in which the script answers.
-      return isLeader === 1 ? { count, cursor: cursorOf(cursor) } : null;
+      return isLeader === 1 ? { count, cursor: cursor === "" ? null : cursorOf(cursor) } : null;
+    },
+    /** Stores the position at which the reading begins, unless there is one. */
+    async begin(place: EventPlace): Promise<void> {
+      await fromRedis(redis.set(CURSOR, cursorText(place), "NX"));
     },
     leave: (holder: string): Promise<void> => releaseLock(redis, READER, holder),
     /** Resolves with null when another replica reads, and nothing was written; else with the webhooks that have too many pending deliveries. */

@@ -237,8 +237,11 @@ function handleReaders(service: Service, deps: ApprovalHandlerDeps): void {
     const known = found.filter((stored) => stored !== null).filter(maySeeIt);
     return {
       approvals: known.map(({ approval }) => {
-        const { id, state, expiresAt } = atTime(approval, now());
-        return { id, state, expiresAt };
+        const { id, state, expiresAt, votes } = atTime(approval, now());
+        const hasVoted = votes.some(({ by }) => by === caller);
+        const isOpen = state === "pending" && !hasVoted;
+        const mayDecide = isOpen && refusedBy(settings, caller, approval) === null;
+        return { id, state, expiresAt, mayDecide };
       }),
     };
   });

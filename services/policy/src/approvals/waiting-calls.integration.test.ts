@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, test } from "node:test";
+import type { Bus } from "@switchyard/bus/bus";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
 import { serve } from "@switchyard/bus/serve";
 import { admitCall } from "@switchyard/contracts/policy/approval-admission";
 import { bindingDigest } from "@switchyard/contracts/policy/approval-record";
 import {
+  approvalStates,
   approveCall,
   cancelApproval,
   denyCall,
@@ -260,6 +262,22 @@ test("only people whom the rules name see and decide a call, not its requester, 
   await call(ben, denyCall, { id, reason: "not today" });
   const refused = await again();
   assert.ok(refused.outcome === "refused" && refused.state === "denied");
+});
+
+test("the states of approvals name who may decide: those whom the rules name, until they have or the call has ended", async () => {
+  const { id } = await waitingFor("pay", "pay-may", "ann");
+  const other = await waitingFor("pay", "pay-may-too", "payer-may");
+  const may = async (bus: Bus, of: string): Promise<unknown> => {
+    const { approvals } = await call(bus, approvalStates, { ids: [of] });
+    return approvals[0]?.mayDecide;
+  };
+  assert.deepEqual([await may(ann, id), await may(ben, id)], [false, true], "ann requested it");
+  assert.deepEqual([await may(person, id), await may(runnerBus, id)], [undefined, false]);
+  assert.deepEqual([await may(ann, other.id), await may(ben, other.id)], [true, true]);
+  await call(ann, approveCall, { id: other.id });
+  assert.deepEqual([await may(ann, other.id), await may(ben, other.id)], [false, true]);
+  await call(ben, denyCall, { id: other.id });
+  assert.equal(await may(ben, other.id), false);
 });
 
 test("after its time an escalation adds people, is published once, and a decision without a required reason decides nothing", async () => {

@@ -447,6 +447,7 @@ export const policyTexts = {
   "approval.decided.state": "The person's decision.",
   "approvals.admit.reply.state": "The reason why the approval does not let the call pass.",
   "approvals.states.reply.approvals.state": "The state of the approval.",
+  mayDecide: "True while it waits for a decision that the caller may make.",
   "ConsideredRule.rule": "Id of the rule.",
   "nearest.rule": "Id of the rule.",
   "token.refused.count": "The number of refused tokens.",
