@@ -150,6 +150,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_PROJECT: "the project, in place of the nearest directory upwards that is one",
     YARD_CONTEXT: "the installation, in place of that of `yard config`",
     YARD_STREAM_REPLICAS: "copies of each stream that `yard streams ensure` makes, as `--replicas`",
+    YARD_NATS_SERVER_BIN: "the `nats-server` of `yard dev` and the tests",
+    YARD_REDIS_SERVER_BIN: "the `redis-server` of `yard dev` and the tests",
   },
 };
 
@@ -182,5 +184,7 @@ export const DEFAULTS: Readonly<Record<string, string>> = {
   YARD_OWNER_STORAGE_MIB: "half of `maxmemory`",
   YARD_RUNTIME_DIR: "in the temporary folder",
   YARD_A2A_AGENT: "the caller's only one",
+  YARD_NATS_SERVER_BIN: "found",
+  YARD_REDIS_SERVER_BIN: "found",
   YARD_USER: "`cli`; `admin` for `streams ensure`, `auditor` for `audit`",
 };

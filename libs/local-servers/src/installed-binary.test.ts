@@ -109,21 +109,21 @@ test("a program named by its variable is used or refused, never replaced by anot
   });
   const search = (binary: string) =>
     findInstalledBinary({
-      kind: { ...SERVER_KINDS.nats, binaryVariable: "PROGRAM_OF_TEST" },
-      env: { HOME: root, PATH: join(root, "path"), PROGRAM_OF_TEST: binary },
+      kind: SERVER_KINDS.nats,
+      env: { HOME: root, PATH: join(root, "path"), YARD_NATS_SERVER_BIN: binary },
       run,
       systemDirs: [],
     });
   assert.deepEqual(await search(join(root, "path/nats-server")), {
     binary: join(root, "path/nats-server"),
     version: "2.15.1",
-    source: "PROGRAM_OF_TEST",
+    source: "YARD_NATS_SERVER_BIN",
   });
   await assert.rejects(
     search(join(root, "old/nats-server")),
-    /PROGRAM_OF_TEST: .*is 2\.10\.27, 2\.14 or newer is needed/,
+    /YARD_NATS_SERVER_BIN: .*is 2\.10\.27, 2\.14 or newer is needed/,
   );
-  await assert.rejects(search(join(root, "none")), /PROGRAM_OF_TEST: .*ENOENT/);
+  await assert.rejects(search(join(root, "none")), /YARD_NATS_SERVER_BIN: .*ENOENT/);
 });
 
 test("ignores relative entries of PATH and a relative XDG_CACHE_HOME", async () => {

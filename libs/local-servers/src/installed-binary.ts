@@ -9,7 +9,7 @@ import { versionIn } from "./version.ts";
 export interface FoundBinary {
   binary: string;
   version: string;
-  /** The origin of the program, for a person: `PATH`, `YARD_BWRAP_BIN`, … */
+  /** The origin of the program, for a person: `YARD_NATS_SERVER_BIN`, `PATH`, … */
   source: string;
 }
 
@@ -46,15 +46,14 @@ export async function findInstalledBinary(options: {
   systemDirs?: readonly string[];
 }): Promise<FoundBinary | { reason: string }> {
   const { kind, env, run, systemDirs = SYSTEM_DIRS } = options;
-  const variable = kind.binaryVariable;
-  const chosen = variable === null ? "" : (env[variable] ?? "");
-  if (variable !== null && chosen !== "") {
+  const chosen = env[kind.binaryVariable];
+  if (chosen !== undefined && chosen !== "") {
     const verdict = await examineBinary(kind, chosen, run);
     if ("problem" in verdict)
       throw new Error(
-        `${kind.name}: ${variable}: ${verdict.problem}; correct or unset ${variable}`,
+        `${kind.name}: ${kind.binaryVariable}: ${verdict.problem}; correct or unset ${kind.binaryVariable}`,
       );
-    return { binary: chosen, version: verdict.version, source: variable };
+    return { binary: chosen, version: verdict.version, source: kind.binaryVariable };
   }
   const problems: string[] = [];
   for (const { binary, source } of await candidates(kind, env, systemDirs)) {

@@ -13,8 +13,6 @@ export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
   YARD_TOOLBOX_CONCURRENCY: CONSTANT,
   YARD_NATS_IMAGE: CONSTANT,
   YARD_REDIS_IMAGE: CONSTANT,
-  YARD_NATS_SERVER_BIN: "put nats-server on PATH",
-  YARD_REDIS_SERVER_BIN: "put redis-server on PATH",
   YARD_SERVERS: "installed programs are used before containers; tests have YARD_TEST_CONTAINERS=1",
   YARD_AGENT: "use --agent, or yard config set agent",
   YARD_MODEL: "use --model, or yard config set model",

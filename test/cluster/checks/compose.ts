@@ -4,7 +4,7 @@ import { nats, redis, services } from "../build/images.ts";
 import { startDocker } from "../build/docker.ts";
 import type { Check } from "../check.ts";
 import { repository } from "../settings.ts";
-import { runProgram } from "../run-program.ts";
+import { runProgram, tryProgram } from "../run-program.ts";
 
 /** The files of a clone that `docker compose` reads. */
 const files = ["docker-compose.yml", "docker-compose.compact.yml", "deploy", "examples"];
@@ -38,7 +38,12 @@ export const compose: Check = {
         (name) => `deploy/test/compose-${name}.integration.test.ts`,
       );
       const command = [process.execPath, ...options, ...tests];
-      const said = await run(command, repository, { YARD_TEST_DOCKER: "1" });
+      const { code, stdout: said } = await tryProgram(docker.inNetwork(command), {
+        cwd: repository,
+        env: { ...env, YARD_TEST_DOCKER: "1" },
+        timeoutMs: 1_800_000,
+      });
+      if (code !== 0) throw new Error(failuresOf(said).join("\n"));
       const [passed, skipped] = ["pass", "skipped"].map((name) =>
         Number(new RegExp(`^# ${name} (\\d+)$`, "m").exec(said)?.[1]),
       );
@@ -51,6 +56,18 @@ export const compose: Check = {
     }
   },
 };
+
+/** Returns the lines of a report in TAP that name a failed test, its place and its error. */
+function failuresOf(report: string): readonly string[] {
+  const lines = report.split("\n");
+  return lines.flatMap((line, index) =>
+    /^\s*not ok /.test(line)
+      ? lines
+          .slice(index, index + 60)
+          .filter((text) => /not ok |location:|error:|^ {6,}\S/.test(text))
+      : [],
+  );
+}
 
 type Run = (
   command: readonly string[],
