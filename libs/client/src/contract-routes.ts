@@ -359,8 +359,8 @@ export const CONTRACT_ROUTES: Readonly<Record<string, readonly ContractRoute[]>>
   "webhooks.redeliver": [{ method: "POST", path: "/webhooks/{id}/redeliver" }],
   "webhooks.hooks": [{ method: "GET", path: "/hooks" }],
   "push.get": [{ method: "GET", path: "/push" }],
-  "push.subscribe": [{ method: "PUT", path: "/push" }],
-  "push.unsubscribe": [{ method: "DELETE", path: "/push" }],
+  "push.set": [{ method: "PUT", path: "/push" }],
+  "push.remove": [{ method: "DELETE", path: "/push" }],
   "models.list": [{ method: "GET", path: "/models" }],
 };
 

@@ -2216,15 +2216,15 @@ class AsyncOperations:
         """
         return await self._call("GET", "/push")
 
-    async def subscribe_push(
+    async def set_push(
         self,
         *,
         endpoint: str,
-        keys: m.SubscribePushKeys,
+        keys: m.SetPushKeys,
         public_key: str,
-    ) -> m.SubscribePushReply:
+    ) -> m.SetPushReply:
         """Notifies the browser of this session by web push, until the session ends. The rest is as
-        in `Client.subscribe_push`.
+        in `Client.set_push`.
         """
         return await self._call(
             "PUT",
@@ -2232,10 +2232,8 @@ class AsyncOperations:
             body={"endpoint": endpoint, "keys": keys, "publicKey": public_key},
         )
 
-    async def unsubscribe_push(self) -> m.UnsubscribePushReply:
-        """Notifies the browser of this session no more. The rest is as in
-        `Client.unsubscribe_push`.
-        """
+    async def remove_push(self) -> m.RemovePushReply:
+        """Notifies the browser of this session no more. The rest is as in `Client.remove_push`."""
         return await self._call("DELETE", "/push")
 
     async def list_models(self) -> m.ListModelsReply:

@@ -4324,13 +4324,13 @@ class Operations:
         """
         return self._call("GET", "/push")
 
-    def subscribe_push(
+    def set_push(
         self,
         *,
         endpoint: str,
-        keys: m.SubscribePushKeys,
+        keys: m.SetPushKeys,
         public_key: str,
-    ) -> m.SubscribePushReply:
+    ) -> m.SetPushReply:
         """Notifies the browser of this session by web push, until the session ends.
 
         Needs the role `viewer`.
@@ -4346,7 +4346,7 @@ class Operations:
                 request, such as `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
-            client.subscribe_push(endpoint="https://updates.push.services.mozilla.com/wpush/v2/gAAAA", keys={"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "kkkkkkkkkkkkkkkkkkkkkQ"}, public_key="BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4")
+            client.set_push(endpoint="https://updates.push.services.mozilla.com/wpush/v2/gAAAA", keys={"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "kkkkkkkkkkkkkkkkkkkkkQ"}, public_key="BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4")
         """
         return self._call(
             "PUT",
@@ -4354,7 +4354,7 @@ class Operations:
             body={"endpoint": endpoint, "keys": keys, "publicKey": public_key},
         )
 
-    def unsubscribe_push(self) -> m.UnsubscribePushReply:
+    def remove_push(self) -> m.RemovePushReply:
         """Notifies the browser of this session no more.
 
         Needs the role `viewer`.
@@ -4364,7 +4364,7 @@ class Operations:
                 `unauthenticated`, `forbidden`, `rate_limited`.
 
         Example:
-            client.unsubscribe_push()
+            client.remove_push()
         """
         return self._call("DELETE", "/push")
 

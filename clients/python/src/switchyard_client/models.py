@@ -3242,6 +3242,11 @@ class RemoveAgentReply(TypedDict):
     """The version that has the name now, such as a built-in agent; null: none."""
 
 
+class RemovePushReply(TypedDict):
+    isOn: Literal[False]
+    """Always false."""
+
+
 class RemoveScheduleReply(TypedDict):
     jobId: str
     """Id of the job."""
@@ -4662,6 +4667,20 @@ class SessionReply(TypedDict):
     """The session."""
 
 
+class SetPushKeys(TypedDict):
+    """The keys of the browser's subscription."""
+
+    p256dh: str
+    """The browser's public key, a point of P-256 in base64url."""
+    auth: str
+    """The browser's authentication secret in base64url."""
+
+
+class SetPushReply(TypedDict):
+    isOn: Literal[True]
+    """Always true."""
+
+
 class SetServerLogLevelReply(TypedDict):
     level: Literal["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
     """Severity, from the least to the worst."""
@@ -4941,20 +4960,6 @@ class SubmitChannelMessageReply(TypedDict):
     """The reason why it is ignored; null otherwise."""
 
 
-class SubscribePushKeys(TypedDict):
-    """The keys of the browser's subscription."""
-
-    p256dh: str
-    """The browser's public key, a point of P-256 in base64url."""
-    auth: str
-    """The browser's authentication secret in base64url."""
-
-
-class SubscribePushReply(TypedDict):
-    isOn: Literal[True]
-    """Always true."""
-
-
 class ToolFinding(TypedDict):
     code: ToolFindingCode
     """Stable snake_case code of the problem."""
@@ -5054,11 +5059,6 @@ class UnavailableServer(TypedDict):
     """Id of the MCP server."""
     reason: str
     """The reason why its tools are missing."""
-
-
-class UnsubscribePushReply(TypedDict):
-    isOn: Literal[False]
-    """Always false."""
 
 
 class UpdateWebhookReply(TypedDict):

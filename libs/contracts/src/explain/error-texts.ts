@@ -185,6 +185,9 @@ export const errorTexts: Readonly<Record<string, string>> = {
   still_sending: "An earlier request with the key is in progress; retry later.",
   too_many_webhooks: "The caller has too many webhooks; remove some.",
   webhook_key_missing: "The gateway has no key to store secrets; the operator sets `data.setting`.",
+  push_disabled: "There is no web push at this gateway; `data.reason` names the cause.",
+  session_required: "The operation is for the session of a browser; sign in with the console.",
+  invalid_subscription: "The browser's subscription cannot be used; subscribe again.",
   unknown_webhook: "The caller has no such webhook.",
   unknown_delivery: "The webhook has no such delivery that was given up.",
 };

@@ -1,7 +1,7 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { OwnOperations, SignedIn } from "../routes/own-operations.ts";
-import { getPush, subscribePush, unsubscribePush } from "../routes/push-operations.ts";
+import { getPush, setPush, removePush } from "../routes/push-operations.ts";
 import { answering } from "../subscriptions/serve-subscriptions.ts";
 import { encryptMessage } from "./encrypt-message.ts";
 import type { PushKeys } from "./push-keys.ts";
@@ -24,7 +24,7 @@ const MOST_BROWSERS = 10;
 export function servePush(own: OwnOperations, parts: PushOperations): void {
   const { store, storage, keys, now } = parts;
   own.add(getPush, async () => ({ publicKey: keys?.vapid[0].publicKey ?? null }));
-  own.add(subscribePush, ({ endpoint, keys: browser, publicKey }, caller, signedIn) =>
+  own.add(setPush, ({ endpoint, keys: browser, publicKey }, caller, signedIn) =>
     answering(async () => {
       if (keys === null) {
         const reason = "the gateway has no webhooks.key, or is reached without https";
@@ -42,7 +42,7 @@ export function servePush(own: OwnOperations, parts: PushOperations): void {
       return { isOn: true as const };
     }),
   );
-  own.add(unsubscribePush, (_, caller, signedIn) =>
+  own.add(removePush, (_, caller, signedIn) =>
     answering(async () => {
       await store.end({ session: sessionOf(signedIn), owner: caller });
       return { isOn: false as const };

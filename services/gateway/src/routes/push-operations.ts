@@ -29,8 +29,8 @@ export const getPush = rpc({
   errors: {},
 });
 
-export const subscribePush = rpc({
-  subject: "yard.rpc.{caller}.push.subscribe",
+export const setPush = rpc({
+  subject: "yard.rpc.{caller}.push.set",
   summary: "Notifies the browser of this session by web push, until the session ends.",
   role: "viewer",
   request: z.strictObject({
@@ -48,8 +48,8 @@ export const subscribePush = rpc({
   },
 });
 
-export const unsubscribePush = rpc({
-  subject: "yard.rpc.{caller}.push.unsubscribe",
+export const removePush = rpc({
+  subject: "yard.rpc.{caller}.push.remove",
   summary: "Notifies the browser of this session no more.",
   role: "viewer",
   request: z.strictObject({}),

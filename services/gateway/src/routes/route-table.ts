@@ -327,8 +327,8 @@ export const routes: readonly Route[] = [
   get("/hooks", webhooks.listHooks),
 
   get("/push", push.getPush),
-  put("/push", push.subscribePush),
-  del("/push", push.unsubscribePush),
+  put("/push", push.setPush),
+  del("/push", push.removePush),
 
   get("/models", listModels),
 ];

@@ -244,13 +244,13 @@ export const messageTexts = {
   // Web push of the console.
   "push.get.reply.publicKey":
     "The key with which a browser subscribes, in base64url; null: there is no web push here.",
-  "push.subscribe.request.publicKey": "The key with which the browser subscribed, of `GET /push`.",
-  "push.subscribe.request.endpoint": "The browser's address at the push service of its maker.",
-  "push.subscribe.request.keys": "The keys of the browser's subscription.",
+  "push.set.request.publicKey": "The key with which the browser subscribed, of `GET /push`.",
+  "push.set.request.endpoint": "The browser's address at the push service of its maker.",
+  "push.set.request.keys": "The keys of the browser's subscription.",
   p256dh: "The browser's public key, a point of P-256 in base64url.",
   auth: "The browser's authentication secret in base64url.",
-  "push.subscribe.reply.isOn": "Always true.",
-  "push.unsubscribe.reply.isOn": "Always false.",
+  "push.set.reply.isOn": "Always true.",
+  "push.remove.reply.isOn": "Always false.",
 
   // The installation.
   "AcceptedCommand.sequence": "Position of the command in its stream.",
