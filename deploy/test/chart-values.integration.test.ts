@@ -39,7 +39,6 @@ test("the Sentinels' password is a Secret of every service", { skip }, () => {
     assert.match(mounts, new RegExp(`"mountPath":"${directory}"`), deployment.metadata.name);
     const volumes = [dig(deployment, "spec.template.spec.volumes")].flat();
     const volume = volumes.find((each) => dig(each, "name") === "keys");
-    assert.equal(dig(volume, "projected.defaultMode"), 0o440);
     const [keys, ofSentinels, ...others] = [dig(volume, "projected.sources")].flat();
     assert.equal(dig(keys, "secret.name"), "yard-keys");
     const items = [{ key: "password", path: "sentinel.password" }];
