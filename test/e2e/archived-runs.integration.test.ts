@@ -27,7 +27,7 @@ const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
 
 type Json = Record<string, unknown>;
 
-/** What a command prints. */
+/** Returns what a command prints. */
 async function printed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await yard([...args, "--json"], yardEnvironment(stateDir));
   assert.equal(code, 0, `${args.join(" ")}: ${stderr}`);
@@ -80,7 +80,7 @@ test("a run reads the same on every face after its journal has moved, and can be
   for (const runId of [plain, parent, careful, inSession]) await ended(runId, "succeeded");
   await ended(short, "failed");
   const { run } = await call(bus, getRun, { runId: parent });
-  const [{ runId: child = "" } = {}] = run.children ?? [];
+  const child = run.children?.[0]?.runId ?? assert.fail();
   const all = [plain, parent, child, short, careful, inSession];
 
   const to = new Date().toISOString();
