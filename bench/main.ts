@@ -17,6 +17,8 @@ const benchmarks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     connections: async () => (await import("./broker/connections-bench.ts")).benchConnections,
     bus: async () => (await import("./broker/bus-bench.ts")).benchBus,
     events: async () => (await import("./broker/events-bench.ts")).benchEvents,
+    "stored-events": async () =>
+      (await import("./broker/stored-events-bench.ts")).benchStoredEvents,
   },
   runs: {
     steps: async () => (await import("./runs/runs-bench.ts")).benchRuns,
@@ -28,6 +30,7 @@ const benchmarks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     parked: async () => (await import("./runs/parked-bench.ts")).benchParked,
     long: async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
     cache: async () => (await import("./runs/cache-bench.ts")).benchCache,
+    archive: async () => (await import("./runs/archive-bench.ts")).benchArchive,
   },
   agents: {
     langgraph: async () => (await import("./agents/agents-bench.ts")).benchAgents,

@@ -19,11 +19,16 @@ export class Stage {
 
   /** nats-server with JetStream, `sync_interval: always`. */
   async nats(config?: string): Promise<string> {
+    return (await this.natsProcess(config)).url;
+  }
+
+  /** Does the same, for a benchmark that measures the server's process. */
+  async natsProcess(config?: string): Promise<{ readonly url: string; readonly pid: number }> {
     const dataDir = await this.directory();
     const binary = await binaryOf("nats");
     const server = await startNatsServer({ binary, dataDir, ...(config && { config }) });
     this.#stops.push(() => server.stop());
-    return server.url;
+    return server;
   }
 
   async redis(): Promise<string> {

@@ -1,9 +1,10 @@
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Redis } from "@switchyard/service/redis";
 import type { DevInstance } from "../../test/lib/yard-dev.ts";
 import type { Bench } from "../lib/bench.ts";
 import type { Figure, Report } from "../lib/figure.ts";
+import { sizeOf } from "../lib/size-of.ts";
 import { processorTimes } from "../lib/processor-time.ts";
 import { startSwitchyard } from "../lib/switchyard.ts";
 import { connectAsAdmin } from "./admin-redis.ts";
@@ -92,13 +93,4 @@ async function facts(instance: DevInstance, redis: Redis): Promise<Facts> {
   for (const { name = "of a client", subscriptions } of connections)
     found.set(`subscriptions of the connection ${name}`, { value: subscriptions, unit: "" });
   return found;
-}
-
-async function sizeOf(directory: string): Promise<number> {
-  let bytes = 0;
-  for (const file of await readdir(directory, { recursive: true })) {
-    const entry = await stat(join(directory, file)).catch(() => null); // a block may be gone
-    if (entry?.isFile() === true) bytes += entry.size;
-  }
-  return bytes;
 }

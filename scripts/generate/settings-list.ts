@@ -97,6 +97,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_RUN_KEEP_DAYS: "how long a run is stored after its end",
     YARD_RUN_ARCHIVE_MS:
       "time after the end of a run at which its journal leaves Redis; 0 keeps it there",
+    YARD_RUN_ARCHIVE_URL:
+      "`s3://bucket/prefix?region=…&endpoint=…` for these journals; without it JetStream",
     YARD_TEAM_LIMITS_FILE: "JSON file of the [limits of teams](../runs.md#teams)",
     YARD_FILES_MIB: "files that one owner may have stored",
     YARD_SESSION_IDLE_MS: "time without use after which a session ends",

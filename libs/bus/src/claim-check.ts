@@ -45,6 +45,8 @@ interface Payload {
   readonly owner: string | null;
   /** True for a payload that is read at once or never. */
   readonly isBrief?: boolean;
+  /** Left out: it is stored for as long as its bucket stores anything. At least a second. */
+  readonly ttlMs?: number;
   /** Set where less than the largest payload is accepted. */
   readonly maxBytes?: number;
   /** Left out: the owner's payload bucket. */
@@ -113,10 +115,11 @@ export class ClaimCheck {
   /** As {@link putBytes}; returns the reference itself. */
   async putObject(
     source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-    { subject, owner, isBrief = false, maxBytes = MAX_PAYLOAD_BYTES, ...where }: Payload,
+    { subject, owner, maxBytes = MAX_PAYLOAD_BYTES, ...more }: Payload,
   ): Promise<ClaimReference> {
     const own = owner === null ? sharedPayloads : payloadsOf(owner);
-    const { bucket = own.bucket } = where;
+    const { bucket = own.bucket } = more;
+    const ttl = ttlOf(more);
     const name = randomHex(NAME_DIGITS);
     const digest = createHash("sha256");
     let size = 0;
@@ -125,7 +128,7 @@ export class ClaimCheck {
       size += chunk.length;
       if (size > maxBytes) throw tooLarge(subject, maxBytes);
       digest.update(chunk);
-      await this.#putChunk({ bucket, name }, index, { chunk, isBrief });
+      await this.#putChunk({ bucket, name }, index, { chunk, ttl });
       index += 1;
     }
     return { bucket, name, size, digest: `sha256:${digest.digest("hex")}` };
@@ -169,10 +172,10 @@ export class ClaimCheck {
   async #putChunk(
     key: ObjectKey,
     index: number,
-    { chunk, isBrief }: { chunk: Uint8Array; isBrief: boolean },
+    { chunk, ttl }: { chunk: Uint8Array; ttl: string | null },
   ): Promise<void> {
     const subject = chunkSubject(key, index);
-    const headers = isBrief ? headersOf({ [HEADERS.ttl]: BRIEF_TTL }) : undefined;
+    const headers = ttl === null ? undefined : headersOf({ [HEADERS.ttl]: ttl });
     try {
       const answer = await this.#stores.watch(subject, () =>
         this.#request(subject, chunk, headers),
@@ -319,6 +322,12 @@ async function* inChunks(
     size += rest.length;
   }
   if (size > 0) yield Buffer.concat(waiting);
+}
+
+/** The server's form of a lifetime, in whole seconds. */
+function ttlOf({ isBrief = false, ttlMs }: Pick<Payload, "isBrief" | "ttlMs">): string | null {
+  if (ttlMs !== undefined) return `${Math.max(1, Math.ceil(ttlMs / 1_000))}s`;
+  return isBrief ? BRIEF_TTL : null;
 }
 
 function chunkSubject({ bucket, name }: ObjectKey, index: number): string {

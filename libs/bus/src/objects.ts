@@ -13,16 +13,18 @@ export interface StoredObject {
 }
 
 /**
- * Stores bytes under a new name in a bucket that the bus's user may write. They leave it with the bucket's lifetime, and nothing replaces them. Rejects with
- * `payload_too_large` when the bucket is full or missing.
+ * Stores bytes under a new name in a bucket that the bus's user may write. They leave it after `ttlMs`, which has whole seconds, or with the bucket's lifetime, and
+ * nothing replaces them. Rejects with `payload_too_large` when the bucket is full or missing.
  */
 export async function putObject(
   bus: Bus,
   bucket: string,
   source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  life: { readonly ttlMs?: number } = {},
 ): Promise<StoredObject> {
   const { claims } = connectionOf(bus);
-  const stored = await claims.putObject(source, { subject: `$O.${bucket}`, owner: null, bucket });
+  const payload = { subject: `$O.${bucket}`, owner: null, bucket, ...life };
+  const stored = await claims.putObject(source, payload);
   const { name, size: sizeBytes, digest } = stored;
   return { bucket, name, sizeBytes, sha256: digest.slice(DIGEST_PREFIX.length) };
 }

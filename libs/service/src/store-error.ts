@@ -24,10 +24,13 @@ const MESSAGES = {
     "Redis refuses this service's user: give Redis the users.acl of this version (yard keys init) and check the password",
 } as const;
 
-/** Redis did not execute a command, or holds content that cannot be read. After a connection failure it is unknown if a write happened. */
+/**
+ * Redis, or another store of a service, did not execute a command or holds content that cannot be read. After a connection failure it is unknown if a write
+ * happened.
+ */
 export class StoreError extends Error {
   override readonly name = "StoreError";
-  /** Null: Redis answered, and its content cannot be used. */
+  /** Null: Redis answered, and its content cannot be used; or it is another store. */
   readonly trouble: StoreTrouble | null;
 
   constructor(

@@ -9,6 +9,11 @@ test("secrets are removed from the environment, and the variables for running pr
     OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector",
     YARD_REDIS_URL: "redis://broker:canary@redis",
     GITHUB_TOKEN: "canary",
+    AWS_REGION: "eu-central-1",
+    AWS_ACCESS_KEY_ID: "canary",
+    AWS_SECRET_ACCESS_KEY: "canary",
+    AWS_SESSION_TOKEN: "canary",
+    AWS_CONTAINER_AUTHORIZATION_TOKEN: "canary",
   };
   const before = { ...env };
   assert.deepEqual(takeEnvironment(env), before);
@@ -16,5 +21,6 @@ test("secrets are removed from the environment, and the variables for running pr
     "PATH",
     "NODE_EXTRA_CA_CERTS",
     "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "AWS_REGION",
   ]);
 });

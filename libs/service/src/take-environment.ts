@@ -15,6 +15,16 @@ export const PROGRAM_VARIABLES: readonly string[] = [
 /** Variables that Node.js and libraries may read later. Switchyard's own settings are read once, at the start. */
 const READ_LATER = /^(?:NODE|OTEL|UV_THREADPOOL|NATS)_/;
 
+/** Amazon's client looks for keys and a region there. The variables that are keys themselves are not among them. */
+const OF_AWS = [
+  ["AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"],
+  ["AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"],
+  ["AWS_ROLE_ARN", "AWS_ROLE_SESSION_NAME", "AWS_WEB_IDENTITY_TOKEN_FILE"],
+  ["AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"],
+  ["AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "AWS_STS_REGIONAL_ENDPOINTS"],
+  ["AWS_EC2_METADATA_DISABLED"],
+].flat();
+
 /**
  * Removes the environment from a process: returns all of it, and leaves the variables that programs and libraries read later. So the
  * secrets that entries of servers name are not where a child, a crash report or a library finds them. The kernel keeps the block
@@ -24,7 +34,7 @@ export function takeEnvironment(
   env: NodeJS.ProcessEnv,
 ): Readonly<Record<string, string | undefined>> {
   const taken = { ...env };
-  const stays = new Set(PROGRAM_VARIABLES);
+  const stays = new Set([...PROGRAM_VARIABLES, ...OF_AWS]);
   for (const name of Object.keys(taken))
     if (!stays.has(name) && !READ_LATER.test(name)) delete env[name];
   return taken;

@@ -5,6 +5,7 @@ import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/e
 import { auditEnv } from "@switchyard/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
+import { readS3Url } from "./journal/s3-location.ts";
 import type { SessionSettings } from "./sessions/open-sessions.ts";
 
 /** The environment of the agent runner; docs/reference/settings.md explains each variable. */
@@ -20,6 +21,13 @@ export const RunnerEnv = z.object({
   YARD_TEAM_LIMITS_FILE: z.string().min(1).optional(),
   YARD_RUN_KEEP_DAYS: envInteger(1, 3_650).default(30),
   YARD_RUN_ARCHIVE_MS: envInteger(0, 365 * 86_400_000).default(3_600_000),
+  YARD_RUN_ARCHIVE_URL: z
+    .string()
+    .refine(
+      (value) => readS3Url(value) !== null,
+      "must be a URL like s3://bucket/prefix?region=eu-central-1&endpoint=https://s3.example.com",
+    )
+    .optional(),
   YARD_FILES_MIB: envInteger(1, 1_048_576).default(256),
   YARD_SESSION_IDLE_MS: envInteger(1_000, 3_650 * 86_400_000).default(7 * 86_400_000),
   YARD_MODELS_FILE: z.string().min(1).optional(),

@@ -54,7 +54,10 @@ import { followApprovals } from "./waits/follow-approvals.ts";
 import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
 import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openLargeTexts, type LargeTexts } from "./journal/large-texts.ts";
+import { openArchiveObjects, type ArchiveObjects } from "./journal/archive-objects.ts";
 import { openRunArchive, type RunArchive } from "./journal/run-archive.ts";
+import { readS3Url } from "./journal/s3-location.ts";
+import { openS3Objects } from "./journal/s3-objects.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
@@ -137,8 +140,8 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
     stopping.abort();
     approvals.stop();
     lifts.stop();
-    await sweeper.stop();
-    await consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE);
+    // A slow store of the archive takes nothing from the time for handing runs over.
+    await Promise.all([sweeper.stop(), consumption.stop(config.YARD_DRAIN_MS * WORK_SHARE)]);
     await behind.stop(config.YARD_DRAIN_MS * PUBLISH_SHARE);
   });
   serveRestart(service, restartRunner, kit.restart);
@@ -237,7 +240,8 @@ async function openJournal(kit: ServiceKit<RunnerConfig>, wake: WakeRun): Promis
   const bucket = { storage: openBucketStorage(kit), now: Date.now };
   const texts = openLargeTexts(kit, bucket);
   const afterMs = config.YARD_RUN_ARCHIVE_MS;
-  const archive = openRunArchive(kit, { afterMs, keepSeconds, storage, now: Date.now });
+  const objects = openObjects(kit);
+  const archive = openRunArchive(kit, { objects, afterMs, storage, now: Date.now });
   const holdMs = runCommands.ackWaitMs;
   return {
     instance,
@@ -248,6 +252,13 @@ async function openJournal(kit: ServiceKit<RunnerConfig>, wake: WakeRun): Promis
     controls: openRunControls(redis, wake, storage, { texts, archive }),
     files: openFileStore(kit, bucket),
   };
+}
+
+/** The objects of the archive are in JetStream, or where the setting says. */
+function openObjects({ bus, config, env }: ServiceKit<RunnerConfig>): ArchiveObjects {
+  const { YARD_RUN_ARCHIVE_URL: url } = config;
+  const location = url === undefined ? null : readS3Url(url);
+  return openArchiveObjects(bus, location === null ? null : openS3Objects(location, env));
 }
 
 /** The bytes of files and large texts have a limit of their own, since they are not in Redis. */

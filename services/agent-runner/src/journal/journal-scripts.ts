@@ -205,15 +205,16 @@ return {'ok'}
 /**
  * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, unless the run was opened again meanwhile. The
  * columns about its holder, which a claim writes again, go with it.
- * KEYS state, journal, blobs · ARGV number of entries, archive, bytes of the run, digests of texts…
+ * KEYS state, journal, blobs · ARGV number of entries, archive, bytes of the run, time after which nothing is deleted, digests of texts…
  */
-export const ARCHIVE = `${ESSENTIAL}
+export const ARCHIVE = `${ESSENTIAL}${NOW}
 local state, journal, blobs = KEYS[1], KEYS[2], KEYS[3]
+if now > tonumber(ARGV[4]) then return {'late'} end
 local status = redis.call('HGET', state, 'status')
 if not status or status == 'running' or status == 'waiting' then return {'changed'} end
 if redis.call('LLEN', journal) ~= tonumber(ARGV[1]) then return {'changed'} end
 redis.call('DEL', journal)
-for i = 4, #ARGV do redis.call('HDEL', blobs, ARGV[i]) end
+for i = 5, #ARGV do redis.call('HDEL', blobs, ARGV[i]) end
 redis.call('HSET', state, 'archive', ARGV[2], 'bytes', ARGV[3])
 redis.call('HDEL', state, 'holder', 'delivery', 'heldUntil', 'restsUntil', 'stalled', 'rests')
 return {'ok', tostring(redis.call('PTTL', state))}

@@ -1,8 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
-import type { Bus } from "@switchyard/bus/bus";
-import { getObject, putObject } from "@switchyard/bus/objects";
-import { runArchive } from "@switchyard/topology/payload-stores";
+import { constant } from "@switchyard/service/constant";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
@@ -10,6 +9,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { JournalCorrupt } from "../core/run-state.ts";
+import type { ArchiveObjects } from "./archive-objects.ts";
 import { ARCHIVE, RESTORE, RUN_BYTES } from "./journal-scripts.ts";
 import { OBJECT_FIELD } from "./large-texts.ts";
 import { defineScripts } from "./redis-scripts.ts";
@@ -34,13 +34,16 @@ export interface RunArchive {
   /** Moves journals that are due, many at once; returns how many. After a failure nothing is moved for ten minutes. Rejects with StoreError when what is due cannot be read. */
   move(): Promise<number>;
   /**
-   * Returns the journal of a run that was moved; null when it was not. Rejects with StoreError, with a ServiceError while the bucket cannot be read, and with
-   * JournalCorrupt when it has lost the journal.
+   * Returns the journal of a run that was moved; null when it was not. Rejects with StoreError, also while the object cannot be read, and with JournalCorrupt
+   * when it is lost.
    */
   read(runId: string): Promise<StoredJournal | null>;
   /** Puts the journal of a run back into Redis, for a run that is opened again. Rejects as `read` does. */
   restore(runId: string): Promise<void>;
-  /** Stores the objects again that the bucket would delete before their runs; at most once an hour. Rejects with StoreError. */
+  /**
+   * Stores the objects again that their store would delete before their runs, and deletes those whose runs are all over; at most once an hour. Rejects with
+   * StoreError.
+   */
   renew(): Promise<void>;
 }
 
@@ -56,22 +59,21 @@ export const NO_ARCHIVE: Pick<RunArchive, "noteEnd" | "read" | "restore"> = {
 interface RunArchiveOptions {
   /** The time between the end of a run and the move of its journal. 0: nothing is moved, and what was moved is read. */
   readonly afterMs: number;
-  /** The time for which a run is stored after its end. */
-  readonly keepSeconds: number;
+  readonly objects: ArchiveObjects;
   readonly storage: Pick<OwnerStorage, "set">;
   readonly now: () => number;
 }
 
 export function openRunArchive(
-  { bus, redis, log }: { readonly bus: Bus; readonly redis: Redis; readonly log: Log },
+  { redis, log }: { readonly redis: Redis; readonly log: Log },
   options: RunArchiveOptions,
 ): RunArchive {
-  return new BucketArchive({ bus, redis, log }, options);
+  return new ObjectArchive({ redis, log }, options);
 }
 
 /** The runs that have ended, by the time at which their journals are to be moved. */
 const ENDED = "yard:runs:ended";
-/** The objects, by the time at which they are to be stored again. */
+/** The objects, by the time at which they are to be stored again, or their runs are over. */
 const RENEWALS = "yard:runs:archived";
 /** The most runs of one object, and about its bytes before compression. A larger journal is alone in its object. */
 const MOST_RUNS = 200;
@@ -82,10 +84,10 @@ const HOUR_MS = 3_600_000;
 /** The time without another attempt after one that failed. */
 const PAUSE_MS = 600_000;
 const MOST_RENEWED = 1_000;
-const RENEW_AFTER_MS = runArchive.ttlMs / 2;
+/** An object that has no reference after this time is of a move that failed, and is deleted. */
+const UNUSED_MS = HOUR_MS;
 
-const Reference = z.object({ name: z.string(), sizeBytes: z.number(), sha256: z.string() });
-const Journals = z.record(z.string(), StoredJournal);
+const EMPTY: StoredJournal = { entries: [], texts: {} };
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
@@ -94,21 +96,30 @@ interface EndedRun {
   readonly runId: string;
   readonly requester: string;
   readonly bytes: number;
+  /** The time until the run is deleted. */
+  readonly leftMs: number;
 }
 
-class BucketArchive implements RunArchive {
-  readonly #parts: { readonly bus: Bus; readonly redis: Redis; readonly log: Log };
+/** An object that is stored and has a reference. */
+interface StoredJournals {
+  readonly id: string;
+  readonly bytes: number;
+  /** The time by Redis' clock until which journals may be deleted that the object has. */
+  readonly untilMs: number;
+}
+
+class ObjectArchive implements RunArchive {
+  readonly #parts: { readonly redis: Redis; readonly log: Log };
   readonly #options: RunArchiveOptions;
   readonly #run: ReturnType<
     typeof defineScripts<{ yardRunArchive: string; yardRunRestore: string }>
   >;
+  /** A move ends within this time, so that it deletes no journal whose object is deleted as unused at the same time. */
+  readonly #moveMs = constant("archiveMoveMs", 600_000);
   #pausedUntil = 0;
   #renewsAt = 0;
 
-  constructor(
-    parts: { readonly bus: Bus; readonly redis: Redis; readonly log: Log },
-    options: RunArchiveOptions,
-  ) {
+  constructor(parts: { readonly redis: Redis; readonly log: Log }, options: RunArchiveOptions) {
     this.#parts = parts;
     this.#options = options;
     this.#run = defineScripts(parts.redis, { yardRunArchive: ARCHIVE, yardRunRestore: RESTORE });
@@ -172,7 +183,7 @@ class BucketArchive implements RunArchive {
     );
     for (const id of due)
       await this.#renewObject(id).catch((err: unknown) =>
-        log.warn({ err }, `object ${id} of the archive of runs cannot be stored for longer`),
+        log.warn({ err }, `object ${id} of the archive of runs cannot be stored again, or deleted`),
       );
   }
 
@@ -181,22 +192,25 @@ class BucketArchive implements RunArchive {
     const { redis } = this.#parts;
     const columns = await Promise.all(
       ids.map((runId) =>
-        fromRedis(redis.hmget(stateKey(runId), "status", "archive", "requester", "bytes")),
+        Promise.all([
+          fromRedis(redis.hmget(stateKey(runId), "status", "archive", "requester", "bytes")),
+          fromRedis(redis.pttl(stateKey(runId))),
+        ]),
       ),
     );
     const chosen: EndedRun[] = [];
     const settled: string[] = [];
     let bytes = 0;
-    for (const [index, [status, archive, requester, size]] of columns.entries()) {
+    for (const [index, [[status, archive, requester, size], leftMs]] of columns.entries()) {
       const runId = ids[index] ?? "";
-      const hasEnded = status && status !== "running" && status !== "waiting";
+      const hasEnded = status && status !== "running" && status !== "waiting" && leftMs > 0;
       if (!hasEnded || archive || !requester) {
         settled.push(runId);
         continue;
       }
       bytes += Number(size);
       if (bytes > MOST_BYTES && chosen.length > 0) break;
-      chosen.push({ runId, requester, bytes: Number(size) });
+      chosen.push({ runId, requester, bytes: Number(size), leftMs });
     }
     return { chosen, settled };
   }
@@ -204,31 +218,41 @@ class BucketArchive implements RunArchive {
   /** Stores the journals as one object, and then deletes each of them in Redis whose run is as it was read. */
   async #moveRuns(runs: readonly EndedRun[]): Promise<number> {
     if (runs.length === 0) return 0;
-    const { redis } = this.#parts;
-    const { keepSeconds, now } = this.#options;
     const journals = await Promise.all(
       runs.map(async ({ runId }) => [runId, await this.#journalInRedis(runId)] as const),
     );
     const packed = await compress(Buffer.from(JSON.stringify(Object.fromEntries(journals))));
-    const reference = await this.#put(packed);
-    await fromRedis(redis.zadd(RENEWALS, now() + RENEW_AFTER_MS, reference.name));
-    await fromRedis(
-      redis.set(objectKey(reference.name), JSON.stringify(reference), "EX", keepSeconds),
-    );
+    const object = await this.#store(packed, Math.max(...runs.map(({ leftMs }) => leftMs)));
     const total = runs.reduce((sum, { bytes }) => sum + bytes, 1);
     const moved = await Promise.all(
-      journals.map(async ([runId, { entries, texts }], index) => {
-        const { requester = "", bytes = 0 } = runs[index] ?? {};
-        const size = RUN_BYTES + Math.round((packed.length * bytes) / total);
-        const args = [entries.length, reference.name, size, ...Object.keys(texts)];
+      runs.map(async ({ runId, requester, bytes }, index) => {
+        const [, { entries, texts } = EMPTY] = journals[index] ?? [];
+        const size = RUN_BYTES + Math.round((object.bytes * bytes) / total);
+        const args = [entries.length, object.id, size, object.untilMs, ...Object.keys(texts)];
         const [outcome, leftMs] = await this.#run("yardRunArchive", keysOf(runId), args);
         if (outcome !== "ok") return 0;
-        const holding = { bytes: size, ends: now() + Number(leftMs) };
+        const holding = { bytes: size, ends: this.#options.now() + Number(leftMs) };
         this.#options.storage.set(holderOf(runId, requester), runThing(runId), holding);
         return 1;
       }),
     );
     return moved.reduce<number>((sum, one) => sum + one, 0);
+  }
+
+  /**
+   * Stores an object, and its reference for as long as its last run. The object is noted first: if this process dies, what was stored without a
+   * reference is found by the note.
+   */
+  async #store(packed: Buffer, keepMs: number): Promise<StoredJournals> {
+    const { redis } = this.#parts;
+    const { now, objects } = this.#options;
+    const id = randomUUID();
+    const [seconds] = await fromRedis(redis.time());
+    await fromRedis(redis.zadd(RENEWALS, now() + UNUSED_MS, id));
+    const { reference, storedForMs } = await objects.put(id, packed, keepMs);
+    await fromRedis(redis.set(objectKey(id), reference, "PX", keepMs));
+    await fromRedis(redis.zadd(RENEWALS, now() + lookAfter(keepMs, storedForMs), id));
+    return { id, bytes: packed.length, untilMs: Number(seconds) * 1_000 + this.#moveMs };
   }
 
   /** References to large texts stay in Redis, where the texts' own renewal finds them. */
@@ -244,40 +268,43 @@ class BucketArchive implements RunArchive {
 
   async #journalIn(id: string, runId: string): Promise<StoredJournal> {
     const packed = await this.#get(id);
-    const journals =
-      packed === null ? {} : Journals.parse(JSON.parse((await decompress(packed)).toString()));
-    const journal = journals[runId];
+    const text = packed === null ? "{}" : (await decompress(packed)).toString();
+    const journals: Record<string, unknown> = JSON.parse(text);
+    // The other journals of the object are not checked, which would take longer than all the rest of a read.
+    const journal = Object.hasOwn(journals, runId) ? journals[runId] : undefined;
     if (journal === undefined)
       throw new JournalCorrupt(`the archive has lost the journal of ${runId}`);
-    return journal;
-  }
-
-  async #put(packed: Buffer): Promise<z.infer<typeof Reference>> {
-    const { name, sizeBytes, sha256 } = await putObject(this.#parts.bus, runArchive.bucket, [
-      packed,
-    ]);
-    return { name, sizeBytes, sha256 };
+    return StoredJournal.parse(journal);
   }
 
   async #get(id: string): Promise<Buffer | null> {
-    const { redis, bus } = this.#parts;
-    const reference = await fromRedis(redis.get(objectKey(id)));
-    if (reference === null) return null;
-    return getObject(bus, { bucket: runArchive.bucket, ...Reference.parse(JSON.parse(reference)) });
+    const reference = await fromRedis(this.#parts.redis.get(objectKey(id)));
+    return reference === null ? null : this.#options.objects.get(reference);
   }
 
-  /** Stores an object under a new name to which its id refers from then on, or forgets one that no run refers to any more. */
+  /** Stores an object once more under its id, or deletes one without a reference: its runs are over, or its move failed. */
   async #renewObject(id: string): Promise<void> {
     const { redis } = this.#parts;
-    const packed = await this.#get(id);
-    if (packed === null) {
+    const { now, objects } = this.#options;
+    const leftMs = await fromRedis(redis.pttl(objectKey(id)));
+    if (leftMs <= 0) {
+      await objects.delete(id);
       await fromRedis(redis.zrem(RENEWALS, id));
       return;
     }
-    const renewed = JSON.stringify(await this.#put(packed));
-    await fromRedis(redis.set(objectKey(id), renewed, "KEEPTTL"));
-    await fromRedis(redis.zadd(RENEWALS, this.#options.now() + RENEW_AFTER_MS, id));
+    const packed = await this.#get(id);
+    const stored = packed === null ? null : await objects.put(id, packed, leftMs);
+    if (stored !== null)
+      await fromRedis(redis.set(objectKey(id), stored.reference, "KEEPTTL", "XX"));
+    // One that is lost stays noted: what its store has nevertheless is deleted after its runs.
+    const waitMs = stored === null ? leftMs : lookAfter(leftMs, stored.storedForMs);
+    await fromRedis(redis.zadd(RENEWALS, now() + waitMs, id));
   }
+}
+
+/** The time until an object is to be stored again or, when its store keeps it for long enough, until its runs are over. */
+function lookAfter(keepMs: number, storedForMs: number): number {
+  return storedForMs < keepMs ? storedForMs / 2 : keepMs;
 }
 
 /** The key with the reference to an object. */

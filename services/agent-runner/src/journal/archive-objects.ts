@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import type { Bus } from "@switchyard/bus/bus";
+import { getObject, putObject } from "@switchyard/bus/objects";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { runArchive } from "@switchyard/topology/payload-stores";
+import { StoreError } from "@switchyard/service/store-error";
+import { z } from "zod";
+
+/** The objects of the archive of runs. Everything rejects with StoreError while the store cannot be used. */
+export interface ArchiveObjects {
+  /** Stores bytes under an id for at least `keepMs`, if `storedForMs` is not less. */
+  put(id: string, bytes: Buffer, keepMs: number): Promise<PutObject>;
+  /** Null when the object is no longer stored, or another one is in its place. */
+  get(reference: string): Promise<Buffer | null>;
+  /** Deletes what is stored under an id, if anything is. */
+  delete(id: string): Promise<void>;
+}
+
+interface PutObject {
+  /** With it the object is read, also after the setting has changed. */
+  readonly reference: string;
+  /** The time after which the store deletes the object. */
+  readonly storedForMs: number;
+}
+
+/** The keys of a store other than JetStream: bytes by name. */
+export interface ForeignObjects {
+  put(name: string, bytes: Buffer): Promise<void>;
+  /** Null when there is no such object. It rejects when the object has more than `sizeBytes`. */
+  get(name: string, sizeBytes: number): Promise<Buffer | null>;
+  delete(name: string): Promise<void>;
+}
+
+/** References of earlier versions have no `in`; all of them are to the bucket. */
+const Reference = z.object({
+  name: z.string(),
+  sizeBytes: z.number(),
+  sha256: z.string(),
+  in: z.literal("s3").optional(),
+});
+
+/**
+ * The objects in the bucket `YARD_ARCHIVE`, or in another store. An object is read where it was stored: objects that the bucket has are still read after
+ * another store was chosen, and move there when they are stored again.
+ */
+export function openArchiveObjects(bus: Bus, foreign: ForeignObjects | null): ArchiveObjects {
+  return {
+    async put(id, bytes, keepMs) {
+      if (foreign === null) return putIntoBucket(bus, bytes, keepMs);
+      await foreign.put(id, bytes);
+      const reference = { name: id, sizeBytes: bytes.length, sha256: digestOf(bytes), in: "s3" };
+      return { reference: JSON.stringify(reference), storedForMs: Number.POSITIVE_INFINITY };
+    },
+
+    async get(text) {
+      const reference = Reference.parse(JSON.parse(text));
+      if (reference.in === undefined)
+        return fromBucket(getObject(bus, { bucket: runArchive.bucket, ...reference }));
+      if (foreign === null)
+        throw new StoreError(
+          `object ${reference.name} of the archive of runs is in an S3 store: set YARD_RUN_ARCHIVE_URL to where it is`,
+        );
+      const bytes = await foreign.get(reference.name, reference.sizeBytes);
+      return bytes !== null && digestOf(bytes) === reference.sha256 ? bytes : null;
+    },
+
+    // The bucket deletes its objects by itself, each after its time.
+    delete: async (id) => foreign?.delete(id),
+  };
+}
+
+async function putIntoBucket(bus: Bus, bytes: Buffer, keepMs: number): Promise<PutObject> {
+  const storedForMs = Math.min(keepMs, runArchive.ttlMs);
+  const stored = await fromBucket(
+    putObject(bus, runArchive.bucket, [bytes], { ttlMs: storedForMs }),
+  );
+  const { name, sizeBytes, sha256 } = stored;
+  return { reference: JSON.stringify({ name, sizeBytes, sha256 }), storedForMs };
+}
+
+/** The services that wait for a store retry what a StoreError ends. */
+async function fromBucket<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    throw new StoreError(`the archive of runs cannot be used: ${error.message}`, { cause: error });
+  }
+}
+
+function digestOf(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { call } from "@switchyard/bus/call";
+import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
+import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
+import { until } from "@switchyard/local-servers/until";
+import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { archiveRuns } from "../lib/archive-runs.ts";
+import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
+
+const directory = await mkdtemp(join(tmpdir(), "yard-archive-"));
+const stateDir = join(directory, "state");
+const workspace = join(directory, "workspace");
+await mkdir(workspace);
+await writeFile(join(workspace, "notes.md"), "# Notes\n");
+const dev = await startYardDev({ project: "test/console/project", stateDir, workspace });
+const bus = await connectAsCli(dev);
+after(async () => {
+  await bus.close();
+  await dev.stop();
+  await rm(directory, { recursive: true, force: true });
+});
+const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
+
+type Json = Record<string, unknown>;
+
+/** Returns what a command prints. */
+async function printed(...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await yard([...args, "--json"], yardEnvironment(stateDir));
+  assert.equal(code, 0, `${args.join(" ")}: ${stderr}`);
+  return stdout;
+}
+
+async function http(path: string, body?: unknown): Promise<string> {
+  const response = await fetch(`${dev.httpUrl}/api/v1${path}`, {
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  assert.ok(response.ok, `${path}: ${text}`);
+  return text;
+}
+
+async function send(path: string, body: unknown): Promise<Json> {
+  return JSON.parse(await http(path, body)) as Json; // as its contract says
+}
+
+const start = async (name: string, more: Json): Promise<string> =>
+  String((await send("/runs", { runId: name, ...more }))["runId"]);
+
+const ended = (runId: string, status: string) =>
+  until(
+    async () =>
+      (await call(bus, listRuns, { ids: [runId] })).runs.find((run) => run.status === status) ??
+      null,
+  );
+
+/** Approves the call for which a run waits; returns the approval's id. */
+async function approve(runId: string): Promise<string> {
+  const id = await until(async () => {
+    const listed = JSON.parse(await http(`/approvals?runId=${runId}`)) as { approvals: Json[] };
+    return listed.approvals[0]?.["id"];
+  });
+  await send(`/approvals/${String(id)}/approve`, {});
+  return String(id);
+}
+
+test("a run reads the same on every face after its journal has moved, and can be forked, replayed and retried", async () => {
+  const input = `hello ${"ä".repeat(20_000)}`;
+  const plain = await start("plain", { agent: "reader", input });
+  const parent = await start("parent", { agent: "lead", input: "go" });
+  const short = await start("short", { agent: "reader", input: "hi", limits: { maxSteps: 1 } });
+  const careful = await start("careful", { agent: "careful", input: "notes.md" });
+  const said = await send("/sessions/s1/messages", { agent: "reader", message: "first" });
+  const inSession = String(said["runId"]);
+  const approvalId = await approve(careful);
+  for (const runId of [plain, parent, careful, inSession]) await ended(runId, "succeeded");
+  await ended(short, "failed");
+  const { run } = await call(bus, getRun, { runId: parent });
+  const child = run.children?.[0]?.runId ?? assert.fail();
+  const all = [plain, parent, child, short, careful, inSession];
+
+  const to = new Date().toISOString();
+  const read = async (): Promise<Json> => {
+    const reads: [string, Promise<unknown>][] = all.flatMap(
+      (runId): [string, Promise<unknown>][] => [
+        [`NATS get ${runId}`, call(bus, getRun, { runId })],
+        [`HTTP get ${runId}`, http(`/runs/${encodeURIComponent(runId)}`)],
+        [`HTTP events ${runId}`, http(`/runs/${encodeURIComponent(runId)}/events`)],
+        [`yard show ${runId}`, printed("runs", "show", runId)],
+        [`yard events ${runId}`, printed("runs", "events", runId)],
+      ],
+    );
+    reads.push(
+      ["NATS list", call(bus, listRuns, { sort: "dearest", to })],
+      ["HTTP list", http(`/runs?to=${to}&text=hello`)],
+      ["HTTP totals", http(`/runs/totals?to=${to}`)],
+      ["yard list", printed("runs", "list")],
+      ["NATS recording", call(bus, getRecording, { runId: plain })],
+      ["HTTP recording", http(`/runs/${plain}/recording`)],
+      ["HTTP approval", http(`/approvals/${approvalId}`)],
+      ["HTTP history", http("/sessions/s1/history")],
+      ["HTTP audit", http(`/audit?runId=${plain}&reads=false`)],
+    );
+    return Object.fromEntries(
+      await Promise.all(reads.map(async ([name, reading]) => [name, await reading] as const)),
+    );
+  };
+
+  const before = await read();
+  await archiveRuns(dev, all);
+  assert.deepEqual(await read(), before);
+
+  const cancelled = await send(`/runs/${plain}/cancel`, {});
+  assert.equal(cancelled["outcome"], "ended");
+  const { runId: copy } = await send(`/runs/${plain}/fork`, { fromStep: 2, newRunId: "copy" });
+  const forked = await ended(String(copy), "succeeded");
+  assert.equal(forked.steps, 3);
+  assert.match(await printed("runs", "replay", plain), /"event":"run.finished"/);
+  const { runId: next } = await send("/sessions/s1/messages", { message: "second" });
+  await ended(String(next), "succeeded");
+
+  await send(`/runs/${short}/retry`, { limits: { maxSteps: 5 } });
+  const retried = await ended(short, "succeeded");
+  assert.equal(retried.attempts, 2);
+  await archiveRuns(dev, [short, String(copy)]);
+  const { run: again } = await call(bus, getRun, { runId: short });
+  assert.equal(again.output, "hi");
+});
