@@ -67,7 +67,7 @@ async function programsThere(cache: string): Promise<(typeof addons)[number][]> 
   return addons.filter((_, index) => found[index]);
 }
 
-/** Debian from its packages, and what the official image of Node.js has beside it: node and npm. */
+/** Debian from its packages, and what the official image of Node.js has beside it: node, npm and npx. */
 async function buildDebian(docker: Docker, cache: string): Promise<void> {
   const context = await emptyContext(cache);
   const archive = join(context, "debian.tar");
@@ -133,7 +133,7 @@ const dockerfiles = {
     "COPY ca.crt /etc/ssl/certs/ca-certificates.crt",
     "COPY node /usr/local/bin/node",
     "COPY npm /usr/local/lib/node_modules/npm",
-    "RUN ln -s ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm",
+    "RUN cd /usr/local/bin && ln -s ../lib/node_modules/npm/bin/npm-cli.js npm && ln -s ../lib/node_modules/npm/bin/npx-cli.js npx",
     "ENV NODE_EXTRA_CA_CERTS=/etc/ssl/certs/ca-certificates.crt",
     'CMD ["node"]',
   ],

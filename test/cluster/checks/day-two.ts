@@ -120,6 +120,7 @@ async function servedCertificate(lab: Lab): Promise<string> {
 async function gatewayPods(kubectl: World["kubectl"]): Promise<string> {
   const pods = await kubectl.list<Pod>("pod", "-lapp.kubernetes.io/name=gateway");
   return pods
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map(({ metadata, status }) => {
       const counts = (status.containerStatuses ?? []).map(({ restartCount }) => restartCount);
       return `${metadata.name}: ${counts.join()}`;

@@ -8,6 +8,8 @@ import { repository } from "../settings.ts";
 export interface Pod {
   readonly metadata: {
     readonly name: string;
+    /** Set on a pod that is ending. */
+    readonly deletionTimestamp?: string;
     readonly ownerReferences?: readonly { readonly kind: string }[];
   };
   readonly status: {

@@ -15,12 +15,17 @@ func main() {
 	text, err := io.ReadAll(os.Stdin)
 	if err == nil {
 		var read dashboard.Dashboard
-		if err = read.UnmarshalJSONStrict(text); err == nil {
+		if err = read.UnmarshalJSONStrict(text); !isFault(err) {
 			err = read.Validate()
 		}
 	}
-	if err != nil {
+	if isFault(err) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// The library returns an empty list of errors for a text that fits.
+func isFault(err error) bool {
+	return err != nil && err.Error() != ""
 }
