@@ -32,7 +32,7 @@ import type { RunNames } from "./journal/run-names.ts";
 import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
 import type { ParkedRuns } from "./journal/parked-runs.ts";
-import { firstCallId } from "./tools/tool-call.ts";
+import { firstCallId } from "./context/tool-call.ts";
 import { handleWaits } from "./waits/wait-handlers.ts";
 
 /** Handles the requests and messages about runs that do not pass through the queue. */

@@ -1,4 +1,4 @@
-import type { FileStore } from "../src/files/file-store.ts";
+import type { FileStore } from "../src/context/file-store.ts";
 
 /** The file store of tests whose runs have no files. */
 export const noFiles: FileStore = {

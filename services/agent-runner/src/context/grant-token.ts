@@ -3,7 +3,7 @@ import type { JournalEntry } from "../core/journal-entry.ts";
 import { originOf, type Dictation, type StartedEntry } from "../core/started-entry.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "./service-clients.ts";
 
 /** A run token and when it ends, in milliseconds since the Unix epoch. */
 export interface RunToken {

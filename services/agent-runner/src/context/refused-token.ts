@@ -1,6 +1,6 @@
 import { isError } from "@switchyard/contracts/errors";
 import { grantRun } from "@switchyard/contracts/policy/policy-grants";
-import { RunRefused, RunStopped, Suspended } from "../signals/interruption.ts";
+import { RunRefused, RunStopped, Suspended } from "../core/interruption.ts";
 
 /**
  * Converts the policy's refusal to mint a token for an existing run: the run waits for the end of a stop, is retried after a

@@ -5,12 +5,12 @@ import type { ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import type { ActiveRun } from "../journal/active-run.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import type { ProviderLimiter } from "../limits/provider-limiter.ts";
-import type { TeamLedger } from "../limits/team-ledger.ts";
+import type { ProviderLimiter } from "../model/provider-limiter.ts";
+import type { TeamLedger } from "../model/team-ledger.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
-import type { FileStore } from "../files/file-store.ts";
-import type { RunnerMetrics } from "../telemetry/metrics.ts";
+import type { ServiceClients } from "./service-clients.ts";
+import type { FileStore } from "./file-store.ts";
+import type { RunnerMetrics } from "../model/metrics.ts";
 import type { RunTokenKeeper } from "./run-token-keeper.ts";
 
 /** The parts that all runs of a process are driven with. */

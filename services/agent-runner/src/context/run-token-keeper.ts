@@ -1,6 +1,6 @@
 import type { RunState } from "../core/run-state.ts";
 import type { RunStore } from "../journal/run-store.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "./service-clients.ts";
 import { refusedToken } from "./refused-token.ts";
 import { granteeOf, grantToken, type RunToken } from "./grant-token.ts";
 

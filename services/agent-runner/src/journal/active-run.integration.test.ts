@@ -7,14 +7,14 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { EventPublisher, type RelayedRunEvent } from "../events/event-publisher.ts";
+import { EventPublisher, type RelayedRunEvent } from "./event-publisher.ts";
 import { isForeign } from "../core/entry-traits.ts";
 import type { EntryOf, JournalEntry } from "../core/journal-entry.ts";
 import { replay, startOf } from "../core/replay.ts";
 import { JournalCorrupt, openCalls, type RunState } from "../core/run-state.ts";
 import { openRunStore } from "./run-store.ts";
 import { ActiveRun } from "./active-run.ts";
-import { CancelRequested } from "../signals/interruption.ts";
+import { CancelRequested } from "../core/interruption.ts";
 import { openRunControls } from "./run-controls.ts";
 
 const AT = "2026-01-01T00:00:01.000Z";

@@ -1,7 +1,7 @@
 import { pause } from "@switchyard/contracts/timeouts";
 import { backoffMs } from "@switchyard/contracts/backoff";
-import type { EventPublisher } from "../events/event-publisher.ts";
-import { CancelRequested } from "../signals/interruption.ts";
+import type { EventPublisher } from "./event-publisher.ts";
+import { CancelRequested } from "../core/interruption.ts";
 import { isRevocable, mayFollowCancel } from "../core/entry-traits.ts";
 import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { applyEntry } from "../core/replay.ts";

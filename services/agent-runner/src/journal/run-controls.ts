@@ -9,7 +9,6 @@ import { textsInRedis, withPlacedTexts, type LargeTexts } from "./large-texts.ts
 import { NO_ARCHIVE, type RunArchive } from "./run-archive.ts";
 import { CANCEL, RETRY, APPEND_BY_OTHERS } from "./journal-scripts.ts";
 import { defineScripts } from "./redis-scripts.ts";
-import type { WakeRun } from "../clients/run-waker.ts";
 import { holderOf } from "./run-storage.ts";
 import { mayControl } from "./run-access.ts";
 import { cancelsKey, keysOf, stateKey } from "./run-keys.ts";
@@ -70,6 +69,9 @@ export interface RunControls {
     readonly command: string | null;
   }): Promise<AppendOutcome>;
 }
+
+/** Publishes to the queue that a run may have work; a superfluous wake-up changes nothing. False when it could not be published. */
+export type WakeRun = (runId: string) => Promise<boolean>;
 
 const WAKES_NONE: WakeRun = () => Promise.resolve(false);
 const REMEMBER_SECONDS = 24 * 3_600;

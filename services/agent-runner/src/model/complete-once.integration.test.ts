@@ -10,7 +10,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import { testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { z } from "zod";
 import { chunk, startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
-import { openProviderLimiter } from "../limits/provider-limiter.ts";
+import { openProviderLimiter } from "./provider-limiter.ts";
 import { handleCompletions } from "./complete-once.ts";
 import { createModelRegistry } from "./model-registry.ts";
 import { parseModels } from "./models-file.ts";

@@ -8,7 +8,7 @@ import { StoreError } from "@switchyard/service/store-error";
 import type { FilePart, ModelMessage, TextPart } from "ai";
 import type { z } from "zod";
 import type { FinishReason } from "../core/answer-part.ts";
-import type { ProviderLimiter, ProviderScope } from "../limits/provider-limiter.ts";
+import type { ProviderLimiter, ProviderScope } from "./provider-limiter.ts";
 import { callModel } from "./model-call.ts";
 import { chooseModel } from "./choose-model.ts";
 import { ModelFailure } from "./model-failure.ts";

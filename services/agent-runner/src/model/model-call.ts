@@ -11,8 +11,8 @@ import {
 } from "ai";
 import { markedInstructions } from "../core/cache-marks.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
-import { linkSignals } from "../signals/linked-signal.ts";
-import { answerAttributes, modelSpan } from "../telemetry/gen-ai-spans.ts";
+import { linkSignals } from "../core/linked-signal.ts";
+import { answerAttributes, modelSpan } from "./gen-ai-spans.ts";
 import { AnswerCollector } from "./answer-collector.ts";
 import { ModelFailure, modelFailureOf } from "./model-failure.ts";
 import { onBytes } from "./provider-fetch.ts";

@@ -7,7 +7,7 @@ import type { Recording } from "@switchyard/contracts/agent-runner/recording";
 import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import { LearnedModels, type LearnedFacts } from "./learned-facts.ts";
 import type { ModelAnswer } from "./model-request.ts";
-import type { ProviderScope } from "../limits/provider-limiter.ts";
+import type { ProviderScope } from "./provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
 import { createRuntimeModel } from "../runtime/runtime-model.ts";

@@ -3,7 +3,7 @@ import { StoreError } from "@switchyard/service/store-error";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { departureOf, type Departure } from "./departure.ts";
-import { HandOver, Suspended } from "../signals/interruption.ts";
+import { HandOver, Suspended } from "../core/interruption.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
 import { FenceLost } from "../journal/run-store.ts";
 

@@ -1,5 +1,5 @@
-import { HandOver, Suspended } from "../signals/interruption.ts";
-import { isOutage } from "../clients/service-clients.ts";
+import { HandOver, Suspended } from "../core/interruption.ts";
+import { isOutage } from "../context/service-clients.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import { StoreError } from "@switchyard/service/store-error";

@@ -3,7 +3,7 @@ import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runDelayed } from "@switchyard/contracts/agent-runner/run-events";
-import { notifyParent } from "../children/after-end.ts";
+import { notifyParent } from "../waits/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
 import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { Hold } from "../journal/run-claim.ts";
@@ -12,7 +12,7 @@ import type { RunnerParts } from "../run/runner-parts.ts";
 import { shownText } from "../core/event-facts.ts";
 import { keptMember } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
-import { Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../core/interruption.ts";
 
 /** A command that was to become a run, and its message. */
 export interface Beginning {

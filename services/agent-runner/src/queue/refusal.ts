@@ -1,5 +1,5 @@
 import type { Outcome } from "@switchyard/bus/delivery";
-import { notifyParent } from "../children/after-end.ts";
+import { notifyParent } from "../waits/after-end.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
 import { publishRejection } from "../commands/rejection.ts";
 import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";

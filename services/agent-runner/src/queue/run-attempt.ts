@@ -6,7 +6,7 @@ import type { StartedEntry } from "../core/started-entry.ts";
 import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { ClaimResult, Hold } from "../journal/run-claim.ts";
 import { holderOf, runThing, sizeOf } from "../journal/run-storage.ts";
-import { Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../core/interruption.ts";
 import { storageRefusalOf } from "../commands/storage-refusal.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";

@@ -17,8 +17,8 @@ import {
   unusableBy,
   type UnusableAnswer,
 } from "../core/unusable-answer.ts";
-import type { ProviderScope } from "../limits/provider-limiter.ts";
-import { fillFiles } from "../files/fill-files.ts";
+import type { ProviderScope } from "../model/provider-limiter.ts";
+import { fillFiles } from "../context/fill-files.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
 import { backoffOf, MAX_RETRIES, ModelFailure, retryDelay } from "../model/model-failure.ts";
@@ -28,7 +28,7 @@ import type { ModelAnswer, ModelRequest } from "../model/model-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
 import { SCRIPTED_OPTIONS } from "../model/scripted-model.ts";
 import { RUNTIME_OPTIONS } from "../runtime/runtime-model.ts";
-import { Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../core/interruption.ts";
 
 export type AskContext = Pick<
   RunContext,

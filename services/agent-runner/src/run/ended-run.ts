@@ -1,6 +1,6 @@
 import type { Log } from "@switchyard/service/log";
 import type { ActiveRun } from "../journal/active-run.ts";
-import type { RunnerMetrics } from "../telemetry/metrics.ts";
+import type { RunnerMetrics } from "../model/metrics.ts";
 import { eventsOf } from "../core/run-events.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
@@ -8,7 +8,7 @@ import type { Hold } from "../journal/run-claim.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import { publisherOf } from "./publisher-of.ts";
 import type { RunnerParts } from "./runner-parts.ts";
-import { announceEnd } from "../children/after-end.ts";
+import { announceEnd } from "../waits/after-end.ts";
 import { followEnd } from "../sessions/follow-end.ts";
 import { settleInSession } from "../sessions/enter-session.ts";
 

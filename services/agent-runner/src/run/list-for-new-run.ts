@@ -1,5 +1,5 @@
 import { startOf } from "../core/replay.ts";
-import { listProviderTools, type Listing } from "../tools/listed-tool.ts";
+import { listProviderTools, type Listing } from "../context/listed-tool.ts";
 import { policedTools } from "./own-tools.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import type { Created } from "./work-on-run.ts";

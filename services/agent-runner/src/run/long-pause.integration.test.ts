@@ -5,7 +5,7 @@ import { dyingAt, mortalRunners, startDelivery } from "../../test-fixtures/morta
 import { agent } from "../../test-fixtures/fake-services.ts";
 import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
 import { openRunStore } from "../journal/run-store.ts";
-import { openProviderLimiter } from "../limits/provider-limiter.ts";
+import { openProviderLimiter } from "../model/provider-limiter.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import { ModelsConfig } from "../model/models-file.ts";
 

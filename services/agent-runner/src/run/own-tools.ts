@@ -1,8 +1,8 @@
 import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { AgentToolInput, agentTool } from "../children/agent-tool.ts";
-import { startAllowedChild } from "../children/start-child.ts";
-import { listOfChildren, SubagentsInput, subagentsTool } from "../children/subagents-tool.ts";
+import { AgentToolInput, agentTool } from "../waits/agent-tool.ts";
+import { startAllowedChild } from "../waits/start-child.ts";
+import { listOfChildren, SubagentsInput, subagentsTool } from "../waits/subagents-tool.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { CallState, RunState } from "../core/run-state.ts";
 import type { Wait } from "../core/wait.ts";

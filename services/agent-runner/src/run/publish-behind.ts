@@ -4,7 +4,7 @@ import type { ActiveRun } from "../journal/active-run.ts";
 import type { NextLook, ParkedRuns } from "../journal/parked-runs.ts";
 import { FenceLost } from "../journal/run-store.ts";
 import type { UnsyncedEvents } from "../journal/unsynced-events.ts";
-import type { LinkedSignal } from "../signals/linked-signal.ts";
+import type { LinkedSignal } from "../core/linked-signal.ts";
 
 /** With more runs than this that have unpublished events, a run waits for its own, and its runner takes no other. */
 const MAX_BEHIND = 1_000;

@@ -1,8 +1,8 @@
 import { oldestEventTime } from "@switchyard/bus/last-event";
 import { eventsOf, type RunEvent } from "../core/run-events.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import { EventPublisher } from "../events/event-publisher.ts";
-import { lastSeqOf } from "../events/last-seq.ts";
+import { EventPublisher } from "../journal/event-publisher.ts";
+import { lastSeqOf } from "../journal/last-seq.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 
 type Parts = Pick<RunnerParts, "bus" | "relay" | "store">;

@@ -3,7 +3,7 @@ import { scheduleCommand } from "@switchyard/bus/publish";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
-import { boundedParallel } from "../tools/bounded-parallel.ts";
+import { boundedParallel } from "../context/bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { holderOf } from "../journal/run-storage.ts";
 import { storageRefusalOf } from "../commands/storage-refusal.ts";
@@ -15,20 +15,20 @@ import {
   RunStopped,
   Suspended,
   TimeOver,
-} from "../signals/interruption.ts";
+} from "../core/interruption.ts";
 import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { endNow } from "../core/consequences.ts";
 import type { RunContext } from "../context/run-context.ts";
-import { linkSignals } from "../signals/linked-signal.ts";
+import { linkSignals } from "../core/linked-signal.ts";
 import { ModelTurn } from "./model-turn.ts";
 import { deadlineOf, limitFailure, nextAction, type NextAction } from "../core/next-action.ts";
 import { openCalls, type CallState } from "../core/run-state.ts";
-import type { Listing } from "../tools/listed-tool.ts";
+import type { Listing } from "../context/listed-tool.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
 import { firstCheckAt } from "../core/due.ts";
-import { suspendOnOutage } from "../clients/suspend-on-outage.ts";
+import { suspendOnOutage } from "../context/suspend-on-outage.ts";
 import { routeCall } from "./route-call.ts";
 import { routeOf } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";

@@ -1,8 +1,8 @@
 import type { Log } from "@switchyard/service/log";
-import type { InspectAnswer } from "../children/inspect-answer.ts";
+import type { InspectAnswer } from "../waits/inspect-answer.ts";
 import type { DeadLetters } from "../commands/dead-letters.ts";
 import type { DriverParts } from "../context/run-context.ts";
-import type { RunEventRelay } from "../events/event-publisher.ts";
+import type { RunEventRelay } from "../journal/event-publisher.ts";
 import type { ActiveRuns } from "../journal/active-runs.ts";
 import type { DeferredCommands } from "../journal/deferred-commands.ts";
 import type { RunIndex } from "../journal/run-index.ts";

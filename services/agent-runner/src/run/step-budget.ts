@@ -2,8 +2,8 @@ import { pause } from "@switchyard/contracts/timeouts";
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import type { RunContext } from "../context/run-context.ts";
 import type { RunState } from "../core/run-state.ts";
-import { Suspended } from "../signals/interruption.ts";
-import type { StepNeed } from "../limits/team-ledger.ts";
+import { Suspended } from "../core/interruption.ts";
+import type { StepNeed } from "../model/team-ledger.ts";
 
 /** The expected use of a model call: by its request, and by the answer. */
 export interface CallNeed {

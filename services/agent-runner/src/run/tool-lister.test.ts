@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import type { EntryOf, JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { applyEntry, startOf } from "../core/replay.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "../context/service-clients.ts";
 import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 import type { ListedTool } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";

@@ -3,12 +3,12 @@ import { isError } from "@switchyard/contracts/errors";
 import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import { aborted, RunStopped, Suspended } from "../signals/interruption.ts";
-import { suspendOnOutage } from "../clients/suspend-on-outage.ts";
+import { aborted, RunStopped, Suspended } from "../core/interruption.ts";
+import { suspendOnOutage } from "../context/suspend-on-outage.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { ownToolsOf, policedTools, unusableTools } from "./own-tools.ts";
-import { listProviderTools, type Listing } from "../tools/listed-tool.ts";
+import { listProviderTools, type Listing } from "../context/listed-tool.ts";
 import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
 
 /** After this time the next step lists the tools anew, since servers appear and disappear. */

@@ -4,7 +4,7 @@ import { inSpan } from "@switchyard/bus/tracing";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { eventsOf } from "../core/run-events.ts";
-import { agentSpan } from "../telemetry/gen-ai-spans.ts";
+import { agentSpan } from "../model/gen-ai-spans.ts";
 import { isForeign } from "../core/entry-traits.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { replay } from "../core/replay.ts";
@@ -17,10 +17,10 @@ import type { RunnerParts } from "./runner-parts.ts";
 import { reportEnd, spreadEnd } from "./ended-run.ts";
 import type { RunToken } from "../context/grant-token.ts";
 import { driveRun } from "./run-driver.ts";
-import { linkSignals, type LinkedSignal } from "../signals/linked-signal.ts";
+import { linkSignals, type LinkedSignal } from "../core/linked-signal.ts";
 import { beginInSession } from "../sessions/enter-session.ts";
-import { Suspended } from "../signals/interruption.ts";
-import type { Listing } from "../tools/listed-tool.ts";
+import { Suspended } from "../core/interruption.ts";
+import type { Listing } from "../context/listed-tool.ts";
 import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 
 /** The share of ended runs after which ten entries of the index are checked: more than are added. */

@@ -2,7 +2,7 @@ import type { Service } from "@switchyard/bus/serve";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
 import type { z } from "zod";
-import { isOutage } from "../clients/service-clients.ts";
+import { isOutage } from "../context/service-clients.ts";
 import { grantToken, granteeOf } from "../context/grant-token.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";

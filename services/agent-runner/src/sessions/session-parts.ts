@@ -7,7 +7,7 @@ import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { JournalEntry } from "../core/journal-entry.ts";
-import { isOutage, type ServiceClients } from "../clients/service-clients.ts";
+import { isOutage, type ServiceClients } from "../context/service-clients.ts";
 import { publishNoted } from "../journal/publish-noted.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import type { UnsyncedEvents } from "../journal/unsynced-events.ts";

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy/policy";
-import { Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../core/interruption.ts";
 import { FilesRefused, requireAllowedFiles } from "./allowed-files.ts";
 import { rejectionOf } from "./start-rejection.ts";
 import type { RunCommand } from "../commands/run-command.ts";

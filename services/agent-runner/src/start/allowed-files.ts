@@ -4,8 +4,8 @@ import { filesOf } from "@switchyard/contracts/agent-runner/input-text";
 import { isError } from "@switchyard/contracts/errors";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy/policy";
 import type { RunCommand } from "../commands/run-command.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
-import { Suspended } from "../signals/interruption.ts";
+import type { ServiceClients } from "../context/service-clients.ts";
+import { Suspended } from "../core/interruption.ts";
 
 /** Thrown when the policy does not let the sender give a file to the agent. */
 export class FilesRefused extends Error {

@@ -3,8 +3,8 @@ import type { AgentDefinition } from "@switchyard/contracts/skill-importer/agent
 import { isError, ServiceError } from "@switchyard/contracts/errors";
 import type { MemoryInPrompt } from "@switchyard/contracts/agent-runner/runs";
 import { memoryText } from "../core/memory-prompt.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
-import { Suspended } from "../signals/interruption.ts";
+import type { ServiceClients } from "../context/service-clients.ts";
+import { Suspended } from "../core/interruption.ts";
 
 export interface Recalled {
   /** The text for the first message. */

@@ -7,7 +7,7 @@ import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { RunCommand } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { narrowedLayers, narrowingOf } from "../core/tool-narrowing.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "../context/service-clients.ts";
 import type { Log } from "@switchyard/service/log";
 
 /** The skills whose text is in the prompt from the start, and their effects. */

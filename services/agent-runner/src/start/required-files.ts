@@ -2,7 +2,7 @@ import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts"
 import { filesOf } from "@switchyard/contracts/agent-runner/input-text";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import type { RunCommand } from "../commands/run-command.ts";
-import type { FileStore } from "../files/file-store.ts";
+import type { FileStore } from "../context/file-store.ts";
 
 /** Thrown when the input names files that its sender has not stored. */
 export class UnknownFiles extends Error {

@@ -5,7 +5,7 @@ import { MAX_TOOL_LAYERS } from "@switchyard/contracts/policy/run-token";
 import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
-import { isOutage } from "../clients/service-clients.ts";
+import { isOutage } from "../context/service-clients.ts";
 import { FilesRefused } from "./allowed-files.ts";
 import { UnknownFiles } from "./required-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";

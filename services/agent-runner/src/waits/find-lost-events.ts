@@ -1,10 +1,10 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { lastMessageId, newestEventTime } from "@switchyard/bus/last-event";
 import type { Log } from "@switchyard/service/log";
-import { lastSeqOf } from "../events/last-seq.ts";
+import { lastSeqOf } from "../journal/last-seq.ts";
 import { publishAgain } from "../journal/publish-noted.ts";
 import type { UnsyncedEvents, UnsyncedEvent, UnsyncedRun } from "../journal/unsynced-events.ts";
-import type { WakeRun } from "../clients/run-waker.ts";
+import type { WakeRun } from "../journal/run-controls.ts";
 
 /**
  * nats-server syncs its writes every two minutes, and stores nothing more once a write has failed (`werr` in its filestore.go).

@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
 import { approvalDecided, approvalExpired } from "@switchyard/contracts/policy/approval-events";
 import type { RunControls } from "../journal/run-controls.ts";
-import { firstCallId } from "../tools/tool-call.ts";
+import { firstCallId } from "../context/tool-call.ts";
 
 /**
  * Wakes runs whose approval was decided. The decision in the event is not trusted: the call is made again, and its provider

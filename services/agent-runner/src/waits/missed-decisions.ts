@@ -4,7 +4,7 @@ import { approvalStates, MAX_APPROVAL_STATES } from "@switchyard/contracts/polic
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ParkedApproval } from "../journal/parked-runs.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import { firstCallId } from "../tools/tool-call.ts";
+import { firstCallId } from "../context/tool-call.ts";
 
 /**
  * Wakes the runs of calls whose decision no runner received: it came before the run was released, or when no runner was

@@ -8,7 +8,7 @@ import {
   type ParkedRuns,
   type StoppedRun,
 } from "../journal/parked-runs.ts";
-import type { WakeRun } from "../clients/run-waker.ts";
+import type { WakeRun } from "../journal/run-controls.ts";
 
 const AT_ONCE = 500;
 /** A wake-up that could not be sent is sent again after this time. */

@@ -6,9 +6,9 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox/toolbox";
-import { toolSpan } from "../telemetry/gen-ai-spans.ts";
+import { toolSpan } from "../model/gen-ai-spans.ts";
 import { deadlineOf } from "../core/next-action.ts";
-import { RunStopped, Suspended } from "../signals/interruption.ts";
+import { RunStopped, Suspended } from "../core/interruption.ts";
 import { stopOfRun } from "../core/stop-of-run.ts";
 import { failed, failure, type CallStep, type Parked } from "../core/call-outcome.ts";
 import {

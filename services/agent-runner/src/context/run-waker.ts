@@ -2,10 +2,8 @@ import type { Bus } from "@switchyard/bus/bus";
 import { publishCommand } from "@switchyard/bus/publish";
 import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { Log } from "@switchyard/service/log";
+import type { WakeRun } from "../journal/run-controls.ts";
 import { isOutage } from "./service-clients.ts";
-
-/** Publishes to the queue that a run may have work; a superfluous wake-up changes nothing. False when it could not be published. */
-export type WakeRun = (runId: string) => Promise<boolean>;
 
 /** A wake-up that cannot be published is not a failure: the sweeper sends it again. */
 export function createRunWaker(bus: Bus, log: Log): WakeRun {

@@ -6,7 +6,7 @@ import {
 } from "@switchyard/contracts/agent-runner/content-parts";
 import type { ContentBlock } from "@switchyard/contracts/mcp-broker/mcp";
 import { StoreError } from "@switchyard/service/store-error";
-import { FileRefused, type FileStore } from "../files/file-store.ts";
+import { FileRefused, type FileStore } from "./file-store.ts";
 
 /**
  * Stores the images, sounds and binary resources of a tool result, so that models can receive them. Content that cannot be stored

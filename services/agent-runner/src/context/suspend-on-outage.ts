@@ -1,5 +1,5 @@
 import { isOutage } from "./service-clients.ts";
-import { Suspended } from "../signals/interruption.ts";
+import { Suspended } from "../core/interruption.ts";
 
 /** Calls a service; when the service is down the run is suspended and comes again after a pause. */
 export async function suspendOnOutage<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {

@@ -2,7 +2,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { AgentName } from "@switchyard/contracts/ids";
 import { getSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { CallState, RunState } from "../core/run-state.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "../context/service-clients.ts";
 import { SkillToolInput } from "../core/skill-tool.ts";
 import type { ChildRequest } from "./start-child.ts";
 

@@ -4,7 +4,7 @@ import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
 import type { ServerStatus } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { UnavailableServer } from "@switchyard/contracts/agent-runner/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "./service-clients.ts";
 import { pause } from "@switchyard/contracts/timeouts";
 import { cutBytes } from "@switchyard/contracts/cut-text";
 

@@ -2,7 +2,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import type { UnavailableServer } from "@switchyard/contracts/agent-runner/runs";
 import { parseToolPattern } from "@switchyard/contracts/tool-patterns";
 import type { ListedTool } from "../core/tool-catalogue.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
+import type { ServiceClients } from "./service-clients.ts";
 import { listServerTools } from "./list-server-tools.ts";
 
 /** The run that lists tools, and the layers of the tools that it may use at all. */

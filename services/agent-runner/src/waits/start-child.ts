@@ -6,7 +6,7 @@ import type { CallState } from "../core/run-state.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
-import { ownResult } from "../waits/finish-wait.ts";
+import { ownResult } from "./finish-wait.ts";
 import { passAgentGate } from "./agent-gate.ts";
 import type { AllowedStart } from "./allowed-start.ts";
 import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";

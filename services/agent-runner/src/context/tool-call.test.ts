@@ -5,8 +5,8 @@ import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startOf } from "../core/replay.ts";
-import type { ServiceClients } from "../clients/service-clients.ts";
-import { Suspended } from "../signals/interruption.ts";
+import type { ServiceClients } from "./service-clients.ts";
+import { Suspended } from "../core/interruption.ts";
 import type { CallContext, ServerCall } from "./send-call.ts";
 import { callServerTool } from "./tool-call.ts";
 
