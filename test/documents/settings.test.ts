@@ -23,8 +23,12 @@ const NO_SETTINGS = new Set<string>([
 ]);
 /** A mark of child processes, two variables for a person's own files and commands, and those of tests. */
 const NOT_OF_OPERATORS = [
-  ...["YARD_MCP_CHILD", "YARD_HOME", "YARD_HTTP_TOKEN"],
-  ...["YARD_PROMTOOL_BIN", "YARD_PROMETHEUS_BIN", "YARD_TEST_CONTAINERS"],
+  "YARD_MCP_CHILD",
+  "YARD_HOME",
+  "YARD_HTTP_TOKEN",
+  "YARD_PROMTOOL_BIN",
+  "YARD_PROMETHEUS_BIN",
+  "YARD_TEST_CONTAINERS",
 ];
 /** It names settings that no program reads. */
 const REMOVED = "libs/service/src/removed-settings.ts";

@@ -62,7 +62,7 @@ test("a manifest adds a team on Kubernetes: its namespace, its seed there alone,
   const clear = (text = "") => Buffer.from(text, "base64").toString();
   assert.equal(clear(seed["team-b.nk"]), await readFile(join(dir, "team-b.nk"), "utf8"));
   assert.deepEqual(
-    Object.keys(keys).filter((name) => /^team-/.test(name)),
+    Object.keys(keys).filter((name) => name.startsWith("team-")),
     ["team-a.pub", "team-b.pub"],
   );
   assert.match(clear(keys["auth.conf"]), /team-b/);

@@ -25,12 +25,12 @@ import { startPushService, type SubscribedBrowser } from "../../test/push-servic
 
 const world = await startGatewayWorld([], { YARD_APPROVERS: "cli" });
 const service = await startPushService();
-const keys = await testDirectory();
-const keyFile = join(keys, "webhooks.key");
+const keysDir = await testDirectory();
+const keyFile = join(keysDir, "webhooks.key");
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
 const settings = (constants: Record<string, number> = {}) => ({
-  YARD_KEYS_DIR: keys,
+  YARD_KEYS_DIR: keysDir,
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
   ...testConstants({ pushOrigins: service.origin, pushRetryMs: 5, ...constants }),
 });
