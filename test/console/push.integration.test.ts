@@ -6,9 +6,15 @@ import {
   startPushService,
   type SubscribedBrowser,
 } from "../../services/gateway/test/push-service.ts";
-import { consoleWorld, skip } from "./console-world.ts";
+import { findChromium } from "./chromium.ts";
+import { consoleWorld, skip as withoutChromium } from "./console-world.ts";
 import type { Look } from "./start-console.ts";
 
+/** Chromium's program without a user interface takes notifications and shows none. */
+const skip =
+  withoutChromium ||
+  (findChromium()?.includes("headless-shell") === true &&
+    "notifications need Chromium with its user interface");
 const service = await startPushService();
 const there = await consoleWorld({ constants: { pushOrigins: service.origin, pushRetryMs: 5 } });
 

@@ -98,7 +98,7 @@ export async function startInstallation(
     }),
     start("agent-runner", "runner", {
       YARD_RUNNER_SLOTS: "4",
-      ...testConstants({ sessionMaxPerOwner: 20 }),
+      ...testConstants({ sessionMaxPerOwner: 20 }, settings["runner"]),
     }),
   ]);
   const [teamA, teamB, cli] = await Promise.all([connect(TEAM_A), connect(TEAM_B), connect("cli")]);
