@@ -135,7 +135,8 @@ test("YARD_USER is the user on this machine's own instance, too", async () => {
   const asMe = { ...env, YARD_USER: "me" };
   const { stdout, code } = await yard(["run", "reviewer", "hi", "--no-wait"], asMe);
   assert.equal(code, 0);
-  assert.equal((await yard(["runs", "tail", stdout.trim()], env)).code, 0);
+  const tail = await yard(["runs", "tail", stdout.trim()], env);
+  assert.equal(tail.code, 0, tail.stderr);
   const shown = await yard(["runs", "show", stdout.trim(), "--json"], env);
   assert.equal(JSON.parse(shown.stdout).data.run.requester, "me");
   const stranger = await yard(["runs", "list"], { ...env, YARD_USER: "team-x" });
