@@ -33,9 +33,9 @@ export async function buildImages(cache: string, log: (line: string) => void): P
     await docker.run(["build", ...args, "-t", services, "-f", file, repository], 1_800_000);
     log(`${services} is built, in ${Math.round((performance.now() - began) / 1_000)} s`);
     for (const target of ["mcp", "runtimes"]) {
-      const more = ["--target", target, "-t", `switchyard-${target}:dev`, "-f", file, repository];
+      const wanted = ["--target", target, "-t", `switchyard-${target}:dev`, "-f", file, repository];
       const from = performance.now();
-      await docker.run(["build", ...args, ...more], 1_800_000);
+      await docker.run(["build", ...args, ...wanted], 1_800_000);
       log(`the target ${target} is built, in ${Math.round((performance.now() - from) / 1_000)} s`);
     }
     await docker.run(["save", "-o", own, services]);
