@@ -75,11 +75,9 @@ test(
     for (const port of switchyard.ports ?? []) assert.equal(port.host_ip, "127.0.0.1");
     const groups = [switchyard.user?.split(":")[1], ...(switchyard.group_add ?? [])];
     const { services } = resolvedConfig();
-    const ofServices = APART.flatMap((name) => [
-      services[name]?.user?.split(":")[1],
-      ...(services[name]?.group_add ?? []),
-    ]);
-    assert.deepEqual(new Set(groups), new Set(ofServices));
+    const ofServices = APART.map((name) => services[name]?.user?.split(":")[1]);
+    const shared = APART.flatMap((name) => services[name]?.group_add ?? []);
+    assert.deepEqual(new Set(groups), new Set([...ofServices, ...shared]));
     for (const volume of ["workspaces", "mcp-home"])
       assert.ok(data?.command?.[0]?.includes(`give 1000 /${volume}`), volume);
   },
