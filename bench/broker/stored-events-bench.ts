@@ -21,7 +21,7 @@ const EVENTS: typeof STEP = [
   ["finished", 500],
 ];
 
-/** Where an event of a run is stored: as YARD_EVENTS has it, below one subject for each run, or all below one. */
+/** An event of a run is stored as YARD_EVENTS has it, below one subject for each run, or with all others below one. */
 const LAYOUTS = {
   "a subject for each kind of event of each run": (run: number, kind: string) =>
     `yard.evt.run.team-a.run-${run}.${kind}`,

@@ -87,7 +87,7 @@ interface Dashboard {
   }[];
 }
 
-/** As the HTTP API of Prometheus has it: labels, and the value at a time in seconds. */
+/** The HTTP API of Prometheus has labels, and the value at a time in seconds. */
 interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [number, string];

@@ -47,7 +47,7 @@ test("a signed body arrives, and a success returns its text", async () => {
   assert.deepEqual(sent, {
     kind: "answered",
     status: 201,
-    retryAfter: undefined,
+    retryAfterMs: null,
     text: '{"messageId":"m"}',
   });
 });
@@ -58,10 +58,24 @@ test("an error status and a redirect are answers, and nothing is followed", asyn
     requests += 1;
     response.writeHead(requests === 1 ? 429 : 302, { "retry-after": "7", location: url }).end("x");
   };
-  const limited = { kind: "answered", status: 429, retryAfter: "7", text: null };
+  const limited = { kind: "answered", status: 429, retryAfterMs: 7_000, text: null };
   assert.deepEqual(await post(), limited);
   assert.deepEqual(await post(), { ...limited, status: 302 });
   assert.equal(requests, 2);
+});
+
+test("a wait is stated in seconds or by a date, and a text that is neither states none", async () => {
+  const waitFor = async (stated: string): Promise<number | null> => {
+    answer = (_request, response) => response.writeHead(503, { "retry-after": stated }).end();
+    const sent = await post();
+    return sent.kind === "answered" ? sent.retryAfterMs : assert.fail(sent.kind);
+  };
+  assert.equal(await waitFor("1.5"), 1_500);
+  assert.equal(await waitFor("-3"), 0);
+  assert.equal(await waitFor("soon"), null);
+  assert.equal(await waitFor("Wed, 21 Oct 2015 07:28:00 GMT"), 0);
+  const inAnHour = await waitFor(new Date(Date.now() + 3_600_000).toUTCString());
+  assert.ok(inAnHour !== null && inAnHour > 3_500_000 && inAnHour <= 3_600_000, String(inAnHour));
 });
 
 test("the text of a success that is too long or cut off is null", async () => {

@@ -21,7 +21,8 @@ export type WebhookOutcome =
   | {
       readonly kind: "answered";
       readonly status: number;
-      readonly retryAfter: string | undefined;
+      /** The time in milliseconds for which the receiver wants the sender to wait; null when it states none. */
+      readonly retryAfterMs: number | null;
       /** The body of a success; null when it is too long or was cut off. */
       readonly text: string | null;
     }
@@ -46,7 +47,7 @@ export async function postWebhook(post: WebhookPost): Promise<WebhookOutcome> {
     const isSuccess = status >= 200 && status < 300;
     const text = isSuccess ? await textOf(response) : null;
     response.destroy();
-    return { kind: "answered", status, retryAfter: headers["retry-after"], text };
+    return { kind: "answered", status, retryAfterMs: waitOf(headers["retry-after"]), text };
   } catch (thrown) {
     const error: Error & { code?: string } = thrown instanceof Error ? thrown : new Error("failed");
     const isRefused = error instanceof EgressError || error.code === "ERR_INVALID_URL";
@@ -90,4 +91,12 @@ async function textOf(response: AsyncIterable<Buffer>): Promise<string | null> {
   } catch {
     return null;
   }
+}
+
+/** Reads `Retry-After`: seconds or a date, https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3. */
+function waitOf(header: string | undefined): number | null {
+  const text = header?.trim() ?? "";
+  const seconds = text === "" ? Number.NaN : Number(text);
+  const waitMs = Number.isNaN(seconds) ? Date.parse(text) - Date.now() : seconds * 1_000;
+  return Number.isFinite(waitMs) ? Math.max(0, Math.ceil(waitMs)) : null;
 }

@@ -67,14 +67,6 @@ export async function sendMessage(
   if (status >= 200 && status < 300) return { outcome: "sent" };
   if (status === 404 || status === 410) return { outcome: "gone" };
   if (status === 429 || status >= 500)
-    return { outcome: "later", waitMs: waitOf(sent.retryAfter, nowMs), reason };
+    return { outcome: "later", waitMs: sent.retryAfterMs ?? 0, reason };
   return { outcome: "refused", reason };
-}
-
-/** Reads `Retry-After`: seconds or a date, https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3. */
-function waitOf(retryAfter: string | undefined, nowMs: number): number {
-  const text = retryAfter?.trim() ?? "";
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? 0 : Math.max(0, at - nowMs);
 }

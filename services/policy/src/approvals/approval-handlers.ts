@@ -4,7 +4,7 @@ import {
   admitCall as admitContract,
   settleCall,
 } from "@switchyard/contracts/policy/approval-admission";
-import type { Approval, SessionGrant } from "@switchyard/contracts/policy/approval-record";
+import type { Approval } from "@switchyard/contracts/policy/approval-record";
 import type { CallContext as RunPart } from "@switchyard/contracts/agent-runner/call-context";
 import {
   approvalStates,
@@ -16,7 +16,6 @@ import {
 } from "@switchyard/contracts/policy/approvals";
 import { missingApprovals } from "@switchyard/contracts/policy/approval-words";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { listGrants, revokeGrant } from "@switchyard/contracts/policy/session-grants";
 import type { Decision } from "@switchyard/contracts/policy/policy";
 import type { Finding } from "@switchyard/contracts/policy/findings";
 import { fullRunId } from "@switchyard/contracts/ids";
@@ -40,7 +39,6 @@ import {
 } from "./admit-call.ts";
 import { atTime, type StoredApproval, type StoredEdit } from "./approval-store.ts";
 import {
-  concerns,
   decidesAll,
   isApprover,
   maySee,
@@ -105,15 +103,12 @@ type Who = Pick<CallContext, "caller" | "roles"> & {
   readonly via?: string;
 };
 
-const LISTED_GRANTS = 10_000;
-
-const fail = failuresOf({ ...approveCall.errors, ...revokeGrant.errors, ...admitContract.errors });
+const fail = failuresOf({ ...approveCall.errors, ...admitContract.errors });
 
 export function handleApprovals(service: Service, deps: ApprovalHandlerDeps): void {
   handleProviders(service, deps);
   handleReaders(service, deps);
   handleDecisions(service, deps);
-  handleGrants(service, deps);
 }
 
 /** Records the decision of a person for the rules about denied and approved calls. A call whose approval is not recorded does not pass. */
@@ -375,32 +370,6 @@ function handleDecisions(service: Service, deps: ApprovalHandlerDeps): void {
 function decidedBy({ caller, roles, via }: Who) {
   const through = via === undefined ? {} : { via };
   return { by: caller, isOverHttp: roles.length > 0, ...through };
-}
-
-function handleGrants(service: Service, deps: ApprovalHandlerDeps): void {
-  const { grants, settings, now, report } = deps;
-  const isMine = (who: Who, grant: SessionGrant): boolean =>
-    concerns(settingsFor(settings, who), who.caller, grant) || grant.principal.user === who.caller;
-
-  service.handle(listGrants, async ({ limit }, context) => {
-    const all = await orUnavailable(() => grants.list(now(), LISTED_GRANTS));
-    // A grant under other rules is void, even while it is not removed yet.
-    const inForce = all.filter(({ grant }) => grant.policyDigest === deps.policyDigest());
-    const shown = inForce.map(({ grant }) => grant).filter((grant) => isMine(context, grant));
-    return { grants: shown.slice(0, limit) };
-  });
-
-  service.handle(revokeGrant, async ({ id }, context) => {
-    const { caller } = context;
-    const stored = await orUnavailable(() => grants.read(id));
-    // The principal that a grant benefits may revoke it.
-    if (stored === null || !isMine(context, stored.grant))
-      throw fail.unknown_grant(`There is no grant ${id} for ${caller}.`, { id });
-    deps.recordable(fail.approvals_unavailable);
-    await orUnavailable(() => grants.remove(id));
-    report.grantRevoked(stored.grant, { by: caller, reason: "revoked" });
-    return { grant: stored.grant };
-  });
 }
 
 async function endByPerson(

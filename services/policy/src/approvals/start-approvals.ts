@@ -21,6 +21,7 @@ import type { DecisionSigner } from "../audit/decision-signer.ts";
 import type { Identify } from "../tokens/identify.ts";
 import type { ChatLinks } from "../users/chat-links.ts";
 import { handleApprovals, type ApprovalHandlerDeps } from "./approval-handlers.ts";
+import { handleGrants } from "./grant-handlers.ts";
 import { createApprovalIndex } from "./approval-index.ts";
 import { createApprovalReporter, type ApprovalReporter } from "./approval-reporter.ts";
 import { createApprovalStore } from "./approval-store.ts";
@@ -116,6 +117,7 @@ export function startApprovals(options: ApprovalsOptions): Approvals {
     now,
   };
   handleApprovals(service, deps);
+  handleGrants(service, deps);
   handleChatDecisions(service, { ...deps, chatLinks: options.chatLinks });
 
   const onError = (err: unknown): void => log.warn({ err }, "approvals not looked through");

@@ -172,7 +172,7 @@ test("imports agents that a client sends", async () => {
 
 test("only admins change which agents are imported; a dry run is for everybody", async () => {
   const world = await importerWorld();
-  await world.start({ YARD_ADMINS: "somebody-else" });
+  await world.start({ YARD_ADMINS: "other" });
   const files = { "helper.md": text("Hello.") };
   await assert.rejects(upload(world, files), (error) =>
     isError(error, uploadAgents, "forbidden_admin"),

@@ -385,7 +385,7 @@ test("the digest of a SKILL.md resolves to a usable version, and versions that n
 
 test("only admins change the catalogue", async () => {
   const world = await importerWorld();
-  await world.start({ YARD_ADMINS: "somebody-else" });
+  await world.start({ YARD_ADMINS: "other" });
   const skill = sent("greet", skillText("Hello."));
   await assert.rejects(upload(world, [skill]), (error) =>
     isError(error, uploadSkills, "forbidden_admin"),

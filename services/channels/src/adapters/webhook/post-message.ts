@@ -33,8 +33,8 @@ export async function postMessage(
   });
   const { host } = new URL(url);
   if (sent.kind !== "answered") throw failureOf(host, sent);
-  const { status, retryAfter, text } = sent;
-  if (status < 200 || status >= 300) throw refusalOf(host, status, retryAfter);
+  const { status, retryAfterMs, text } = sent;
+  if (status < 200 || status >= 300) throw refusalOf(host, status, retryAfterMs ?? 0);
   try {
     return JSON.parse(text ?? "null") as unknown;
   } catch {
@@ -42,11 +42,12 @@ export async function postMessage(
   }
 }
 
-function refusalOf(host: string, status: number, retryAfter: string | undefined): ChannelError {
+const LONGEST_WAIT_MS = 86_400_000;
+
+function refusalOf(host: string, status: number, waitMs: number): ChannelError {
   const said = `${host} answered ${status}`;
   if (status === 429) {
-    const seconds = Number(retryAfter);
-    const retryAfterMs = seconds > 0 && seconds < 86_400 ? Math.ceil(seconds * 1_000) : 1_000;
+    const retryAfterMs = waitMs > 0 && waitMs < LONGEST_WAIT_MS ? waitMs : 1_000;
     return new ChannelError("rate_limited", `${said}: too many messages`, { retryAfterMs });
   }
   if (status === 401 || status === 403)
