@@ -59,7 +59,7 @@ export interface TestBrokerOptions {
   /** On by default, as in production. */
   readonly decisionCache?: boolean;
   readonly ownership?: Partial<OwnershipSettings>;
-  /** Keys that encrypt logins; a new one by default. */
+  /** Keys that encrypt logins; by default those that all brokers of the world share, as replicas do. */
   readonly tokenKeys?: string;
   /** Addresses that are permitted beside public ones; loopback by default. */
   readonly privateHosts?: string;
@@ -141,6 +141,7 @@ export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> 
   };
   if (withPolicy) servePolicy(policyBus, policy);
   await policyBus.flush();
+  const tokenKeys = randomBytes(32).toString("base64");
   after(async () => {
     await Promise.all([cli.close(), policyBus.close()]);
     redis.disconnect();
@@ -151,12 +152,13 @@ export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> 
     redisUrl: redisServer.url,
     cli,
     policy,
-    startBroker: (options) => startTestBroker(options, { natsUrl: nats.url, redis, cli }),
+    startBroker: (options) =>
+      startTestBroker({ tokenKeys, ...options }, { natsUrl: nats.url, redis, cli }),
   };
 }
 
 async function startTestBroker(
-  options: TestBrokerOptions,
+  options: TestBrokerOptions & { readonly tokenKeys: string },
   world: { natsUrl: string; redis: Redis; cli: Bus },
 ): Promise<TestBroker> {
   const directory = await testDirectory();
@@ -189,7 +191,7 @@ async function startTestBroker(
       ...options.ownership,
     },
     decisionCache: options.decisionCache ?? true,
-    tokenKeys: parseTokenKeys(options.tokenKeys ?? randomBytes(32).toString("base64")),
+    tokenKeys: parseTokenKeys(options.tokenKeys),
     privateHosts: parsePrivateHosts(options.privateHosts ?? "loopback"),
     questionMs: 60_000,
     drainMs: 5_000,
