@@ -29,6 +29,8 @@ async function logIn(server: string): Promise<void> {
   assert.equal(reply.server.status, "connected", reply.server.lastError ?? "");
 }
 
+const newKey = (): string => randomBytes(32).toString("base64");
+
 /** Everything that Redis holds, as text. */
 async function redisText(): Promise<string> {
   const keys = await world.redis.keys("*");
@@ -71,7 +73,7 @@ test("after the key was replaced one can log in again, without a logout before",
   await logIn("rekeyed");
   await before.stop();
 
-  const broker = await world.startBroker({ servers });
+  const broker = await world.startBroker({ servers, tokenKeys: newKey() });
   const { lastError } = await broker.until("rekeyed", (info) => info.lastError !== null);
   assert.match(lastError ?? "", /mcp-logins\.key does not have; .* log in again/);
   await logIn("rekeyed");
@@ -117,7 +119,7 @@ test("a logout forgets a login that no key opens any more", async () => {
   const before = await world.startBroker({ servers: [locked("rekeyed")] });
   await logIn("rekeyed");
   await before.stop();
-  const broker = await world.startBroker({ servers: [locked("rekeyed")] });
+  const broker = await world.startBroker({ servers: [locked("rekeyed")], tokenKeys: newKey() });
   await broker.until("rekeyed", ({ status }) => status === "error");
   const { wasLoggedIn, revocation } = await call(world.cli, logout, { server: "rekeyed" });
   assert.deepEqual({ wasLoggedIn, revocation }, { wasLoggedIn: true, revocation: "failed" });
@@ -175,7 +177,7 @@ test("an access token that ended is renewed in the middle of the work, and befor
 });
 
 test("one may log in and out through any broker, also one that does not own the server", async () => {
-  const options = { servers: [locked("owned")], tokenKeys: randomBytes(32).toString("base64") };
+  const options = { servers: [locked("owned")], tokenKeys: newKey() };
   const first = await world.startBroker({ ...options, ownership: { instance: "first" } });
   await first.until("owned", ({ status }) => status === "error");
   const second = await world.startBroker({ ...options, ownership: { instance: "second" } });
@@ -188,7 +190,7 @@ test("one may log in and out through any broker, also one that does not own the 
 });
 
 test("two brokers that are refused at once renew a rotating refresh token once, and lose no login", async () => {
-  const tokenKeys = randomBytes(32).toString("base64");
+  const tokenKeys = newKey();
   const options = { servers: [locked("shared")], tokenKeys };
   const first = await world.startBroker({ ...options, ownership: { instance: "first" } });
   await logIn("shared");
