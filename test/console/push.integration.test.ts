@@ -38,7 +38,10 @@ const SUBSCRIBED = (subscription: SubscribedBrowser["subscription"]): string => 
   const kept = () => sessionStorage.getItem("subscribed") === null ? null : {
     options: { applicationServerKey: Uint8Array.from(atob(${JSON.stringify(subscription.publicKey)}.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0)).buffer },
     toJSON: () => (${JSON.stringify(subscription)}),
-    unsubscribe: async () => sessionStorage.removeItem("subscribed"),
+    unsubscribe: async () => {
+      sessionStorage.removeItem("subscribed");
+      sessionStorage.setItem("unsubscribed", "once");
+    },
   };
   PushManager.prototype.getSubscription = async () => kept();
   PushManager.prototype.subscribe = async (options) => {
@@ -218,3 +221,19 @@ test(
     assert.equal(await page.evaluate(`sessionStorage.getItem("subscribed")`), null);
   },
 );
+
+test("a page that cannot reach the gateway leaves the worker as it is", { skip }, async (t) => {
+  const { page } = await notified(t);
+  const answer = { status: 503, contentType: "application/problem+json", body: "{}" };
+  for (const path of ["**/auth/session", "**/api/v1/push"]) {
+    await page.route(path, (route) => route.fulfill(answer));
+    const failed = page.waitForResponse(path);
+    await page.reload();
+    assert.equal((await failed).status(), 503);
+    await page.unroute(path);
+    // The next load changes the worker after what this one has begun.
+    await page.reload();
+    await page.getByText("also while no page is open").waitFor();
+    assert.equal(await page.evaluate(`sessionStorage.getItem("unsubscribed")`), null);
+  }
+});

@@ -31,15 +31,17 @@ export function startPush(): void {
   });
   let last: Promise<void> = Promise.resolve();
   effect(() => {
-    const { phase } = session.value;
+    const state = session.value;
+    const { phase } = state;
     const isWanted = phase === "signed-in" && wantsNotes.value;
-    if (phase === "checking") return;
+    // A gateway that does not answer does not end the session.
+    const isFailed = phase === "signed-out" && (state.problem?.status ?? 401) !== 401;
+    if (phase === "checking" || isFailed) return;
     const change = isWanted ? turnOn : () => turnOff(phase === "signed-in");
-    // One change after the other: the browser has one worker.
-    last = last
-      .then(change)
-      .catch(() => turnOff(false))
-      .catch(() => {});
+    // One change after the other: the browser has one worker. What was there before a failure stays, and the next load tries again.
+    last = last.then(change).catch(() => {
+      pushWorker.value = null;
+    });
   });
 }
 
