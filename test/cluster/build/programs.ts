@@ -114,15 +114,13 @@ async function build(
   const cwd = join(cache, "go", key);
   await mkdir(cwd, { recursive: true });
   const env = { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOFLAGS: "-mod=mod -buildvcs=false" };
-  const go = (args: readonly string[], timeoutMs = 120_000): Promise<string> =>
+  const go = (args: readonly string[], timeoutMs = 600_000): Promise<string> =>
     runProgram(["nice", "-n", "19", "ionice", "-c3", "go", ...args], { cwd, env, timeoutMs });
-  if ("file" in from) await cp(join(sources, from.file), join(cwd, "main.go"));
-  if (!(await isThere(join(cwd, "go.mod")))) {
-    if ("file" in from) {
-      await writeFile(join(cwd, "go.mod"), "module cluster\n\ngo 1.24.0\n");
-      for (const module of requires) await go(["get", module]);
-    } else await requireModule(cwd, from, go);
-  }
+  if ("file" in from) {
+    await cp(join(sources, from.file), join(cwd, "main.go"));
+    await writeFile(join(cwd, "go.mod"), "module cluster\n\ngo 1.24.0\n");
+    for (const module of requires) await go(["get", module]);
+  } else if (!(await isThere(join(cwd, "go.sum")))) await requireModule(cwd, from, go);
   const flags = `-s -w ${"module" in from ? versionFlags(from.module) : ""}`;
   const what = "file" in from ? "." : `${from.module}/${from.package}`;
   const parallel = String(availableParallelism());
@@ -152,7 +150,7 @@ async function requireModule(
     .replaceAll(/ => \.\/staging\/src\/(k8s\.io\/[a-z-]+)$/gm, ` => $1 ${published}`)
     .replaceAll(/^(\s+k8s\.io\/[a-z-]+) v0\.0\.0(?= |$)/gm, `$1 ${published}`);
   await writeFile(join(cwd, "go.mod"), `${text}\nrequire ${module} ${version}\n`);
-  await cp(join(folder, "go.sum"), join(cwd, "go.sum"));
+  await cp(join(folder, "go.sum"), join(cwd, "go.sum")); // the last one: an interrupted call is repeated
 }
 
 type Go = (args: readonly string[]) => Promise<string>;
