@@ -6,6 +6,7 @@ import { brokenFiles, rollback, uninstall, wrongSecret } from "./checks/faults.t
 import { overHttp, overNats } from "./checks/from-a-pod.ts";
 import { firstRun, install, widen } from "./checks/install.ts";
 import { dashboards } from "./checks/dashboards.ts";
+import { olderVersion } from "./checks/older-version.ts";
 import { networkPolicies, volumes } from "./checks/isolation.ts";
 import { sandbox } from "./checks/sandbox.ts";
 import { scaleByLag } from "./checks/scale-by-lag.ts";
@@ -36,6 +37,7 @@ export const checks: readonly Check[] = [
   rollback,
   backup,
   uninstall,
+  olderVersion,
   threeServers,
   compose,
 ];

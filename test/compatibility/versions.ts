@@ -2,3 +2,5 @@
 export const LAST_VERSION = "677553d";
 /** Recorded before runs had owners. */
 export const BEFORE_OWNERS = "90954d6";
+/** The latest version with another set of settings than this one: the checks on a cluster install its image and chart first. */
+export const LAST_CHART = "6a3068f2";

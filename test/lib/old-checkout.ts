@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, readdir, readFile, symlink } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -22,6 +22,7 @@ export async function checkOut(commit: string, directory: string): Promise<void>
   const archive = join(directory, "code.tar");
   await run("git", ["archive", "--output", archive, commit], { cwd: root });
   await run("tar", ["-xf", archive, "-C", directory]);
+  await rm(archive);
   const installed = await readdir(join(root, "node_modules"));
   await mkdir(join(directory, "node_modules", OWN_SCOPE), { recursive: true });
   for (const name of installed.filter((one) => one !== OWN_SCOPE))

@@ -1,11 +1,14 @@
 import { cp, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { LAST_CHART } from "../../compatibility/versions.ts";
+import { checkOut, whyNoCheckout } from "../../lib/old-checkout.ts";
 import { repository } from "../settings.ts";
 import { runProgram } from "../run-program.ts";
 import { startDocker, type Docker } from "./docker.ts";
 
-/** The names under which the chart's values expect the images, and the program of each that the cluster itself needs. */
+/** The names under which the chart's values expect the images, that of the version before this one, and those that the cluster itself needs. */
 export const services = "switchyard:dev";
+export const older = "switchyard:before";
 export const nats = "nats:2.15-alpine";
 export const redis = "redis:7.4-alpine";
 const node = "switchyard-cluster/node:24";
@@ -27,18 +30,19 @@ export async function buildImages(cache: string, log: (line: string) => void): P
     const { base, services: own, addons: more } = archives(cache);
     const isBuilt = await exists(base);
     if (!isBuilt) await buildDebian(docker, cache);
-    const began = performance.now();
-    const args = ["--network", "host", "--build-arg", `NODE_IMAGE=${node}`];
-    const file = join(repository, "deploy/docker/Dockerfile");
-    await docker.run(["build", ...args, "-t", services, "-f", file, repository], 1_800_000);
-    log(`${services} is built, in ${Math.round((performance.now() - began) / 1_000)} s`);
-    for (const target of ["mcp", "runtimes"]) {
-      const wanted = ["--target", target, "-t", `switchyard-${target}:dev`, "-f", file, repository];
-      const from = performance.now();
-      await docker.run(["build", ...args, ...wanted], 1_800_000);
-      log(`the target ${target} is built, in ${Math.round((performance.now() - from) / 1_000)} s`);
+    const targets = [
+      ["-t", services],
+      ["-t", "switchyard-mcp:dev", "--target", "mcp"],
+      ["-t", "switchyard-runtimes:dev", "--target", "runtimes"],
+    ];
+    for (const target of targets) {
+      const began = performance.now();
+      const wanted = [...serviceBuild, ...target, ...inContext(repository)];
+      await docker.run(["build", ...wanted], 1_800_000);
+      log(`${target[1]} is built, in ${seconds(began)} s`);
     }
     await docker.run(["save", "-o", own, services]);
+    await buildOlder(docker, cache, log);
     if (!isBuilt) {
       await buildOthers(docker, cache);
       await docker.run(["save", "-o", base, nats, redis, pause, dns]);
@@ -58,15 +62,51 @@ export async function buildImages(cache: string, log: (line: string) => void): P
 
 /** The archives that `buildImages` has written. */
 export async function archivesOf(cache: string): Promise<string[]> {
-  const { base, services: own, addons: more } = archives(cache);
-  return [base, own, ...((await exists(more)) ? [more] : [])];
+  const { base, services: own, addons: more, older: before } = archives(cache);
+  const others = await Promise.all([more, before].map(exists));
+  return [base, own, ...[more, before].filter((_, index) => others[index])];
 }
 
-/** Three archives: images that change seldom, the image of the services, and the programs that a cluster may have beside its own. */
-function archives(cache: string): Record<"base" | "services" | "addons", string> {
+/** The folder for the code of the version that `switchyard:before` is built from. */
+export const olderCode = (cache: string): string => join(cache, "older");
+
+/** Images that change seldom, the image of the services and that of the version before, and the programs that a cluster may have beside its own. */
+function archives(cache: string): Record<"base" | "services" | "older" | "addons", string> {
   const at = (name: string): string => join(cache, "images", `${name}.tar`);
-  return { base: at("base"), services: at("services"), addons: at("addons") };
+  return {
+    base: at("base"),
+    services: at("services"),
+    older: at("older"),
+    addons: at("addons"),
+  };
 }
+
+/** Leaves the code of the version before in the cache, and its image in an archive. Without that version in the clone's history neither is there. */
+async function buildOlder(
+  docker: Docker,
+  cache: string,
+  log: (line: string) => void,
+): Promise<void> {
+  const code = olderCode(cache);
+  const archive = archives(cache).older;
+  await rm(code, { recursive: true, force: true });
+  await rm(archive, { force: true });
+  const reason = await whyNoCheckout(LAST_CHART);
+  if (reason !== null) {
+    log(`${older} is not built: ${reason}`);
+    return;
+  }
+  const began = performance.now();
+  await mkdir(code, { recursive: true });
+  await checkOut(LAST_CHART, code);
+  await docker.run(["build", ...serviceBuild, "-t", older, ...inContext(code)], 1_800_000);
+  await docker.run(["save", "-o", archive, older]);
+  log(`${older} (${LAST_CHART}) is built, in ${seconds(began)} s`);
+}
+
+const serviceBuild = ["--network", "host", "--build-arg", `NODE_IMAGE=${node}`];
+const inContext = (code: string): string[] => ["-f", join(code, "deploy/docker/Dockerfile"), code];
+const seconds = (began: number): number => Math.round((performance.now() - began) / 1_000);
 
 async function programsThere(cache: string): Promise<(typeof addons)[number][]> {
   const found = await Promise.all(addons.map((name) => exists(join(cache, "bin", name))));

@@ -1,4 +1,4 @@
-import { access, cp, mkdir, readFile, writeFile } from "node:fs/promises";
+import { access, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -67,15 +67,16 @@ const programs: readonly Program[] = [
   { name: "keda-adapter", from: { ...keda, package: "cmd/adapter" }, optional: true },
 ];
 
-/** Builds what `bin` in the cache folder lacks, from the Go module proxy, at low priority. The reason why an optional one could not be built stays beside it. */
+/** Builds what `bin` in the cache folder lacks, or has from another file, from the Go module proxy, at low priority. The reason why an optional one could not be built stays beside it. */
 export async function buildPrograms(cache: string, log: (line: string) => void): Promise<void> {
   await mkdir(join(cache, "bin"), { recursive: true });
   for (const program of programs) {
     const target = join(cache, "bin", program.name);
-    if (await isThere(target)) continue;
+    if ((await isThere(target)) && !(await isChanged(program, cache))) continue;
     const began = performance.now();
     try {
       await build(program, { cache, target });
+      await rm(join(cache, "images"), { recursive: true, force: true }); // they have the program of before
       log(`${program.name} is built, in ${Math.round((performance.now() - began) / 1_000)} s`);
     } catch (error) {
       if (program.optional !== true) throw error;
@@ -96,6 +97,12 @@ export async function missingPrograms(cache: string): Promise<ReadonlyMap<string
   return missing;
 }
 
+async function isChanged({ name, from }: Program, cache: string): Promise<boolean> {
+  if (!("file" in from)) return false;
+  const built = await readFile(join(cache, "go", name, "main.go"), "utf8").catch(() => null);
+  return built !== (await readFile(join(sources, from.file), "utf8"));
+}
+
 const reasonFile = (cache: string, name: string): string => join(cache, "go", `${name}.reason`);
 
 async function build(
@@ -107,15 +114,13 @@ async function build(
   const cwd = join(cache, "go", key);
   await mkdir(cwd, { recursive: true });
   const env = { CGO_ENABLED: "0", GOTOOLCHAIN: "local", GOFLAGS: "-mod=mod -buildvcs=false" };
-  const go = (args: readonly string[], timeoutMs = 120_000): Promise<string> =>
+  const go = (args: readonly string[], timeoutMs = 600_000): Promise<string> =>
     runProgram(["nice", "-n", "19", "ionice", "-c3", "go", ...args], { cwd, env, timeoutMs });
-  if (!(await isThere(join(cwd, "go.mod")))) {
-    if ("file" in from) {
-      await cp(join(sources, from.file), join(cwd, "main.go"));
-      await writeFile(join(cwd, "go.mod"), "module cluster\n\ngo 1.24.0\n");
-      for (const module of requires) await go(["get", module]);
-    } else await requireModule(cwd, from, go);
-  }
+  if ("file" in from) {
+    await cp(join(sources, from.file), join(cwd, "main.go"));
+    await writeFile(join(cwd, "go.mod"), "module cluster\n\ngo 1.24.0\n");
+    for (const module of requires) await go(["get", module]);
+  } else if (!(await isThere(join(cwd, "go.sum")))) await requireModule(cwd, from, go);
   const flags = `-s -w ${"module" in from ? versionFlags(from.module) : ""}`;
   const what = "file" in from ? "." : `${from.module}/${from.package}`;
   const parallel = String(availableParallelism());
@@ -145,7 +150,7 @@ async function requireModule(
     .replaceAll(/ => \.\/staging\/src\/(k8s\.io\/[a-z-]+)$/gm, ` => $1 ${published}`)
     .replaceAll(/^(\s+k8s\.io\/[a-z-]+) v0\.0\.0(?= |$)/gm, `$1 ${published}`);
   await writeFile(join(cwd, "go.mod"), `${text}\nrequire ${module} ${version}\n`);
-  await cp(join(folder, "go.sum"), join(cwd, "go.sum"));
+  await cp(join(folder, "go.sum"), join(cwd, "go.sum")); // the last one: an interrupted call is repeated
 }
 
 type Go = (args: readonly string[]) => Promise<string>;
