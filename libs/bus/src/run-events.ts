@@ -79,12 +79,15 @@ async function* completed(
   yield* waiting;
 }
 
-/** Reads the events from the journal that have a lower number than `before`. */
+/**
+ * Reads the events from the journal that have a lower number than `before`, from the last one on that the reader has: where that ends the
+ * run, the reader has to see it.
+ */
 async function* journalEvents(
   options: RunEventsOptions & { readonly before: number },
 ): AsyncGenerator<StoredEvent, void, undefined> {
   const { runId, after = 0, before, signal } = options;
-  let next: number | null = after;
+  let next: number | null = Math.max(0, after - 1);
   while (next !== null && signal?.aborted !== true) {
     const page: Awaited<ReturnType<CallRunEvents>> | null = await pageAfter(next, options);
     for (const record of page?.events ?? []) {

@@ -95,6 +95,10 @@ test("a role includes what it says and no more, and a scope only narrows", () =>
     refusalOf({ name, role: "viewer" }, { roles: ["admin"], scopes: ["runs.*"] });
   assert.equal(scoped("runs.get"), null);
   assert.match(scoped("policy.stop") ?? "", /outside the scopes/);
+  const ofRuns = (name: string) =>
+    refusalOf({ name, role: "viewer" }, { roles: ["viewer"], scopes: ["runs.get"] });
+  assert.equal(ofRuns("runs.events"), null, "the events of a run come with it");
+  assert.match(ofRuns("runs.list") ?? "", /outside the scopes/);
   assert.match(
     refusalOf({ name: "policy.grant", role: null }, { roles: ["admin"] }) ?? "",
     /not for people/,

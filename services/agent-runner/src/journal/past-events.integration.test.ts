@@ -50,7 +50,7 @@ services.agents.set("helper", answering("helper", "helped"));
 planned(
   "walker",
   [count(1), { calls: [{ tool: labTool("fail"), with: { token: SECRET } }] }, count(3)],
-  "x".repeat(40_000),
+  "x".repeat(30_000),
 );
 planned("asker", [question, count(2)]);
 planned("boss", [task]);
@@ -156,7 +156,7 @@ test("the events of runs are derived from their journals as they were published,
   await purge({});
   for (const [runId, events] of published) {
     assert.deepEqual((await read(runId)).map(asPublished), events, runId);
-    assert.deepEqual((await read(runId, 2)).map(asPublished), events.slice(2), "behind the second");
+    assert.deepEqual((await read(runId, 2)).map(asPublished), events.slice(1), "from the second on");
   }
   const { agent: found } = await call(lab.bus, findAgentOfRun, { runId: "cli~asked" });
   assert.equal(found, "asker");
