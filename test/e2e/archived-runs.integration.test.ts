@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { call, client } from "@switchyard/bus/call";
-import { storedRunEvents } from "@switchyard/bus/run-events";
+import { storedRunEvents } from "@switchyard/service/read-run-events";
 import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
@@ -57,8 +57,13 @@ const start = async (name: string, more: Json): Promise<string> =>
 /** Returns the events that a client reads over NATS, without their positions in the stream. */
 async function eventsOf(runId: string): Promise<unknown> {
   const fromJournal = client(bus, { listRunEvents }).listRunEvents;
-  const events = await Array.fromAsync(storedRunEvents(bus, { runId, fromJournal }));
-  return events.map(({ subject, payload, correlationId }) => ({ subject, payload, correlationId }));
+  const events: unknown[] = [];
+  for await (const { subject, payload, correlationId } of storedRunEvents(bus, {
+    runId,
+    fromJournal,
+  }))
+    events.push({ subject, payload, correlationId });
+  return events;
 }
 
 const ended = (runId: string, status: string) =>

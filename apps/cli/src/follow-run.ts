@@ -3,7 +3,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { client } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
-import { ownTime, seqOf, storedRunEvents } from "@switchyard/bus/run-events";
+import { ownTime, seqOf, storedRunEvents } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { tokensOf } from "@switchyard/contracts/define";
 import { resumeRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";

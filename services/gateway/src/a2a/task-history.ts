@@ -1,6 +1,6 @@
 import { Role, type Message, type Part } from "@a2a-js/sdk";
 import type { Bus } from "@switchyard/bus/bus";
-import { storedRunEvents, type CallRunEvents } from "@switchyard/bus/run-events";
+import { storedRunEvents, type CallRunEvents } from "@switchyard/service/read-run-events";
 import { ContentParts } from "@switchyard/contracts/agent-runner/content-parts";
 import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import type { RunDetail } from "@switchyard/contracts/agent-runner/runs";

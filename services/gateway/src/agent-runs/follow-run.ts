@@ -1,6 +1,6 @@
 import { RunReader } from "@switchyard/client/run-reader";
 import type { Bus } from "@switchyard/bus/bus";
-import { storedRunEvents } from "@switchyard/bus/run-events";
+import { storedRunEvents } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { runTokens } from "@switchyard/contracts/ids";

@@ -4,7 +4,7 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
-import { storedRunEvents } from "@switchyard/bus/run-events";
+import { storedRunEvents } from "@switchyard/service/read-run-events";
 import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/stored-event";
 import { approvalStates } from "@switchyard/contracts/policy/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";

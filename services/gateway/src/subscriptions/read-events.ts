@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { call } from "@switchyard/bus/call";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
-import { seqOf } from "@switchyard/bus/run-events";
+import { seqOf } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { findAgentOfRun } from "@switchyard/contracts/agent-runner/run-history";

@@ -1,10 +1,10 @@
 import { ServiceError } from "@switchyard/contracts/errors";
 import { runTokens } from "@switchyard/contracts/ids";
-import { listRunEvents, type RunEventRecord } from "@switchyard/contracts/agent-runner/run-history";
+import type { listRunEvents, RunEventRecord } from "@switchyard/contracts/agent-runner/run-history";
 import type { z } from "zod";
-import type { Bus } from "./bus.ts";
-import { readEvents } from "./events.ts";
-import type { StoredEvent } from "./stored-event.ts";
+import type { Bus } from "@switchyard/bus/bus";
+import { readEvents } from "@switchyard/bus/events";
+import type { StoredEvent } from "@switchyard/bus/stored-event";
 
 /** Calls `runs.events` as the user who reads. */
 export type CallRunEvents = (
@@ -44,7 +44,10 @@ export async function* storedRunEvents(
     ...(signal !== undefined && { signal }),
   });
   // A gateway completes the events itself.
-  if (bus.carrier !== undefined) return yield* stored;
+  if (bus.carrier !== undefined) {
+    yield* stored;
+    return;
+  }
   let unnumbered: StoredEvent[] | null = [];
   for await (const event of stored) {
     const seq = seqOf(event);
@@ -88,7 +91,8 @@ async function* journalEvents(
 ): AsyncGenerator<StoredEvent, void, undefined> {
   const { runId, after = 0, before, signal } = options;
   let next: number | null = Math.max(0, after - 1);
-  while (next !== null && signal?.aborted !== true) {
+  while (next !== null) {
+    if (signal?.aborted === true) return;
     const page: Awaited<ReturnType<CallRunEvents>> | null = await pageAfter(next, options);
     for (const record of page?.events ?? []) {
       if (record.payload.seq >= before) return;
