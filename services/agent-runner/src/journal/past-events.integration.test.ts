@@ -37,8 +37,8 @@ await lab.runner({ YARD_RUNNER_SLOTS: "4" });
 
 const SECRET = "password=hunter2-hunter2";
 services.tools.set("count", ({ n }) => `counted ${String(n)} ${SECRET} ${"ä".repeat(3_000)}`);
-services.tools.set("fail", () => {
-  throw new Error("the disk is full");
+services.tools.set("fail", (_args, { fail }) => {
+  throw fail.tool_failed("the disk is full", { reason: "the disk is full" });
 });
 services.skills.set("notes", skill("notes", { text: "Read the notes." }));
 const count = (n: number) => ({ calls: [{ tool: labTool("count"), with: { n } }] });
