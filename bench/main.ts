@@ -19,6 +19,8 @@ const benchmarks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     events: async () => (await import("./broker/events-bench.ts")).benchEvents,
     "stored-events": async () =>
       (await import("./broker/stored-events-bench.ts")).benchStoredEvents,
+    "more-stored-events": async () =>
+      (await import("./broker/stored-events-bench.ts")).benchMoreEvents,
   },
   runs: {
     steps: async () => (await import("./runs/runs-bench.ts")).benchRuns,

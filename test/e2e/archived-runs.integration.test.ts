@@ -3,12 +3,15 @@ import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { call } from "@switchyard/bus/call";
+import { call, client } from "@switchyard/bus/call";
+import { storedRunEvents } from "@switchyard/service/read-run-events";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import { getRun, listRuns } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
 import { archiveRuns } from "../lib/archive-runs.ts";
+import { expireEvents } from "../lib/expire-events.ts";
 import { connectAsCli, startYardDev } from "../lib/yard-dev.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "yard-archive-"));
@@ -51,6 +54,18 @@ async function send(path: string, body: unknown): Promise<Json> {
 const start = async (name: string, more: Json): Promise<string> =>
   String((await send("/runs", { runId: name, ...more }))["runId"]);
 
+/** Returns the events that a client reads over NATS, without their positions in the stream. */
+async function eventsOf(runId: string): Promise<unknown> {
+  const fromJournal = client(bus, { listRunEvents }).listRunEvents;
+  const events: unknown[] = [];
+  for await (const { subject, payload, correlationId } of storedRunEvents(bus, {
+    runId,
+    fromJournal,
+  }))
+    events.push({ subject, payload, correlationId });
+  return events;
+}
+
 const ended = (runId: string, status: string) =>
   until(
     async () =>
@@ -68,7 +83,7 @@ async function approve(runId: string): Promise<string> {
   return String(id);
 }
 
-test("a run reads the same on every face after its journal has moved, and can be forked, replayed and retried", async () => {
+test("a run reads the same on every face after its journal has moved and its events have left the stream, and can be forked, replayed and retried", async () => {
   const input = `hello ${"ä".repeat(20_000)}`;
   const plain = await start("plain", { agent: "reader", input });
   const parent = await start("parent", { agent: "lead", input: "go" });
@@ -89,7 +104,9 @@ test("a run reads the same on every face after its journal has moved, and can be
       (runId): [string, Promise<unknown>][] => [
         [`NATS get ${runId}`, call(bus, getRun, { runId })],
         [`HTTP get ${runId}`, http(`/runs/${encodeURIComponent(runId)}`)],
+        [`NATS events ${runId}`, eventsOf(runId)],
         [`HTTP events ${runId}`, http(`/runs/${encodeURIComponent(runId)}/events`)],
+        [`HTTP later events ${runId}`, http(`/runs/${encodeURIComponent(runId)}/events?after=2`)],
         [`yard show ${runId}`, printed("runs", "show", runId)],
         [`yard events ${runId}`, printed("runs", "events", runId)],
       ],
@@ -112,6 +129,8 @@ test("a run reads the same on every face after its journal has moved, and can be
 
   const before = await read();
   await archiveRuns(dev, all);
+  assert.deepEqual(await read(), before);
+  await expireEvents(dev);
   assert.deepEqual(await read(), before);
 
   const cancelled = await send(`/runs/${plain}/cancel`, {});

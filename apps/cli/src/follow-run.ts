@@ -1,7 +1,9 @@
 import { RunReader } from "@switchyard/client/run-reader";
 import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
+import { client } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
+import { ownTime, seqOf, storedRunEvents } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { tokensOf } from "@switchyard/contracts/define";
 import { resumeRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
@@ -14,6 +16,7 @@ import {
   runMerged,
   runRejected,
 } from "@switchyard/contracts/agent-runner/run-events";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { cancelRun, retryRun } from "@switchyard/contracts/agent-runner/runs";
 import { CliError } from "./cli-error.ts";
 import { count } from "./quantities.ts";
@@ -56,8 +59,10 @@ export async function followRun(
   const filters = [`yard.evt.run.${run.owner}.${run.runId}.*`];
   const reader = new RunReader<RunEnd | RunMerge>();
   let lastStored: EventPlace | null = null;
+  let hasEvents = false;
   const take = (event: StoredEvent): void => {
-    lastStored = placeOf(event);
+    hasEvents = true;
+    if (event.sequence > 0) lastStored = placeOf(event);
     // The owner also receives refusals about other users' runs of the same name.
     if ((payloadOf(event, runRejected)?.runId ?? full) !== full) return;
     const name = event.subject.slice(event.subject.lastIndexOf(".") + 1);
@@ -65,20 +70,15 @@ export async function followRun(
       const end = endOf(event);
       return end?.end !== "rejected" || isRefused(event, reader.hasBegun) ? end : null;
     });
-    if (isNew) onEvent(event);
+    if (isNew) onEvent(asInItsRun(event));
   };
-  const signals = signal === undefined ? {} : { signal };
+  const fromJournal = client(bus, { listRunEvents }).listRunEvents;
   try {
-    for await (const event of readEvents(bus, {
-      filters,
-      from: "beginning",
-      stopAtEnd: true,
-      ...signals,
-    }))
-      take(event);
+    const stored = { runId: full, signal, fromJournal, follows: !stopAtEnd };
+    for await (const event of storedRunEvents(bus, stored)) take(event);
     if (reader.end !== null || stopAtEnd) return reader.end;
     if (signal?.aborted === true) return null;
-    const first = lastStored === null ? options.queueWait : undefined;
+    const first = hasEvents ? undefined : options.queueWait;
     first?.onNothing();
     const from = lastStored === null ? "beginning" : { after: lastStored };
     const missed = new AbortController();
@@ -99,6 +99,11 @@ export async function followRun(
     if (signal?.aborted !== true) throw error;
   }
   return null;
+}
+
+/** Gives an event its number and its time in its run, which do not depend on where it was read: the stream, a gateway or the journal. */
+function asInItsRun(event: StoredEvent): StoredEvent {
+  return { ...event, sequence: seqOf(event) ?? 0, time: ownTime(event) };
 }
 
 /** The wait for the first event of a run that may not exist. */

@@ -7,7 +7,10 @@ export interface StoredEvent {
   readonly contract: Event | null;
   /** The JSON value as it was published; null when it cannot be read. */
   readonly payload: unknown;
-  /** Position in the stream; with `time` the place behind which a reader resumes (`placeOf` of `event-place`). */
+  /**
+   * Position in the stream; with `time` the place behind which a reader resumes (`placeOf` of `event-place`). 0 for an event of a run that
+   * comes from its journal.
+   */
   readonly sequence: number;
   readonly time: Date;
   readonly correlationId: string | null;

@@ -42,6 +42,7 @@ import * as refusedTokens from "./policy/refused-tokens.ts";
 import { restartRunner, restartScheduler } from "./restarts.ts";
 import * as runCommandContracts from "./agent-runner/run-commands.ts";
 import * as runEvents from "./agent-runner/run-events.ts";
+import * as runHistory from "./agent-runner/run-history.ts";
 import * as runRecordings from "./agent-runner/run-recordings.ts";
 import * as runTotals from "./agent-runner/run-totals.ts";
 import * as runWaits from "./agent-runner/run-waits.ts";
@@ -109,6 +110,7 @@ export const contractsByOwner = {
     ...contractsOf(runCommandContracts),
     ...contractsOf(files),
     ...contractsOf(runRecordings),
+    ...contractsOf(runHistory),
     ...contractsOf(runWaits),
     ...contractsOf(runTotals),
     ...contractsOf(callContext),

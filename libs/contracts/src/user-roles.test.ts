@@ -45,6 +45,7 @@ const FOR_SERVICES = [
   "run.proceed",
   "run.spawn",
   "runner.restart",
+  "runs.agent",
   "runs.answer-for-user",
   "runs.call-context",
   "runs.questions-for-chats",
@@ -61,7 +62,7 @@ test("every request and command has a role, or is not for people over HTTP", () 
   assert.deepEqual(without.toSorted(), FOR_SERVICES);
 });
 
-test("the gateway may send what has a role, and beside that request only who its users and issuers are, hand over what providers send, and record what was done", () => {
+test("the gateway may send what has a role, and beside that request only who its users and issuers are, hand over what providers send, find the agents of old runs, and record what was done", () => {
   const gateway = serviceUsers.find(({ name }) => name === GATEWAY_USER);
   const sent = [...(gateway?.calls ?? []), ...(gateway?.publishes ?? [])].map(({ name }) => name);
   const withRole = usable.filter(({ role }) => role !== null).map(({ name }) => name);
@@ -74,6 +75,7 @@ test("the gateway may send what has a role, and beside that request only who its
       "channels.receive",
       "channels.hooks",
       "channels.open-decision",
+      "runs.agent",
       "audit.access",
       "audit.chain",
     ].toSorted(),
@@ -93,6 +95,10 @@ test("a role includes what it says and no more, and a scope only narrows", () =>
     refusalOf({ name, role: "viewer" }, { roles: ["admin"], scopes: ["runs.*"] });
   assert.equal(scoped("runs.get"), null);
   assert.match(scoped("policy.stop") ?? "", /outside the scopes/);
+  const ofRuns = (name: string) =>
+    refusalOf({ name, role: "viewer" }, { roles: ["viewer"], scopes: ["runs.get"] });
+  assert.equal(ofRuns("runs.events"), null, "the events of a run come with it");
+  assert.match(ofRuns("runs.list") ?? "", /outside the scopes/);
   assert.match(
     refusalOf({ name: "policy.grant", role: null }, { roles: ["admin"] }) ?? "",
     /not for people/,

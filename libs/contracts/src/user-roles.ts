@@ -16,6 +16,9 @@ const COVERED_BY: Readonly<Record<UserRole, readonly UserRole[]>> = {
   admin: ["admin"],
 };
 
+/** Contracts that the scope of another one includes: over HTTP the events of a run have always needed `runs.get`. */
+const INCLUDED_IN: Readonly<Record<string, string>> = { "runs.events": "runs.get" };
+
 /** Names of contracts, with `*`, that a credential is limited to, such as `runs.*`. */
 export const UserScope = z
   .string()
@@ -50,7 +53,8 @@ export function refusalOf(
   if (role === null) return `${name} is not for people and programs`;
   if (!hasRole(roles, role))
     return `${name} needs the role ${role}, and this credential has ${roles.join(", ") || "none"}`;
-  if (scopes !== undefined && !scopes.some((scope) => matchesGlob(scope, name)))
+  const names = [name, ...(Object.hasOwn(INCLUDED_IN, name) ? [INCLUDED_IN[name] ?? name] : [])];
+  if (scopes !== undefined && !scopes.some((scope) => names.some((one) => matchesGlob(scope, one))))
     return `${name} is outside the scopes of this credential: ${scopes.join(", ") || "none"}`;
   return null;
 }

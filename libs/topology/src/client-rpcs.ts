@@ -1,4 +1,5 @@
 import * as approvals from "@switchyard/contracts/policy/approvals";
+import { findAgentOfRun } from "@switchyard/contracts/agent-runner/run-history";
 import { readCallContext } from "@switchyard/contracts/agent-runner/call-context";
 import {
   lastAddress,
@@ -82,6 +83,7 @@ const internalRpcs: ReadonlySet<Rpc> = new Set<Rpc>([
   cancelCallAt,
   completeModel,
   readCallContext,
+  findAgentOfRun,
   runWaits.listQuestionsForChats,
   runWaits.answerForUser,
   mcpQuestions.listQuestionsForChats,

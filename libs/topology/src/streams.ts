@@ -156,7 +156,8 @@ export const eventStream: StreamDefinition = {
   description: "Facts, in the order they happened",
   subjects: eventSubjects.filter((subject) => subject === OF_RUNS),
   retention: "limits",
-  maxAgeMs: 30 * DAY,
+  // The events of older runs are read from their journals.
+  maxAgeMs: 7 * DAY,
   maxBytes: 4 * GIB,
   maxMessageBytes: EVENT_BYTES,
   duplicateWindowMs: EVENT_WINDOW_MS,

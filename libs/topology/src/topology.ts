@@ -19,6 +19,7 @@ import {
 } from "@switchyard/contracts/policy/chat-links";
 import { answerInChat, questionsForChats } from "@switchyard/contracts/policy/chat-questions";
 import { deliverFile } from "@switchyard/contracts/agent-runner/files";
+import { findAgentOfRun } from "@switchyard/contracts/agent-runner/run-history";
 import { readCallContext } from "@switchyard/contracts/agent-runner/call-context";
 import { callableByClients, callableByTeams } from "./client-rpcs.ts";
 import type { Command, Event, Live, Rpc } from "@switchyard/contracts/define";
@@ -345,6 +346,7 @@ export const serviceUsers: readonly BusUser[] = [
       channels.receiveChannelRequest,
       channels.listChannelHooks,
       channels.openDecision,
+      findAgentOfRun,
     ],
     publishes: [
       ...allContracts.filter(isCommand).filter(({ role }) => role !== null),

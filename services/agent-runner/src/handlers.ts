@@ -3,6 +3,7 @@ import { readCallContext } from "@switchyard/contracts/agent-runner/call-context
 import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
 import { listModels } from "@switchyard/contracts/agent-runner/models";
 import type { Fail } from "@switchyard/contracts/errors";
+import { findAgentOfRun, listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import {
   getRun,
@@ -23,6 +24,7 @@ import type { RecordRedrive } from "./commands/redrive-audit.ts";
 import { findLetter, redrive, type RedriveParts } from "./commands/redrive.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { callContextOf } from "./core/call-context.ts";
+import { eventPage } from "./core/event-page.ts";
 import { replay } from "./core/replay.ts";
 import { totalRows } from "./core/total-rows.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
@@ -54,6 +56,7 @@ export function handleRuns(
 ): void {
   handleRunQueries(service, options);
   handleRecordings(service, options);
+  handleHistory(service, options);
   handleCancelRequests(service, options);
   handleWaits(service, options);
   handleCallContexts(service, options);
@@ -159,6 +162,30 @@ function whyNot({ fork, before = [] }: StartedEntry): string {
   return before.length === 0
     ? "no model has answered in it"
     : "it continues the earlier messages of its session; record the session's first message";
+}
+
+/** Returns the events of runs that the stream may not have any more. */
+function handleHistory(
+  service: Service,
+  { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
+): void {
+  service.handle(listRunEvents, async ({ runId: named, ...wanted }, { caller, fail }) => {
+    const runId = names.known(caller, named);
+    const entries = await readable(() => store.load(runId), { runId, caller, names, fail });
+    const [first] = entries;
+    if (first?.kind !== "started" || !maySee(caller, first)) throw unknownRun(runId, fail);
+    return eventPage(entries, wanted);
+  });
+
+  service.handle(findAgentOfRun, async ({ runId }) => {
+    try {
+      const [first] = await store.load(runId);
+      return { agent: first?.kind === "started" ? first.agent : null };
+    } catch (error) {
+      if (error instanceof JournalCorrupt) return { agent: null };
+      throw error;
+    }
+  });
 }
 
 /** Returns to the policy service the part of a run that an approver of one of its calls is shown. */

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
 import { getFile, putFile } from "@switchyard/contracts/agent-runner/files";
 import { resumeRun, forkRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
 import {
@@ -103,6 +104,15 @@ export const attacksOnRuns: Rows = {
       run: async ({ teamB, victim }) => {
         for (const runId of [victim.done, nameIn(victim.done)])
           await refused(call(teamB, getRecording, { runId }), "unknown_run");
+      },
+    },
+  ],
+  [listRunEvents.name]: [
+    {
+      title: "by whole id and short name",
+      run: async ({ teamB, victim }) => {
+        for (const runId of [victim.asked.runId, victim.done, nameIn(victim.done)])
+          await refused(call(teamB, listRunEvents, { runId }), "unknown_run");
       },
     },
   ],

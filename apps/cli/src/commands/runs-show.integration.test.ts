@@ -6,6 +6,7 @@ import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { testBus } from "@switchyard/testing/test-bus";
 import * as runEvents from "@switchyard/contracts/agent-runner/run-events";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
 import { runCommands } from "@switchyard/topology/streams";
 import { testDirectory, testNats } from "@switchyard/testing/test-servers";
@@ -64,6 +65,10 @@ service.handle(getRun, ({ runId }) => ({
     memory: { kept: 7, given: 2, named: 3 },
   },
 }));
+
+service.handle(listRunEvents, ({ runId }, { fail }) => {
+  throw fail.journal_corrupt(`the journal of ${runId} cannot be read`, { runId });
+});
 
 test("shows text as it is written, marks what of it is void, and prints what the run cost", async () => {
   const ran = await yard(["run", "demo", "x"], env);
@@ -196,7 +201,7 @@ test("shows a run with how long its steps, calls and waits took", async () => {
   );
 });
 
-test("shows a run whose events are not kept any more", async () => {
+test("shows a run whose events have left the stream and whose journal is unreadable", async () => {
   const { stdout, code } = await yard(["runs", "show", "old"], env);
   assert.equal(code, 0);
   assert.match(stdout, /^status +succeeded$/m);

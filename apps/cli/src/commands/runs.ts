@@ -147,7 +147,7 @@ export async function events(
     if (stop.reason !== null) return exitOfStop(stop.reason);
     if (seen > 0) return EXIT.ok;
     throw new CliError("unknown_run", `no events of run ${named} are stored`, {
-      hint: "events are kept for 30 days; see the runs with: ./yard runs list",
+      hint: "events are kept for as long as their run; see the runs with: ./yard runs list",
     });
   });
 }

@@ -46,6 +46,7 @@ import * as runClaims from "../policy/run-claims.ts";
 import * as runCommands from "../agent-runner/run-commands.ts";
 import * as runContext from "../agent-runner/run-context.ts";
 import * as runFollowUp from "../agent-runner/run-follow-up.ts";
+import * as runHistory from "../agent-runner/run-history.ts";
 import * as runRecordings from "../agent-runner/run-recordings.ts";
 import * as runToken from "../policy/run-token.ts";
 import * as runTotals from "../agent-runner/run-totals.ts";
@@ -117,6 +118,7 @@ const modules: readonly object[] = [
   runCommands,
   runContext,
   runFollowUp,
+  runHistory,
   runRecordings,
   runToken,
   runTotals,

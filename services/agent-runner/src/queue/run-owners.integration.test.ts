@@ -1,6 +1,7 @@
 import { call } from "@switchyard/bus/call";
 import { isError } from "@switchyard/contracts/errors";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import {
   getRun,
@@ -133,6 +134,7 @@ test("readers may see a run, and do no more", async () => {
   const { run } = await call(teamB, getRun, { runId });
   assert.deepEqual([run.runId, run.readers], [runId, ["team-b"]]);
   assert.notEqual((await refusalOf(call(teamB, getRecording, { runId }))).code, "unknown_run");
+  assert.equal((await call(teamB, listRunEvents, { runId })).events[0]?.event, "started");
   assert.equal((await refusalOf(call(teamB, requestCancel, { runId }))).code, "not_allowed");
   assert.ok(!(await listedFor(teamB)).includes(runId));
   await assertUnknown(teamC, runId);
@@ -181,7 +183,7 @@ test("an unreadable journal is reported to its owner, and no other caller learns
   await start("team-a", "asker", { runId: "torn", input: "x" });
   await lab.eventsUntil("team-a~torn", "waiting");
   await redis.rpush("yard:run:{team-a~torn}:journal", '{"kind":"unknown"}');
-  for (const contract of [getRun, getRecording]) {
+  for (const contract of [getRun, getRecording, listRunEvents]) {
     const asked = (bus: typeof teamA) => call(bus, contract, { runId: "team-a~torn" });
     assert.equal((await refusalOf(asked(teamA))).code, "journal_corrupt");
     assert.equal((await refusalOf(asked(teamB))).code, "unknown_run");
@@ -199,7 +201,7 @@ async function listedFor(bus: typeof teamA): Promise<string[]> {
 
 /** A run that a caller may not see is as unknown as one that does not exist. */
 async function assertUnknown(bus: typeof teamA, runId: string): Promise<void> {
-  for (const contract of [getRun, getRecording])
+  for (const contract of [getRun, getRecording, listRunEvents])
     assert.equal((await refusalOf(call(bus, contract, { runId }))).code, "unknown_run");
 }
 

@@ -290,7 +290,8 @@ export class RunHandler implements A2ARequestHandler {
   async #taskOf(run: RunDetail, historyLength = 0): Promise<Task> {
     const task = taskOf(run);
     if (historyLength === 0) return task;
-    return { ...task, history: lastOf(await historyOf(this.#parts.bus, run), historyLength) };
+    const history = await historyOf(this.#parts.bus, this.#requester, run);
+    return { ...task, history: lastOf(history, historyLength) };
   }
 
   /** Returns a run of the requester and this agent; any other one is not found. */

@@ -1,9 +1,10 @@
 import { Role, type Message, type Part } from "@a2a-js/sdk";
 import type { Bus } from "@switchyard/bus/bus";
-import { readEvents } from "@switchyard/bus/events";
+import { storedRunEvents, type CallRunEvents } from "@switchyard/service/read-run-events";
 import { ContentParts } from "@switchyard/contracts/agent-runner/content-parts";
-import { runTokens } from "@switchyard/contracts/ids";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import type { RunDetail } from "@switchyard/contracts/agent-runner/runs";
+import type { Requester } from "../identity/requester.ts";
 import { readRunEvent } from "../agent-runs/run-event.ts";
 import { dataPart, textPart } from "./answer-parts.ts";
 import { agentMessage, CONTEXT, MESSAGE, taskIdOf } from "./task.ts";
@@ -13,17 +14,18 @@ import { agentMessage, CONTEXT, MESSAGE, taskIdOf } from "./task.ts";
  * open question is in the task's status. Messages to a run that is under way are read from its events, which contain the first
  * 1 KiB of a text. Rejects with a ServiceError.
  */
-export async function historyOf(bus: Bus, run: RunDetail): Promise<Message[]> {
+export async function historyOf(
+  bus: Bus,
+  requester: Requester,
+  run: RunDetail,
+): Promise<Message[]> {
   const { runId, labels, input } = run;
   const task = { id: taskIdOf(runId), contextId: labels[CONTEXT] ?? taskIdOf(runId) };
   const history = [clientMessage(task, labels[MESSAGE] ?? `${task.id}-input`, input)];
-  const { owner, runId: name } = runTokens(runId);
-  const filters = ["question-requested", "tool-completed", "steered"].map(
-    (event) => `yard.evt.run.${owner}.${name}.${event}`,
-  );
+  const fromJournal: CallRunEvents = (request) => requester.ask(listRunEvents, request);
   const questions = new Map<string, string>();
   let seen = 0;
-  for await (const stored of readEvents(bus, { filters, from: "beginning", stopAtEnd: true })) {
+  for await (const stored of storedRunEvents(bus, { runId, fromJournal })) {
     const event = readRunEvent(stored);
     // The stream may have an event twice.
     if (event === null || !("seq" in event.facts) || event.facts.seq <= seen) continue;

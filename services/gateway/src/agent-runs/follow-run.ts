@@ -1,10 +1,11 @@
 import { RunReader } from "@switchyard/client/run-reader";
 import type { Bus } from "@switchyard/bus/bus";
-import { readEvents } from "@switchyard/bus/events";
+import { storedRunEvents } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/agent-runner/run-events";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import type { EventHub } from "../events/event-hub.ts";
@@ -77,9 +78,13 @@ export function followRun(
     const reader = new RunItems(requester, runId);
     try {
       if (history) {
-        const options = { filters: [`${subject}*`], from: "beginning", stopAtEnd: true } as const;
         const stored: StoredEvent[] = [];
-        for await (const event of readEvents(bus, { ...options, signal: stopping.signal }))
+        for await (const event of storedRunEvents(bus, {
+          runId,
+          signal: stopping.signal,
+          fromJournal: (request) => requester.ask(listRunEvents, request),
+          follows: true,
+        }))
           stored.push(event);
         waiting.unshift(...stored);
       }

@@ -4,9 +4,11 @@ import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { hasPassed, placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
+import { storedRunEvents } from "@switchyard/service/read-run-events";
 import type { ReadEventsOptions, StoredEvent } from "@switchyard/bus/stored-event";
 import { approvalStates } from "@switchyard/contracts/policy/approvals";
 import { fullRunId, ownerOfRun, RunId } from "@switchyard/contracts/ids";
+import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import { refusalOf } from "@switchyard/contracts/user-roles";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -61,6 +63,15 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   attach(c, parts, stream, {
     filters: [`${subject}*`],
     from: "beginning",
+    stored: (signal) =>
+      storedRunEvents(parts.bus, {
+        runId,
+        after,
+        signal,
+        fromJournal: (request) =>
+          call(parts.bus, listRunEvents, request, { userToken: user.token }),
+        follows: isFollowed,
+      }),
     isMine: (event) => event.subject.startsWith(subject),
     take: (event) => reader.take(event),
     settle: () => void ((reader.hasEnded || !isFollowed) && stream.end()),
@@ -79,7 +90,10 @@ export async function serveRunEvents(c: Context<GatewayEnv>, parts: EventParts):
   return stream.response;
 }
 
-/** A run that waits in the queue is as unknown as one that was never started, so the reader gets an error and may reconnect. */
+/**
+ * A run that waits in the queue is as unknown as one that was never started, so the reader gets an error and may reconnect. One of which no
+ * event could be read is read again when the reader reconnects.
+ */
 async function endUnknown(
   { bus, users }: EventParts,
   { credential, stream, runId }: { credential: string; stream: EventStream; runId: string },
@@ -87,6 +101,7 @@ async function endUnknown(
   try {
     const { token: userToken } = await users.identify(credential);
     await call(bus, getRun, { runId }, { userToken });
+    stream.end();
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== "unknown_run") return;
     const reason = "this run is unknown: it waits in the queue, or was never started";
@@ -179,6 +194,8 @@ interface Feed {
   readonly filters: readonly string[];
   /** The position from which stored events are read first; null: live events alone. */
   readonly from: Exclude<ReadEventsOptions["from"], "now"> | null;
+  /** Reads from the beginning in another way than from the stream alone. */
+  readonly stored?: (signal: AbortSignal) => AsyncIterable<StoredEvent>;
   readonly isMine: (event: StoredEvent) => boolean;
   readonly take: (event: StoredEvent) => void | Promise<void>;
   /** Called when all stored events were read, and after each event from then on. */
@@ -223,8 +240,12 @@ function attach(
     while (from !== null) {
       const before: EventPlace | null = missed;
       let last: EventPlace | null = null;
-      for await (const event of readEvents(bus, { ...options, from })) {
-        last = placeOf(event);
+      const reading =
+        from === "beginning" && feed.stored !== undefined
+          ? feed.stored(closing.signal)
+          : readEvents(bus, { ...options, from });
+      for await (const event of reading) {
+        if (event.sequence > 0) last = placeOf(event);
         await feed.take(event);
         await stream.room();
       }

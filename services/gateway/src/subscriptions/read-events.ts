@@ -1,8 +1,12 @@
 import type { Bus } from "@switchyard/bus/bus";
+import { call } from "@switchyard/bus/call";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
+import { seqOf } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { lastEventText } from "@switchyard/bus/last-event";
+import { findAgentOfRun } from "@switchyard/contracts/agent-runner/run-history";
+import { fullRunId } from "@switchyard/contracts/ids";
 import { eventSubjects } from "@switchyard/topology/streams";
 import type { Log } from "@switchyard/service/log";
 import { deliveriesOf } from "./match-events.ts";
@@ -109,17 +113,23 @@ export function readForSubscriptions(parts: ReaderParts, cursor: EventPlace): Ev
   };
 }
 
-/** Returns the lookup of an event's agent: it is in a run's first event alone, which the stream still has. */
+/** Returns the lookup of an event's agent: it is in a run's first event alone, which the stream has for a week and the journal for longer. */
 function agentsOfRuns(bus: Bus): AgentOf {
   const known = new Map<string, string | null>();
-  return async ({ subject }) => {
+  return async (event) => {
+    const { subject } = event;
     if (!subject.startsWith("yard.evt.run.")) return null;
     const run = subject.slice(0, subject.lastIndexOf("."));
     const kept = known.get(run);
     if (kept !== undefined) return kept;
     const text = await lastEventText(bus, `${run}.started`);
-    if (text === null) return null;
-    const { agent }: { agent?: unknown } = Object(parsed(text));
+    // An event without a number is of a command that may become a run later.
+    if (text === null && seqOf(event) === null) return null;
+    const [, , , owner = "", name = ""] = run.split(".");
+    const { agent }: { agent?: unknown } =
+      text === null
+        ? await call(bus, findAgentOfRun, { runId: fullRunId(owner, name) })
+        : Object(parsed(text));
     const found = typeof agent === "string" ? agent : null;
     known.set(run, found);
     const [oldest] = known.keys();
