@@ -71,7 +71,7 @@ function hammer(id: string): { answered: () => number; end: () => Promise<void> 
         cli,
         callTool,
         { tool: "note", args: { note } },
-        { tokens: { server: id }, timeoutMs: 300 },
+        { tokens: { server: id }, timeoutMs: 1_000 },
       );
       answered += 1;
     } catch {
