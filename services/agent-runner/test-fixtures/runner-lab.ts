@@ -64,7 +64,8 @@ export async function startLab(servers?: {
     await services.stop();
     await bus.close();
   });
-  const jetstream = plain.jetstream();
+  // On a busy machine the server may take longer than the default of 5 s to store a message.
+  const jetstream = plain.jetstream({ timeout: 30_000 });
   const publish = async (subject: string, body: string, messageId?: string): Promise<void> => {
     const options = messageId === undefined ? {} : { msgID: messageId };
     await jetstream.publish(subject, new TextEncoder().encode(body), options);
@@ -84,11 +85,11 @@ export async function startLab(servers?: {
         options?.messageId,
       ),
     async pendingCommands() {
-      const manager = await plain.jetstreamManager();
+      const manager = await plain.jetstreamManager({ timeout: 30_000 });
       return (await manager.streams.info(commandStream.name)).state.messages;
     },
     async stored(subject) {
-      const manager = await plain.jetstreamManager();
+      const manager = await plain.jetstreamManager({ timeout: 30_000 });
       const { name } = subject.startsWith("yard.cmd.") ? commandStream : eventStream;
       const { state } = await manager.streams.info(name, { subjects_filter: subject });
       return state.subjects?.[subject] ?? 0;

@@ -94,10 +94,10 @@ test("waits when its time is over in the middle of a call, which continues and w
     "gated",
     agent("gated", { plan: { steps: gate, answer: "{{/results/gate/text}}" } }),
   );
-  await lab.command("gated", { runId: "late", input: "x", limits: { timeoutMs: 1_000 } });
+  await lab.command("gated", { runId: "late", input: "x", limits: { timeoutMs: 5_000 } });
   await reached.promise;
   const waiting = await lab.eventsUntil("late", "waiting");
-  assert.match(JSON.stringify(waiting.at(-1)?.payload), /"timeoutMs","value":1000/);
+  assert.match(JSON.stringify(waiting.at(-1)?.payload), /"timeoutMs","value":5000/);
   assert.deepEqual(services.cancelled, [], "no runner took the call back");
   opened.resolve("opened");
   await resume("late", { limits: { timeoutMs: 600_000 } });

@@ -145,10 +145,10 @@ test("lets time pass without a runner", async () => {
   services.agents.set(
     "sleeper",
     agent("sleeper", {
-      plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 1 } }] }], answer: "awake" },
+      plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 6 } }] }], answer: "awake" },
     }),
   );
-  await lab.command("sleeper", { runId: "slept", input: "x", limits: { timeoutMs: 1_000 } });
+  await lab.command("sleeper", { runId: "slept", input: "x", limits: { timeoutMs: 5_000 } });
   const events = await lab.eventsUntil("slept", "finished");
   const waiting = events.find(({ name }) => name === "waiting");
   assert.match(JSON.stringify(waiting?.payload), /"reason":"timer"/);
