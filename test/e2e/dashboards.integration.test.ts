@@ -132,7 +132,7 @@ async function startPrometheus(
 
 async function ask(url: string, expr: string): Promise<readonly Sample[]> {
   const answer = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expr)}`, {
-    signal: AbortSignal.timeout(10_000),
+    signal: AbortSignal.timeout(60_000),
   });
   const { status, data, error } = (await answer.json()) as QueryAnswer;
   assert.equal(status, "success", `${expr}: ${error}`);
