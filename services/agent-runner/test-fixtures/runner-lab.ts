@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
@@ -117,5 +118,14 @@ export async function startLab(servers?: {
 export function sequenceOf(events: readonly RunEventRecord[]): number[] {
   return events.flatMap(({ payload }) =>
     typeof payload["seq"] === "number" ? [payload["seq"]] : [],
+  );
+}
+
+/** The numbers of these events must be 1, 2, 3, … Only `delayed`, which comes before a run begins when it cannot yet, has none. */
+export function assertNumbered(events: readonly RunEventRecord[]): void {
+  const numbered = events.filter(({ name }) => name !== "delayed");
+  assert.deepEqual(
+    sequenceOf(events),
+    numbered.map((_, index) => index + 1),
   );
 }
