@@ -26,7 +26,8 @@ import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
 import { processIdentity } from "../process/process-identity.ts";
 import { testConstants } from "@switchyard/testing/test-constants";
 
-const world = await testWorld();
+// The server keeps the connection of a process that was stopped, which receives what was delivered to it when it continues.
+const world = await testWorld({ natsConfig: "ping_interval: 600s" });
 const { cli } = world;
 
 const clusterOf = (ids: readonly string[], more: object = {}) =>
