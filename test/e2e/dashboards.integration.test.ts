@@ -75,8 +75,11 @@ test(
         (later) => later.some(isNumber),
       ).catch((error: unknown) => assert.fail(`${panel}: ${String(error)}`));
     }
-    const [ended] = await query("sum(yard_runs_total)");
-    assert.equal(ended?.value[1], "3");
+    // Prometheus reads the last run up to a second later.
+    await until(
+      () => query("sum(yard_runs_total)"),
+      ([ended]) => ended?.value[1] === "3",
+    );
   },
 );
 
