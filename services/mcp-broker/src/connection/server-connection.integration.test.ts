@@ -56,6 +56,7 @@ test("connects a server and shows its true status, name and version [A8, A19, A4
   const broker = await world.startBroker({
     servers: [fixtureServer("status", ["fixture-server.ts"])],
   });
+  await broker.until("status", ({ status }) => status === "connected");
   const { servers } = await call(world.cli, listServers, {});
   assert.deepEqual(servers, [broker.info("status")]);
   const info = broker.info("status");
