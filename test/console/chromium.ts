@@ -31,7 +31,7 @@ export function findChromium(): string | null {
 }
 
 export function launchChromium(executablePath: string): Promise<Browser> {
-  return chromium.launch({ executablePath, args: FLAGS });
+  return chromium.launch({ executablePath, args: FLAGS, timeout: 120_000 });
 }
 
 /** Faults of a page: its errors, and requests that its policy refused. */

@@ -54,7 +54,7 @@ async function startWorld(executable: string) {
       const ours = faults.filter((fault) => !fault.includes("googleapis"));
       assert.deepEqual(ours, [], "the page has no errors and calls no other host");
     });
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     return page;
   };
   return { url, issuer, open };

@@ -78,7 +78,7 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
       reducedMotion: "reduce",
     });
     const { page, faults } = await watchedPage(context);
-    page.setDefaultTimeout(20_000);
+    page.setDefaultTimeout(60_000);
     await page.goto(`${at}/#token=${options.token ?? token}`);
     // A key is used only after the person confirms it.
     if (options.token !== undefined && options.token !== token)

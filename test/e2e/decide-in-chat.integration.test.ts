@@ -73,7 +73,7 @@ const environment = {
   YARD_NATS_NKEY_FILE: await world.keyFileOf("channels"),
   YARD_REDIS_URL: world.redis.url,
   YARD_CHANNELS_FILE: file,
-  ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 600 }),
+  ...testConstants({ channelsSendMs: 5_000, channelsLeaseMs: 3_000 }),
   YARD_HTTP_URL: "https://yard.example.com/",
 };
 let channels = await startServiceProcess("channels", environment);

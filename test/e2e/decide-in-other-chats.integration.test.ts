@@ -104,7 +104,7 @@ const common = async (name: string) => ({
 const environment = {
   ...(await common("channels")),
   YARD_CHANNELS_FILE: file,
-  ...testConstants({ channelsSendMs: 1_000, channelsLeaseMs: 3_000 }),
+  ...testConstants({ channelsSendMs: 5_000, channelsLeaseMs: 3_000 }),
   YARD_HTTP_URL: "https://yard.example.com",
 };
 let channels = await startServiceProcess("channels", environment);

@@ -68,6 +68,11 @@ test("nothing that services sent was refused, and each primary has keys", async 
     assert.doesNotMatch(errors, /CROSSSLOT|NOPERM/);
   }
   const lines = services.flatMap((service) => service.lines);
-  const faults = lines.filter((line) => /"level":"(?:error|fatal)"|CROSSSLOT|NOPERM/.test(line));
+  // Nothing listens at the address of the server "remote": a slow test gives the broker time to try it more often.
+  const faults = lines.filter(
+    (line) =>
+      /"level":"(?:error|fatal)"|CROSSSLOT|NOPERM/.test(line) &&
+      !/"server":"remote".*bad port/.test(line),
+  );
   assert.deepEqual(faults, []);
 });

@@ -173,7 +173,7 @@ test("a payload that was changed is not believed", async () => {
   const overwrite = async (text: string): Promise<void> => {
     // Clients may not purge it on a server with permissions, and nothing can be replaced.
     await manager.streams.purge(bucket);
-    await nc.request(`$O.${own}.C.${name}.0`, text, { timeout: 5_000 });
+    await nc.request(`$O.${own}.C.${name}.0`, text, { timeout: 30_000 });
   };
   await overwrite("the fake text");
   await assert.rejects(claims.get(reference, "cli"), { name: "ClaimError", message: /digest/ });

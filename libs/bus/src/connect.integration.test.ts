@@ -115,7 +115,7 @@ test("a server that comes up while the first connection is tried is found", asyn
 
 test(
   "a lost server fails calls at once, and when it is back everything resumes automatically",
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async () => {
     const dataDir = await testDirectory();
     const first = await testNats({ dataDir });
@@ -175,6 +175,8 @@ test(
 
     await testNats({ dataDir, port: first.port });
     await until(async () => caller.status === "connected" && target.status === "connected");
+    // A client that is connected again has sent its subscriptions, and the server may not have read them yet.
+    await target.flush();
     assert.deepEqual(await call(caller, ping, {}), { pong: 2 });
     await publishCommand(caller, startRun, { agent: "after" }, { input: "x" });
     await allWorked;
@@ -182,7 +184,8 @@ test(
     await secondEvent;
     stopReading.abort();
     await reading;
-    assert.deepEqual(worked, ["before", "after"]);
+    // The server may have been killed before it had the acknowledgement of the first command, which it then delivers again.
+    assert.deepEqual([...new Set(worked)], ["before", "after"]);
     assert.deepEqual(events, [1, 2]);
     assert.deepEqual(
       statuses.filter((status, index) => status !== statuses[index - 1]),

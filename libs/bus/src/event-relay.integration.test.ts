@@ -245,7 +245,7 @@ for (const [how, before] of [
   ["after it sent something", [1]],
 ] as const) {
   const title = `notifies waiting callers when its bus is closed ${how}, and does not try for ever`;
-  test(title, { timeout: 30_000 }, async () => {
+  test(title, { timeout: 120_000 }, async () => {
     const closing = await testBus(nats, "runner");
     const over = newRelay(closing);
     const push = (source: Noting, seqs: readonly number[]): void =>

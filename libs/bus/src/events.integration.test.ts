@@ -73,7 +73,7 @@ test("an empty stream ends a reading that stops at its end", async () => {
 test("a reading to the end ends although the server reports more pending events than it has", async () => {
   for (const seq of [1, 2]) await publish("counted-twice", seq);
   const reader = await testBus({ url: `nats://127.0.0.1:${await miscountingProxy()}` }, "watcher");
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const seqs: number[] = [];
   const filters = ["yard.evt.run.cli.counted-twice.>"];
   const options = { filters, from: "beginning", stopAtEnd: true, signal } as const;
@@ -233,8 +233,8 @@ test("a large event arrives whole", async () => {
 
 test("an event that no contract declares, or that is not valid JSON, is delivered without a contract", async () => {
   const { nc } = connectionOf(bus);
-  await nc.request("yard.evt.session.cli.r8.exploded", "{}", { timeout: 5_000 });
-  await nc.request("yard.evt.session.cli.r8.ended", "{oops", { timeout: 5_000 });
+  await nc.request("yard.evt.session.cli.r8.exploded", "{}", { timeout: 30_000 });
+  await nc.request("yard.evt.session.cli.r8.ended", "{oops", { timeout: 30_000 });
   const events = await read({ filters: ["yard.evt.session.cli.r8.>"], stopAtEnd: false }, 2);
   assert.deepEqual(
     events.map(({ contract, payload }) => [contract, payload]),

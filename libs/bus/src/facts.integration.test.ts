@@ -23,7 +23,7 @@ import { testBus } from "@switchyard/testing/test-bus";
 // Events without a journal come through a stream of their own, which writes before it acknowledges.
 
 /** A busy cluster answers late. */
-const LONG_TIMEOUT = { timeout: 20_000 };
+const LONG_TIMEOUT = { timeout: 120_000 };
 const AT = new Date(0).toISOString();
 
 function idOf(number: number): string {

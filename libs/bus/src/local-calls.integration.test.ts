@@ -83,8 +83,6 @@ service.handle(act, async ({ does, args }, { caller, deadline, fail, signal, cor
     }
     case "declared":
       throw fail.busy("not now", { waitMs: 5 });
-    case "denied":
-      throw fail.denied("no rule allows it", { rule: null });
     case "undeclared":
       throw new ServiceError("busy", "no such data", { data: "none" });
     case "fault":
@@ -375,17 +373,38 @@ test("a closed caller gets no reply, and a local call needs no connection", asyn
 });
 
 test("discovery counts requests, and as errors what is not an answer that the service decided on", async () => {
+  // An endpoint of its own: handlers of earlier calls to the other one may end meanwhile, at their deadline.
+  const counted = rpc({
+    subject: "yard.rpc.{caller}.target.counted",
+    summary: "Fails as its request names.",
+    request: z.object({ does: z.string() }),
+    reply: z.object({}),
+    errors,
+  });
+  const endpoint = service.handle(counted, ({ does }, { fail }) => {
+    if (does === "denied") throw fail.denied("no rule allows it", { rule: null });
+    if (does === "declared") throw fail.busy("not now", { waitMs: 5 });
+    if (does === "fault") throw new TypeError("a bug");
+    return {};
+  });
+  await target.flush();
   const countOf = async () => {
-    const found = await discoverServices(far);
-    const stats = found.find(({ name }) => name === "target")?.endpoints;
-    return stats?.find(({ name }) => name === "target-act") ?? assert.fail("no endpoint");
+    const found = await discoverServices(far, { timeoutMs: 30_000 });
+    const all = found.flatMap(({ endpoints }) => endpoints);
+    return all.find(({ name }) => name === "target-counted") ?? assert.fail("no endpoint");
   };
   for (const bus of [near, far]) {
     const before = await countOf();
-    await call(bus, act, {});
-    for (const does of ["denied", "declared", "fault"]) await outcomeOf(bus, { does });
+    await call(bus, counted, { does: "nothing" });
+    for (const [does, code] of [
+      ["denied", "denied"],
+      ["declared", "busy"],
+      ["fault", "internal"],
+    ] as const)
+      await assert.rejects(call(bus, counted, { does }), { code });
     const now = await countOf();
     assert.equal(now.requests - before.requests, 4);
     assert.equal(now.errors - before.errors, 2, "what is declared retryable, and the fault");
   }
+  await endpoint.stop();
 });

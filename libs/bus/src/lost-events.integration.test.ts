@@ -36,7 +36,7 @@ async function stored(
   from: ReadEventsOptions["from"],
   ...filters: readonly string[]
 ): Promise<StoredEvent[]> {
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const events: StoredEvent[] = [];
   for await (const event of readEvents(bus, { filters, from, stopAtEnd: true, signal }))
     events.push(event);

@@ -167,7 +167,7 @@ test("a body that is not JSON is refused, and NATS tools see the error in the he
   service.handle(ask, () => assert.fail("ran"));
   await bus.flush();
   const { nc } = connectionOf(caller);
-  const reply = await nc.request("yard.rpc.cli.oracle.ask.weather", "{oops", { timeout: 5_000 });
+  const reply = await nc.request("yard.rpc.cli.oracle.ask.weather", "{oops", { timeout: 30_000 });
   assert.equal(reply.headers?.get(HEADERS.serviceErrorCode), "400");
   assert.match(reply.headers?.get(HEADERS.serviceError) ?? "", /not JSON/);
   assert.equal(reply.json<{ code: string }>().code, "invalid_request");
@@ -182,7 +182,7 @@ test("a message without a reply subject runs nothing and is counted", async () =
   assert.deepEqual(await call(caller, ask, { question: "second" }, { tokens }), {
     answer: "second",
   });
-  const stats = await connectionOf(caller).nc.request("$SRV.STATS.oracle", "", { timeout: 5_000 });
+  const stats = await connectionOf(caller).nc.request("$SRV.STATS.oracle", "", { timeout: 30_000 });
   const [endpoint] = stats.json<{
     endpoints: { num_requests: number; data: { ignored: number } }[];
   }>().endpoints;
@@ -197,7 +197,7 @@ test("a call whose deadline is over is refused without running", async () => {
   const { nc } = connectionOf(caller);
   const headers = headersOf({ [HEADERS.deadline]: String(Date.now() - 1) });
   const reply = await nc.request("yard.rpc.cli.oracle.ask.weather", '{"question":"?"}', {
-    timeout: 5_000,
+    timeout: 30_000,
     headers,
   });
   assert.equal(reply.json<{ code: string }>().code, "deadline_exceeded");
@@ -229,11 +229,14 @@ test("the signal of a call aborts at its deadline, and the caller learns it", as
     return promise;
   });
   await bus.flush();
-  await assert.rejects(call(caller, ask, { question: "?" }, { tokens, timeoutMs: 60 }), (error) => {
-    assert.ok(error instanceof ServiceError);
-    assert.ok(["timeout", "deadline_exceeded"].includes(error.code), error.code); // which side notices first is open
-    return true;
-  });
+  await assert.rejects(
+    call(caller, ask, { question: "?" }, { tokens, timeoutMs: 1_000 }),
+    (error) => {
+      assert.ok(error instanceof ServiceError);
+      assert.ok(["timeout", "deadline_exceeded"].includes(error.code), error.code); // which side notices first is open
+      return true;
+    },
+  );
   await aborted;
   await bus.drain();
   assert.deepEqual(faults, []);
@@ -375,7 +378,7 @@ test("discovery is answered to all, by name and by id, in the shape that NATS to
   await bus.flush();
   const { nc } = connectionOf(caller);
   const answerTo = async (subject: string): Promise<Record<string, unknown>> =>
-    (await nc.request(subject, "", { timeout: 5_000 })).json();
+    (await nc.request(subject, "", { timeout: 30_000 })).json();
   const ping = await answerTo("$SRV.PING");
   assert.deepEqual(
     { ...ping, id: "" },
@@ -457,7 +460,11 @@ test("a service that is expected is waited for, and the question ends soon after
     return services.map(({ id }) => id).join();
   };
   delayMs = 150;
-  assert.equal(await found(["prompt", "late"]), "L,P1,P2");
+  // A busy machine may make one answer later than the wait for further ones lasts.
+  await until(
+    () => found(["prompt", "late"]),
+    (ids) => ids === "L,P1,P2",
+  );
   delayMs = 0;
   // A busy machine may make one request slow, and not all of them.
   await until(
@@ -469,7 +476,10 @@ test("a service that is expected is waited for, and the question ends soon after
     ({ all, tookMs }) => all === "L,P1,P2" && tookMs < 250,
   );
   // A service that never answers does not make the request endless.
-  assert.equal(await found(["prompt", "nobody"]), "L,P1,P2");
+  await until(
+    () => found(["prompt", "nobody"]),
+    (ids) => ids === "L,P1,P2",
+  );
   for (const subscription of subscriptions) subscription.unsubscribe();
 });
 

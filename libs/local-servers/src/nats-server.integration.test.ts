@@ -26,7 +26,7 @@ async function createStream(server: RunningServer, name: string): Promise<void> 
   const config = JSON.stringify({ name, subjects: [name] });
   socket.write('CONNECT {"verbose":false}\r\nSUB answer 1\r\n');
   socket.write(`PUB $JS.API.STREAM.CREATE.${name} answer ${config.length}\r\n${config}\r\n`);
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(30_000);
   let received = "";
   while (!/MSG answer .*\r\n.*\r\n/.test(received))
     received += String((await once(socket, "data", { signal }))[0]);
@@ -38,7 +38,7 @@ test("starts with JetStream, durable writes and a monitor, on loopback alone", a
   const dataDir = await testDirectory();
   const nats = await testNats({ dataDir });
   assert.equal(nats.url, `nats://127.0.0.1:${nats.port}`);
-  const answer = await probeNats({ ...nats, signal: AbortSignal.timeout(5_000) });
+  const answer = await probeNats({ ...nats, signal: AbortSignal.timeout(30_000) });
   assert.deepEqual(answer, { version: nats.version, jetstream: true, serverName: "yard-local" });
   const state = await monitor(nats, "/varz");
   assert.partialDeepStrictEqual(state, {
@@ -112,7 +112,7 @@ test("refuses a data directory whose server runs", async () => {
     testNats({ dataDir }),
     new RegExp(`${dataDir} is in use by process ${process.pid}`),
   );
-  await probeNats({ ...nats, signal: AbortSignal.timeout(5_000) });
+  await probeNats({ ...nats, signal: AbortSignal.timeout(30_000) });
 });
 
 test("stop ends the server, even one that is paused, and may be called again", async () => {

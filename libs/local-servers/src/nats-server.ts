@@ -2,6 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 
+import { startOnFreePort } from "./free-port.ts";
 import { natsServerConfig } from "./nats-server-config.ts";
 import { probeNats } from "./probe.ts";
 import { startServerProcess, type RunningServer, type ServerAddress } from "./server-process.ts";
@@ -22,12 +23,17 @@ export interface NatsServerOptions {
 }
 
 const HOST = "127.0.0.1";
-/** nats-server picks one itself and names it in its ports file: no race for a port that was free a moment ago. */
+/** nats-server picks one itself and names it in its ports file. */
 const ANY_PORT = -1;
 const POLL_MS = 10;
 
 /** Starts nats-server with JetStream on loopback and waits until it answers. Rejects with `ServerStartError`. */
 export async function startNatsServer(options: NatsServerOptions): Promise<RunningServer> {
+  if (options.port !== undefined && options.port !== 0) return startOnPort(options, options.port);
+  return startOnFreePort((port) => startOnPort(options, port));
+}
+
+async function startOnPort(options: NatsServerOptions, port: number): Promise<RunningServer> {
   const dataDir = resolve(options.dataDir);
   const portsDir = join(dataDir, "ports");
   const configFile = join(dataDir, "nats.conf");
@@ -49,7 +55,7 @@ export async function startNatsServer(options: NatsServerOptions): Promise<Runni
         configFile,
         natsServerConfig({
           host: HOST,
-          port: options.port || ANY_PORT,
+          port,
           monitorPort: ANY_PORT,
           storeDir: join(dataDir, "jetstream"),
           portsDir,

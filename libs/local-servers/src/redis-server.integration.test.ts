@@ -16,7 +16,7 @@ delete process.env["YARD_TEST_CONTAINERS"];
 async function ask(server: RunningServer, command: string, last = "\r\n"): Promise<string> {
   const socket = connect(server.port, server.host).setEncoding("utf8");
   socket.write(`${command}\r\n`);
-  const signal = AbortSignal.timeout(10_000);
+  const signal = AbortSignal.timeout(30_000);
   let received = "";
   while (!received.endsWith(last)) received += String((await once(socket, "data", { signal }))[0]);
   socket.destroy();
@@ -102,7 +102,7 @@ test("the probe distinguishes a wrong password, a missing one and a right one", 
     probeRedis({
       host: redis.host,
       port: redis.port,
-      signal: AbortSignal.timeout(5_000),
+      signal: AbortSignal.timeout(30_000),
       ...(password === undefined ? {} : { password }),
     });
   await assert.rejects(probe(), /wants a password/);

@@ -1,17 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePort } from "./free-port.ts";
+import { startOnFreePort } from "./free-port.ts";
 
 import { probeRedis } from "./probe.ts";
 import { ACL_FILE, probeCredentials, writeAclFile, type RedisAccess } from "./redis-access.ts";
 import { redisServerArguments } from "./redis-server-arguments.ts";
-import {
-  ServerStartError,
-  startServerProcess,
-  type RunningServer,
-  type ServerAddress,
-} from "./server-process.ts";
+import { startServerProcess, type RunningServer, type ServerAddress } from "./server-process.ts";
 
 export interface RedisServerOptions {
   /** `redis-server` or `valkey-server`. */
@@ -35,24 +30,11 @@ export interface RedisServerOptions {
 
 const HOST = "127.0.0.1";
 const POLL_MS = 10;
-const FREE_PORT_ATTEMPTS = 5;
 
 /** Starts Redis or Valkey with its append-only file on loopback and waits until it has loaded its data. Rejects with `ServerStartError`. */
 export async function startRedisServer(options: RedisServerOptions): Promise<RunningServer> {
   if (options.port !== undefined && options.port !== 0) return startOnPort(options, options.port);
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startOnPort(options, await freePort());
-    } catch (error) {
-      // Another process may take a free port before Redis binds it.
-      if (
-        !(error instanceof ServerStartError) ||
-        !/address already in use/i.test(error.output) ||
-        attempt === FREE_PORT_ATTEMPTS
-      )
-        throw error;
-    }
-  }
+  return startOnFreePort((port) => startOnPort(options, port));
 }
 
 async function startOnPort(options: RedisServerOptions, port: number): Promise<RunningServer> {

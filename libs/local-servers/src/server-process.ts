@@ -56,7 +56,8 @@ export class ServerStartError extends Error {
   }
 }
 
-const START_TIMEOUT_MS = 10_000;
+/** Longer than a server takes on a busy machine; one that cannot start ends by itself. */
+const START_TIMEOUT_MS = 30_000;
 const STOP_TIMEOUT_MS = 5_000;
 const LAST_LINES = 15;
 

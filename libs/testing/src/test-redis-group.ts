@@ -1,7 +1,7 @@
 import { connect } from "node:net";
-import { freePort } from "@switchyard/local-servers/free-port";
+import { freePort, startOnFreePort } from "@switchyard/local-servers/free-port";
 import type { RedisAccess } from "@switchyard/local-servers/redis-access";
-import { ServerStartError, type RunningServer } from "@switchyard/local-servers/server-process";
+import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { testDirectory, testRedis, testSentinel } from "./test-servers.ts";
 import { until } from "@switchyard/local-servers/until";
 
@@ -38,7 +38,6 @@ export interface GroupSecurity extends GroupTls {
 }
 
 const GROUP = "main";
-const START_ATTEMPTS = 3;
 
 /**
  * A primary with replicas, and three Sentinels that replace it when two of them have had no reply from it for a second. Resolves when all
@@ -170,26 +169,24 @@ export async function testRedisCluster({
 } = {}): Promise<RedisCluster> {
   const ask = (node: RedisNode, command: string) =>
     askRedis(node.server.port, command, access?.probePassword, access?.probeUser);
+  const startOnBus = async (bus: number) => {
+    const more = ["--cluster-enabled", "yes", "--cluster-port", String(bus)];
+    more.push("--cluster-node-timeout", "1000");
+    // Otherwise a replica that could not be elected within 20 s, as on a busy machine, never tries again.
+    more.push("--cluster-replica-validity-factor", "0");
+    if (tls !== undefined) more.push("--tls-cluster", "yes");
+    if (access !== undefined)
+      more.push("--masteruser", access.probeUser, "--masterauth", access.probePassword);
+    const node = await startNode({
+      appendfsync,
+      more,
+      ...(access && { access }),
+      ...(tls && { tls }),
+    });
+    return { bus, node };
+  };
   const places = await Promise.all(
-    Array.from({ length: 3 + 3 * replicas }, async () => {
-      const bus = await freePort();
-      const more = ["--cluster-enabled", "yes", "--cluster-port", String(bus)];
-      more.push("--cluster-node-timeout", "1000");
-      // Otherwise a replica that could not be elected within 20 s, as on a busy machine, never tries again.
-      more.push("--cluster-replica-validity-factor", "0");
-      if (tls !== undefined) more.push("--tls-cluster", "yes");
-      if (access !== undefined)
-        more.push("--masteruser", access.probeUser, "--masterauth", access.probePassword);
-      return {
-        bus,
-        node: await startNode({
-          appendfsync,
-          more,
-          ...(access && { access }),
-          ...(tls && { tls }),
-        }),
-      };
-    }),
+    Array.from({ length: 3 + 3 * replicas }, () => startOnFreePort(startOnBus)),
   );
   const nodes = places.map(({ node }) => node);
   const [first] = places;
@@ -268,6 +265,11 @@ export async function testRedisCluster({
   return cluster;
 }
 
+interface StartedNode extends RedisNode {
+  /** The port for clients: that for TLS when it has one. */
+  readonly port: number;
+}
+
 interface NodeOptions {
   appendfsync?: "always" | "everysec";
   access?: RedisAccess;
@@ -275,25 +277,18 @@ interface NodeOptions {
   more?: readonly string[];
 }
 
-/** Its port for TLS has to be chosen before it starts, and another process may take it meanwhile. */
-async function startNode(options: NodeOptions): Promise<RedisNode & { readonly port: number }> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await startNodeOnce(options);
-    } catch (error) {
-      const isTaken = error instanceof ServerStartError && /already in use/.test(error.output);
-      if (!isTaken || attempt === START_ATTEMPTS) throw error;
-    }
-  }
+/** Its port for TLS has to be chosen before it starts. */
+function startNode(options: NodeOptions): Promise<StartedNode> {
+  return options.tls === undefined
+    ? startNodeOnce(options, null)
+    : startOnFreePort((tlsPort) => startNodeOnce(options, tlsPort));
 }
 
-async function startNodeOnce({
-  tls,
-  more = [],
-  ...rest
-}: NodeOptions): Promise<RedisNode & { readonly port: number }> {
+async function startNodeOnce(
+  { tls, more = [], ...rest }: NodeOptions,
+  tlsPort: number | null,
+): Promise<StartedNode> {
   const dataDir = await testDirectory();
-  const tlsPort = tls === undefined ? null : await freePort();
   const settings = tls === undefined ? [] : tlsSettings(Number(tlsPort), tls);
   const own = settings.flatMap(([name, value]) => [`--${name}`, value]);
   const options = { ...rest, dataDir, more: [...own, ...more] };

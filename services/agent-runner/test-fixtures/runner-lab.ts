@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { readEvents } from "@switchyard/bus/events";
@@ -64,7 +65,8 @@ export async function startLab(servers?: {
     await services.stop();
     await bus.close();
   });
-  const jetstream = plain.jetstream();
+  // On a busy machine the server may take longer than the default of 5 s to store a message.
+  const jetstream = plain.jetstream({ timeout: 30_000 });
   const publish = async (subject: string, body: string, messageId?: string): Promise<void> => {
     const options = messageId === undefined ? {} : { msgID: messageId };
     await jetstream.publish(subject, new TextEncoder().encode(body), options);
@@ -84,11 +86,11 @@ export async function startLab(servers?: {
         options?.messageId,
       ),
     async pendingCommands() {
-      const manager = await plain.jetstreamManager();
+      const manager = await plain.jetstreamManager({ timeout: 30_000 });
       return (await manager.streams.info(commandStream.name)).state.messages;
     },
     async stored(subject) {
-      const manager = await plain.jetstreamManager();
+      const manager = await plain.jetstreamManager({ timeout: 30_000 });
       const { name } = subject.startsWith("yard.cmd.") ? commandStream : eventStream;
       const { state } = await manager.streams.info(name, { subjects_filter: subject });
       return state.subjects?.[subject] ?? 0;
@@ -116,5 +118,14 @@ export async function startLab(servers?: {
 export function sequenceOf(events: readonly RunEventRecord[]): number[] {
   return events.flatMap(({ payload }) =>
     typeof payload["seq"] === "number" ? [payload["seq"]] : [],
+  );
+}
+
+/** The numbers of these events must be 1, 2, 3, … Only `delayed`, which comes before a run begins when it cannot yet, has none. */
+export function assertNumbered(events: readonly RunEventRecord[]): void {
+  const numbered = events.filter(({ name }) => name !== "delayed");
+  assert.deepEqual(
+    sequenceOf(events),
+    numbered.map((_, index) => index + 1),
   );
 }

@@ -54,7 +54,7 @@ export async function channelsWorld(accounts: Record<string, unknown>): Promise<
       YARD_REDIS_URL: redis.url,
       YARD_CHANNELS_FILE: file,
       ...env,
-      ...testConstants({ channelsSendMs: 1_000 }, env),
+      ...testConstants({ channelsSendMs: 5_000 }, env),
     });
   return { natsUrl: nats.url, redisUrl: redis.url, redis, file, cli, bus, write, start };
 }

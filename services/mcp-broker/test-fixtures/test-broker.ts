@@ -122,9 +122,12 @@ export function fixtureServer(id: string, args: readonly string[], more: object 
   return { id, command: process.execPath, args: [fixture(script), ...rest], ...more };
 }
 
-/** Starts NATS, Redis and, by default, the policy service of the test; call it at the top of a file. */
-export async function testWorld({ withPolicy = true } = {}): Promise<TestWorld> {
-  const [nats, redisServer] = await Promise.all([testNats(), testRedis()]);
+/** Starts NATS, with more text in its configuration, Redis and, by default, the policy service of the test; call it at the top of a file. */
+export async function testWorld({ withPolicy = true, natsConfig = "" } = {}): Promise<TestWorld> {
+  const [nats, redisServer] = await Promise.all([
+    testNats(natsConfig === "" ? {} : { authorization: natsConfig }),
+    testRedis(),
+  ]);
   const log = createLog({ service: "test", level: "silent" });
   const redis = await connectRedis({ url: redisServer.url, name: "test", log });
   const [cli, policyBus] = await Promise.all(

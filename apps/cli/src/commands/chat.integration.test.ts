@@ -335,7 +335,7 @@ test("yard run prompts at a terminal, prints the command elsewhere and ends with
   run.line("not today");
   await run.shows("not today");
   assert.equal(await run.exited, 0);
-  const piped = await yard(["run", "writer", "write it", "--wait-for", "3"], env);
+  const piped = await yard(["run", "writer", "write it", "--wait-for", "15"], env);
   assert.equal(piped.code, 5, piped.stderr);
   const [, command = ""] = /\.\/yard (approvals approve apr-\S+)/.exec(piped.stderr) ?? [];
   const id = command.split(" ").at(-1) ?? "";

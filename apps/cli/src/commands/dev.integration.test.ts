@@ -84,7 +84,7 @@ test("with --json a run is lines of JSON, one for each event, numbered without a
 test("a run started without waiting can be followed, shown and listed", async () => {
   const { stdout } = await yard(["run", "demo", "hi", "--no-wait"], env);
   const runId = stdout.trim();
-  const followed = await yard(["runs", "events", runId, "--follow"], env);
+  const followed = await yard(["runs", "events", runId, "--follow", "--wait", "60"], env);
   assert.equal(followed.code, 0);
   assert.match(followed.stdout, /■ finished/);
   const shown = await yard(["runs", "show", runId, "--json"], env);
@@ -100,7 +100,10 @@ test("any NATS client can start a run with plain JSON, without credentials or he
     const runId = `plain-${process.pid}`;
     const body = JSON.stringify({ input: "hi", runId });
     await nc.request("yard.cmd.me.run.start.demo", body);
-    const followed = await yard(["runs", "events", `me~${runId}`, "--follow", "--json"], env);
+    const followed = await yard(
+      ["runs", "events", `me~${runId}`, "--follow", "--json", "--wait", "60"],
+      env,
+    );
     assert.match(followed.stdout, /"event":"run\.finished"/);
   } finally {
     await nc.close();
@@ -214,7 +217,7 @@ test("Ctrl-C and --wait-for end the following, not the run: 130 and 7", async (t
   assert.match(late?.output() ?? "", /still queued: no runner took the run yet/);
   process.kill(runner?.pid ?? 0, "SIGCONT");
   const runId = /▸ queued +(\w+)/.exec(interrupted?.output() ?? "")?.[1] ?? "";
-  assert.equal((await yard(["runs", "events", runId, "--follow"], env)).code, 0);
+  assert.equal((await yard(["runs", "events", runId, "--follow", "--wait", "60"], env)).code, 0);
 });
 
 test("the process of the services and a server restart on the same port after a kill, a run in progress ends, and new runs work", async () => {

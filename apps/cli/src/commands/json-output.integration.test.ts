@@ -128,7 +128,7 @@ test("runs: started, followed, steered, resumed, retried, replayed and asked", a
   await ok("run", "quick", "hi", "--record", recording);
   await ok("runs", "replay", recording);
   const { runId } = await data<{ runId: string }>("run", "quick", "hi", "--no-wait");
-  await ok("runs", "tail", runId);
+  await ok("runs", "tail", runId, "--wait", "60");
   await ok("runs", "events", runId);
   await ok("runs", "show", runId);
   await ok("runs", "list");

@@ -116,7 +116,7 @@ test("reports at once that a run is unknown, and still follows it when it begins
   ]) {
     assert.ok(runId !== undefined);
     const [command = "", ...options] = args;
-    const following = yardStarted(["runs", command, runId, ...options], env);
+    const following = yardStarted(["runs", command, runId, ...options, "--wait", "60"], env);
     await following.printed(`run ${runId} is unknown so far`);
     await steerRun(runId);
     assert.equal(await following.exited, 0, following.output());

@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { isFree } from "@switchyard/local-servers/free-port";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { isPortTaken, SERVER_TITLE, type LocalServer, type ServerName } from "./local-server.ts";
@@ -106,12 +106,4 @@ function hasProcess(pid: number): boolean {
 export async function rememberHttpPort(portsFile: string, port: number): Promise<void> {
   const chosen = await readChosenPorts(portsFile);
   if (chosen.http !== port) await writeChosenPorts(portsFile, { ...chosen, http: port });
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }

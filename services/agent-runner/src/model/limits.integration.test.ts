@@ -9,7 +9,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const teamsFile = join(await testDirectory(), "teams.json");
 const lab = await startLab();
@@ -66,10 +66,7 @@ test("waits at a limit, and continues with a raised one without repeating a call
       ["cli", 9],
     ],
   );
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   for (const step of [1, 2, 3]) assert.equal(services.requested.get(`cli~${runId}:${step}:0`), 1);
 });
 
@@ -94,10 +91,10 @@ test("waits when its time is over in the middle of a call, which continues and w
     "gated",
     agent("gated", { plan: { steps: gate, answer: "{{/results/gate/text}}" } }),
   );
-  await lab.command("gated", { runId: "late", input: "x", limits: { timeoutMs: 1_000 } });
+  await lab.command("gated", { runId: "late", input: "x", limits: { timeoutMs: 5_000 } });
   await reached.promise;
   const waiting = await lab.eventsUntil("late", "waiting");
-  assert.match(JSON.stringify(waiting.at(-1)?.payload), /"timeoutMs","value":1000/);
+  assert.match(JSON.stringify(waiting.at(-1)?.payload), /"timeoutMs","value":5000/);
   assert.deepEqual(services.cancelled, [], "no runner took the call back");
   opened.resolve("opened");
   await resume("late", { limits: { timeoutMs: 600_000 } });

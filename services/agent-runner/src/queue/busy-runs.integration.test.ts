@@ -8,7 +8,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { startChatServer, textChunks } from "../../test-fixtures/chat-server.ts";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 
 /** Commands that reach a run while its model or one of its tools is at work. */
 
@@ -41,7 +41,7 @@ test("a message that comes while the model is at work is received before the run
   await lab.eventsUntil("thinking", "steered");
   gate.resolve();
   const events = await lab.eventsUntil("thinking", "finished");
-  assertWhole(events);
+  assertNumbered(events);
   assert.equal(events.at(-1)?.payload["output"], "as you said");
   assert.equal(namesOf(events).filter((name) => name === "model-responded").length, 2);
   assert.match(JSON.stringify(chat.requests.at(-1)?.["messages"]), /make it short/);
@@ -55,7 +55,7 @@ test("a message that comes while a tool is at work waits for its result, and the
   await lab.eventsUntil("working", "steered");
   gate.open();
   const events = await lab.eventsUntil("working", "finished");
-  assertWhole(events);
+  assertNumbered(events);
   const names = namesOf(events);
   assert.ok(names.indexOf("steered") < names.indexOf("tool-completed"));
   assert.equal(events.at(-1)?.payload["output"], "opened");
@@ -70,7 +70,7 @@ test("a cancel ends a run whose model is at work, and the model's later answer i
   await until(() => Promise.resolve(chat.requests.length === before + 1));
   await lab.publish("yard.cmd.cli.run.cancel.unthought", '{"reason":"enough"}');
   const events = await lab.eventsUntil("unthought", "cancelled");
-  assertWhole(events);
+  assertNumbered(events);
   assert.deepEqual(namesOf(events), ["started", "cancelled"]);
   gate.resolve();
   await until(async () => (await lab.pendingCommands()) === 0);
@@ -88,7 +88,7 @@ test("a copy of a run is complete when the run itself has expired", async () => 
   await redis.del(...keys);
   await lab.publish("yard.cmd.cli.run.fork.copy", '{"newRunId":"copy-of-copy","fromStep":2}');
   const events = await lab.eventsUntil("copy-of-copy", "finished");
-  assertWhole(events);
+  assertNumbered(events);
   assert.equal(events.at(-1)?.payload["output"], "opened");
   const requested = ["original", "copy", "copy-of-copy"].map((runId) =>
     services.requested.get(`cli~${runId}:1:0`),
@@ -101,13 +101,6 @@ test("a copy of a run is complete when the run itself has expired", async () => 
 
 function namesOf(events: readonly RunEventRecord[]): string[] {
   return events.map(({ name }) => name);
-}
-
-function assertWhole(events: readonly RunEventRecord[]): void {
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
 }
 
 /** The tool `gate` answers once it is opened. */

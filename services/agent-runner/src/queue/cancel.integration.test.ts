@@ -6,7 +6,7 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 
 const lab = await startLab();
@@ -183,10 +183,7 @@ async function noneIsLeft(): Promise<void> {
 
 /** Events without gap or repeat, one end, and a result for each call. */
 function assertWhole(events: readonly RunEventRecord[]): void {
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   const count = (...names: string[]) => events.filter(({ name }) => names.includes(name)).length;
   assert.equal(count("cancelled", "finished", "failed"), 1);
   assert.equal(count("tool-requested"), count("tool-completed", "tool-failed", "tool-denied"));

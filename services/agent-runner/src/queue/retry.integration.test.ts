@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
 const { services } = lab;
@@ -43,10 +43,7 @@ test("resumes after limit_exceeded with raised limits and repeats no finished ca
   await retry(runId, { limits: { maxSteps: 9 } });
   const events = await lab.eventsUntil(runId, "finished");
   assert.equal(events.at(-1)?.payload["output"], "counted 3");
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   const names = events.map(({ name }) => name);
   assert.deepEqual(names.slice(names.indexOf("failed"), names.indexOf("failed") + 3), [
     "failed",
@@ -132,10 +129,7 @@ test("a retried run that waits for its session is cancelled without waiting", as
   });
   await lab.publish("yard.cmd.cli.run.cancel.stuck", "{}");
   const events = await lab.eventsUntil("stuck", "cancelled");
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   await lab.publish("yard.cmd.cli.run.cancel.keeper", "{}");
   await lab.eventsUntil("keeper", "cancelled");
 });

@@ -9,7 +9,7 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, labTool, skill } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
 const { services } = lab;
@@ -69,10 +69,7 @@ test("copies a run up to a step and continues on its own, repeating no call", as
   const events = await lab.eventsUntil("copied", "finished");
   assert.equal(events.at(-1)?.payload["output"], "second: counted 2");
   assert.deepEqual(events[0]?.payload["forkedFrom"], { runId: "cli~counted", fromStep: 2 });
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   assert.equal(services.requested.get("cli~copied:1:0"), undefined);
   assert.equal(services.requested.get("cli~counted:1:0"), 1);
   assert.equal(services.requested.get("cli~copied:2:0"), 1);

@@ -15,7 +15,7 @@ import {
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { assertRanOnce } from "../../test-fixtures/ran-once.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 import { replay } from "../core/replay.ts";
 import { journalKey } from "../journal/run-keys.ts";
 import { openRunStore } from "../journal/run-store.ts";
@@ -181,10 +181,7 @@ test("ends once when it waits, wherever its runners die and however its wake-ups
       assert.deepEqual(replay(entries).end, { status: "succeeded", output: "yes, counted 1" });
       assert.equal(lab.services.executed.get(`${run.runId}:1:1`), 1);
       const events = await lab.eventsUntil(run.runId, "finished");
-      assert.deepEqual(
-        sequenceOf(events),
-        events.map((_, index) => index + 1),
-      );
+      assertNumbered(events);
     }),
     crashDraws(40),
   );
@@ -254,10 +251,7 @@ async function assertCancelled(runId: string, outcome: CancelOutcome): Promise<v
   }
   const last = status === "cancelled" ? "cancelled" : "finished";
   const events = await lab.eventsUntil(runId, last);
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   assert.equal(events.length, count);
   const ends = events.filter(({ name }) => ["cancelled", "finished", "failed"].includes(name));
   assert.equal(ends.length, 1);

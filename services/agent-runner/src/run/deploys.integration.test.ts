@@ -10,7 +10,7 @@ import {
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
 import { testConstants } from "@switchyard/testing/test-constants";
 
@@ -50,10 +50,7 @@ test("a run ends after one deploy after the other, and none uses up an attempt [
   }
   const events = await lab.eventsUntil("deployed", "finished");
   assert.equal(events.at(-1)?.payload["output"], `opened ${DEPLOYS - 1}`);
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   for (let step = 1; step <= DEPLOYS; step += 1)
     assert.equal(services.requested.get(`cli~deployed:${step}:0`), 1, "each call was sent once");
   const { run } = await call(lab.bus, getRun, { runId: "deployed" });
@@ -111,10 +108,7 @@ for (const version of ["older", "newer"] as const) {
 
     const events = await lab.eventsUntil(runId, "finished");
     assert.equal(events.at(-1)?.payload["output"], "done after a yes");
-    assert.deepEqual(
-      sequenceOf(events),
-      events.map((_, index) => index + 1),
-    );
+    assertNumbered(events);
     assert.equal(
       services.requested.get(callId),
       2,

@@ -12,7 +12,7 @@ import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 import { openUnsyncedEvents } from "../journal/unsynced-events.ts";
 import { findLostEvents } from "../waits/find-lost-events.ts";
 
@@ -55,10 +55,7 @@ async function restart({ losing }: { readonly losing: boolean }): Promise<void> 
 
 async function assertGapless(runId: string, last: string): Promise<void> {
   const found = await lab.eventsUntil(runId, last);
-  assert.deepEqual(
-    sequenceOf(found),
-    found.map((_, index) => index + 1),
-  );
+  assertNumbered(found);
 }
 
 test("drops its note of an event only when the stream has stored one three minutes later, however long its disk is full", async () => {

@@ -11,7 +11,7 @@ import {
   startDelivery,
 } from "../../test-fixtures/mortal-runners.ts";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 import { SUMMARY_INSTRUCTIONS } from "../core/compaction.ts";
 import type { EntryOf, JournalEntry } from "../core/journal-entry.ts";
 import { replay } from "../core/replay.ts";
@@ -105,10 +105,7 @@ async function runThrough(agentName: string, schedule: readonly number[]) {
   for (let n = 1; n <= COUNTS; n += 1)
     assert.equal(lab.services.executed.get(`${runId}:${n}:0`), 1);
   const events = await lab.eventsUntil(runId, "finished");
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   const asked = requests.slice(before).map(({ body }) => body as ChatRequest); // the SDK wrote it
   return { runId, entries, events, crashes, asked };
 }

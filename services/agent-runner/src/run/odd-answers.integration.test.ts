@@ -42,7 +42,7 @@ await writeFile(
 );
 await lab.runner({
   YARD_MODELS_FILE: models,
-  ...testConstants({ modelIdleTimeoutMs: 1_000 }),
+  ...testConstants({ modelIdleTimeoutMs: 3_000 }),
 });
 services.agents.set("odd", agent("odd", { model: "local/m" }));
 services.tools.set("wipe", () => "wiped");
@@ -251,7 +251,7 @@ test("comments of a stream show that its provider works, for longer than it may 
   const late = Promise.withResolvers<void>();
   server.answer({ chunks: textChunks("slow"), from: late.promise, commentEveryMs: 300 });
   await lab.command("odd", { runId: "comments", input: "x" });
-  setTimeout(() => late.resolve(), 2_000);
+  setTimeout(() => late.resolve(), 5_000);
   const before = server.requests.length;
   const events = await lab.eventsUntil("comments", "finished");
   assert.equal(events.at(-1)?.payload["output"], "slow");

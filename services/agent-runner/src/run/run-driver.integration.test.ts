@@ -22,7 +22,7 @@ import {
   skill,
   SMALLEST_WINDOW,
 } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 
 const lab = await startLab();
 const chat = await startChatServer();
@@ -74,10 +74,7 @@ test("runs a plan from the command to the answer, one event for each fact", asyn
     "tool-requested",
     "tool-requested",
   ]);
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   const finished = events.at(-1)?.payload;
   assert.equal(
     finished?.["output"],

@@ -5,7 +5,7 @@ import { until } from "@switchyard/local-servers/until";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { agent, answering, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab, type RunEventRecord } from "../../test-fixtures/runner-lab.ts";
 import { shortWindow } from "../../test-fixtures/short-window.ts";
 import type { RunnerProcess } from "../../test-fixtures/runner-process.ts";
 import { testConstants } from "@switchyard/testing/test-constants";
@@ -214,10 +214,7 @@ test("finishes a run through a crash of Redis [run-goal-2]", async () => {
 
 /** One complete run: events without gap or repeat, each model step and each tool call done once. */
 function assertOneRun(events: readonly RunEventRecord[], runId: string): void {
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   const count = (name: string) => events.filter((event) => event.name === name).length;
   assert.equal(count("started"), 1);
   assert.equal(count("model-responded"), 4);

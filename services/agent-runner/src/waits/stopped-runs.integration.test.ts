@@ -15,7 +15,7 @@ import {
   DIGEST,
   labTool,
 } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
@@ -83,10 +83,7 @@ for (const isPublished of [true, false])
     assert.equal(events.at(-1)?.payload["output"], "counted");
     const waiting = events.findLast(({ name }) => name === "waiting")?.payload;
     assert.match(JSON.stringify(waiting), /"reason":"stopped".*"reason":"maintenance"/);
-    assert.deepEqual(
-      sequenceOf(events),
-      events.map((_, index) => index + 1),
-    );
+    assertNumbered(events);
   });
 
 test("a run that is stopped is cancelled as any other that waits", async () => {

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
-import { sequenceOf, startLab } from "../../test-fixtures/runner-lab.ts";
+import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
 import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
@@ -42,10 +42,7 @@ test("waits for an answer without a runner, and continues with it", async () => 
   assert.deepEqual(await call(lab.bus, answerQuestion, answer), { outcome: "accepted" });
   const events = await lab.eventsUntil("asked", "finished");
   assert.equal(events.at(-1)?.payload["output"], "said: you may; counted 1");
-  assert.deepEqual(
-    sequenceOf(events),
-    events.map((_, index) => index + 1),
-  );
+  assertNumbered(events);
   assert.equal(
     services.requested.get("cli~asked:1:1"),
     1,
@@ -145,10 +142,10 @@ test("lets time pass without a runner", async () => {
   services.agents.set(
     "sleeper",
     agent("sleeper", {
-      plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 1 } }] }], answer: "awake" },
+      plan: { steps: [{ calls: [{ tool: "wait", with: { seconds: 6 } }] }], answer: "awake" },
     }),
   );
-  await lab.command("sleeper", { runId: "slept", input: "x", limits: { timeoutMs: 1_000 } });
+  await lab.command("sleeper", { runId: "slept", input: "x", limits: { timeoutMs: 5_000 } });
   const events = await lab.eventsUntil("slept", "finished");
   const waiting = events.find(({ name }) => name === "waiting");
   assert.match(JSON.stringify(waiting?.payload), /"reason":"timer"/);

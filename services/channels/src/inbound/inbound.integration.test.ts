@@ -230,7 +230,7 @@ test("a message from an agent to another chat is noted in its session, and a not
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
   await until(() => refused.has(late));
   isAway = false;
-  await until(() => noted.has(late), Boolean, { timeoutMs: 30_000 });
+  await until(() => noted.has(late));
   assert.deepEqual(await textsAt("zoe"), ["for zoe"]);
   for (const sendId of [first, again, byRun, late]) assert.equal(noted.get(sendId)?.length, 1);
   for (const sendId of others) assert.equal(noted.has(sendId), false);

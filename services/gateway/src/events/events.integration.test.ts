@@ -373,7 +373,7 @@ test("200 readers of a gateway that is killed continue at another one, or there 
 
 test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
   const { url } = await world.startGateway(
-    testConstants({ unknownRunMs: 300, httpStreamsPerCaller: 2 }),
+    testConstants({ unknownRunMs: 3_000, httpStreamsPerCaller: 2 }),
   );
   const { key } = await world.keyOf("dan", ["viewer"]);
   const never = await read(url, "/runs/never-started/events", { key });

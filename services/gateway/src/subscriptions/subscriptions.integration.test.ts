@@ -170,6 +170,14 @@ async function finish({
   });
   return runId;
 }
+/** Stores the ends of so many runs, a few at once: nats-server writes each to the disk, and a publisher waits 5 s for its own. */
+async function finishMany(count: number, options: { output?: string } = {}): Promise<void> {
+  const AT_ONCE = 60;
+  for (let from = 0; from < count; from += AT_ONCE)
+    await Promise.all(
+      Array.from({ length: Math.min(AT_ONCE, count - from) }, () => finish(options)),
+    );
+}
 function signatureOf({ id, timestamp, text }: Received, secret: string): string {
   const hmac = createHmac("sha256", Buffer.from(secret.slice(6), "base64"));
   return `v1,${hmac.update(`${id}.${timestamp}.${text}`).digest("base64")}`;
@@ -288,7 +296,7 @@ test("what fails is tried again later and later, then given up, and sent again w
   answers.set("/broken", 500);
   const { id } = await create("/broken");
   const run = await finish();
-  await until(() => heardAt("/broken").length === 2);
+  await until(() => heardAt("/broken").length >= 2);
   await until(async () => (await show(id)).dead?.length === 1);
   assert.equal(heardAt("/broken").length, 8);
   const { dead, webhook, pending } = await show(id);
@@ -379,13 +387,13 @@ test("Redis has no secret as it is; one of before there was a key is encrypted a
 test("a webhook for which a thousand deliveries wait is disabled, and nothing of it waits any more", async () => {
   answers.set("/slow", 0);
   const { id } = await create("/slow");
-  await Promise.all(Array.from({ length: 1_020 }, () => finish()));
+  await finishMany(1_020);
   await until(async () => (await show(id)).webhook?.status === "disabled");
   const { webhook } = await show(id);
   assert.equal(webhook?.reason, "backlog");
   // Attempts under way fail when the receiver has not answered for ten seconds.
   const pending = async () => (await show(id)).pending;
-  await until(pending, (count) => count === 0, { timeoutMs: 30_000 });
+  await until(pending, (count) => count === 0, { timeoutMs: 120_000 });
   const { dead = [] } = await show(id);
   assert.equal(dead.length, 100);
   assert.ok(dead.some(({ error }) => /not sent: the webhook is disabled/.test(error)));
@@ -396,7 +404,7 @@ test("so is one for which four mebibytes wait, and all of that goes with it", as
   const { id } = await create("/slow");
   const deliveries = () => redis.hvals("yard:gateway:{webhooks}:deliveries");
   const waiting = async () => (await deliveries()).filter((text) => text.includes(id));
-  await Promise.all(Array.from({ length: 80 }, () => finish({ output: "x".repeat(60_000) })));
+  await finishMany(80, { output: "x".repeat(60_000) });
   await until(async () => (await show(id)).webhook?.reason === "backlog");
   const { length } = (await waiting()).join("");
   assert.ok(length > 0 && length <= 5 * 1024 ** 2, String(length));

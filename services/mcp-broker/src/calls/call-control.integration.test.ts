@@ -42,7 +42,7 @@ const everything = [packageFile("@modelcontextprotocol/server-everything/dist/in
 const main = await world.startBroker({
   servers: [
     fixtureServer("main", ["fixture-server.ts"]),
-    fixtureServer("weak", ["fixture-server.ts"], { callTimeoutMs: 100 }),
+    fixtureServer("weak", ["fixture-server.ts"], { callTimeoutMs: 1_000 }),
     fixtureServer("single", ["fixture-server.ts"], { maxConcurrency: 1 }),
     fixtureServer("large", ["fixture-server.ts"], { maxResultBytes: 8 * 1024 * 1024 }),
     fixtureServer("kept", ["fixture-server.ts"], { allowedAgentRoles: ["writer", "admin"] }),

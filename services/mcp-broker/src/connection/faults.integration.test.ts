@@ -20,7 +20,7 @@ function hostile(mode: string, more: object = {}) {
     id: mode,
     command: process.execPath,
     args: [fixture("hostile-server.ts"), mode],
-    connectTimeoutMs: 1_500,
+    connectTimeoutMs: 5_000,
     ...more,
   };
 }
@@ -174,13 +174,13 @@ test("half a line, wrong ids, chatter and nothing at all end in connectTimeoutMs
     const message = await failureOf(world.open(hostile(mode)));
     assert.match(
       message,
-      /^no answer within connectTimeoutMs \(1500 ms\) to the handshake; if it needs longer: yard mcp update/,
+      /^no answer within connectTimeoutMs \(5000 ms\) to the handshake; if it needs longer: yard mcp update/,
     );
   }
   const said = await failureOf(world.open(hostile("chats")));
   assert.match(said, /; stderr: waits for a login; stdout: welcome\nplease log in$/);
   const message = await failureOf(world.open(hostile("hangs-in-list")));
-  assert.match(message, /^no answer within connectTimeoutMs \(1500 ms\) to tools\/list;/);
+  assert.match(message, /^no answer within connectTimeoutMs \(5000 ms\) to tools\/list;/);
   await until(
     () => childrenOf(fixture("hostile-server.ts")),
     ({ length }) => length === 0,

@@ -56,6 +56,7 @@ test("connects a server and shows its true status, name and version [A8, A19, A4
   const broker = await world.startBroker({
     servers: [fixtureServer("status", ["fixture-server.ts"])],
   });
+  await broker.until("status", ({ status }) => status === "connected");
   const { servers } = await call(world.cli, listServers, {});
   assert.deepEqual(servers, [broker.info("status")]);
   const info = broker.info("status");
@@ -263,6 +264,7 @@ test("a stop is not an outage", async () => {
   const broker = await world.startBroker({
     servers: [fixtureServer("leaves", ["fixture-server.ts"])],
   });
+  await broker.until("leaves", ({ status }) => status === "connected");
   await broker.stop();
   assert.equal(broker.info("leaves").status, "disconnected");
   assert.equal(broker.info("leaves").lastError, null);
@@ -372,7 +374,8 @@ test("speaks 2026-07-28 over HTTP with its configured headers, and is down as so
     ],
     env: { HTTP_TOKEN: "http-canary-77" },
   });
-  assert.equal(broker.info("modern").protocolVersion, "2026-07-28");
+  const connected = await broker.until("modern", ({ status }) => status === "connected");
+  assert.equal(connected.protocolVersion, "2026-07-28");
   assert.equal((await broker.call("modern", { tool: "echo", args: { message: "hi" } })).text, "hi");
 
   const exited = once(child, "exit");
@@ -418,8 +421,7 @@ test("speaks to the reference server over HTTP with a session, and finds a new o
   const broker = await world.startBroker({
     servers: [{ id: "session", url: `http://127.0.0.1:${PORT}/mcp` }],
   });
-  const info = broker.info("session");
-  assert.equal(info.status, "connected", info.lastError ?? "");
+  await broker.until("session", ({ status }) => status === "connected");
   assert.equal(
     (await broker.call("session", { tool: "echo", args: { message: "hi" } })).text,
     "Echo: hi",

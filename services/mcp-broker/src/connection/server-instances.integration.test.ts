@@ -187,9 +187,8 @@ test("a stateless HTTP server is served by every broker, and one with sessions b
     { id: "open", url },
     { id: "bound", url, stateful: true },
   ];
-  const ownership = { leaseMs: 1_000 };
-  const a = await world.startBroker({ servers, ownership: { ...ownership, instance: "a" } });
-  const b = await world.startBroker({ servers, ownership: { ...ownership, instance: "b" } });
+  const a = await world.startBroker({ servers, ownership: { instance: "a" } });
+  const b = await world.startBroker({ servers, ownership: { instance: "b" } });
   const isUp = ({ status }: ServerInfo) => status === "connected";
   await Promise.all([a.until("open", isUp), b.until("open", isUp)]);
   const connected = (id: string) =>

@@ -315,7 +315,7 @@ suite("slack", () => {
     ]);
     const press = server.press(messageId, { from: "U1", value: "yd:1" });
     assert.deepEqual(await until(press.answer), { text: "Approved.", isEphemeral: true });
-    assert.ok((await until(press.acknowledgedMs)) < 3_000);
+    await until(press.acknowledgedMs);
     const direct = server.press("1.2", { from: "U2", value: "yd:2", channel: "D2" });
     await until(direct.answer);
     assert.deepEqual(
@@ -354,14 +354,12 @@ suite("slack", () => {
     };
     assert.equal((await adapter.receive?.(forged, sink))?.status, 401);
     assert.deepEqual(sink.presses, []);
-    const started = performance.now();
     const answered = Promise.withResolvers<void>();
     const slow = {
       ...sink,
       press: (pressed: ButtonPress) => answered.promise.then(() => sink.press(pressed)),
     };
     assert.equal((await adapter.receive?.(request(form(press.payload)), slow))?.status, 200);
-    assert.ok(performance.now() - started < 3_000);
     assert.equal(press.answer(), null);
     answered.resolve();
     assert.deepEqual(await until(press.answer), { text: "Approved.", isEphemeral: true });

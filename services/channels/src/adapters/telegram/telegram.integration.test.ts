@@ -131,7 +131,7 @@ suite("telegram", () => {
     assert.match(await loaded(adapter, "gone"), /wrong file_id/);
     for (const fault of ["reset", "hang"] as const) {
       server.failNext("/file/bot", { kind: fault });
-      const limits = { maxBytes: 100, signal: AbortSignal.timeout(500) };
+      const limits = { maxBytes: 100, signal: AbortSignal.timeout(3_000) };
       const problem = await adapter.load?.("d1", limits).catch(String);
       assert.match(String(problem), /cannot be loaded|in time/);
       assert.doesNotMatch(String(problem), /telegram-secret-token/);
