@@ -1,4 +1,3 @@
-import { jetstreamManager } from "@nats-io/jetstream";
 import { call, client } from "@switchyard/bus/call";
 import { connectionOf } from "@switchyard/bus/connection";
 import { readEvents } from "@switchyard/bus/events";
@@ -29,7 +28,6 @@ import { journalKey, stateKey } from "./run-keys.ts";
 const lab = await startLab();
 const { services } = lab;
 const { nc } = connectionOf(lab.bus);
-const manager = await jetstreamManager(nc, { checkAPI: false });
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: lab.redis.url, name: "test", log });
 after(() => redis.disconnect());
@@ -221,10 +219,17 @@ async function inStream(runId: string): Promise<Published[]> {
   const events = await storedIn(runId);
   return Promise.all(
     events.map(async ({ sequence }) => {
-      const message = await manager.streams.getMessage(eventStream.name, { seq: sequence });
-      assert.ok(message !== null);
-      const bytes = new TextDecoder().decode(message.data);
-      return { subject: message.subject, bytes, messageId: message.header.get("Nats-Msg-Id") };
+      const subject = `$JS.API.STREAM.MSG.GET.${eventStream.name}`;
+      const reply = await nc.request(subject, JSON.stringify({ seq: sequence }));
+      const { message } = reply.json<{
+        message: { subject: string; hdrs: string; data: string };
+      }>();
+      const headers = Buffer.from(message.hdrs, "base64").toString();
+      return {
+        subject: message.subject,
+        bytes: Buffer.from(message.data, "base64").toString(),
+        messageId: /^Nats-Msg-Id: ?(.*)\r$/m.exec(headers)?.[1] ?? "",
+      };
     }),
   );
 }
