@@ -27,6 +27,8 @@ export interface RunIndex {
   add(runId: string, createdAt: string): Promise<void>;
   /** Adds a run whose id has no owner to the list of its requester. */
   adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
+  /** Removes a run that was deleted. */
+  remove(runId: string, run: { readonly requester: string }): Promise<void>;
   list(filter: RunFilter): Promise<RunPage>;
   /** Counts the runs that began in a range, and those that are under way now. */
   totals(filter: RowFilter & { owner?: string | undefined } & TimeRange): Promise<RunTotals>;
@@ -105,6 +107,12 @@ export function openRunIndex(
 
     async adopt(runId, { requester, createdAt }) {
       await fromRedis(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
+    },
+
+    async remove(runId, { requester }) {
+      const owner = ownerOfRun(runId) ?? requester;
+      for (const key of [INDEX_KEY, ownerKey(owner), DEAD_KEY, RETRIED_KEY])
+        await fromRedis(redis.zrem(key, runId));
     },
 
     async trim() {
@@ -308,6 +316,6 @@ function listKey(owner: string | undefined): string {
 }
 
 /** The key of one owner's runs by age, so that listing them does not search the runs of all owners. */
-function ownerKey(owner: string): string {
+export function ownerKey(owner: string): string {
   return `yard:runs:of:${owner}`;
 }
