@@ -42,7 +42,7 @@ export interface ArchivedObjects {
 }
 
 /**
- * What is to be looked at, by the time: `id` is an object to be replaced, or whose runs are over; `id/name` is an object in its store, to be deleted if the id's reference
+ * The renewal reads these notes by their time: `id` is an object to be replaced, or whose runs are over; `id/name` is an object in its store, to be deleted if the id's reference
  * does not name it.
  */
 const NOTES = "yard:runs:archived";

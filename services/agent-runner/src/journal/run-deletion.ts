@@ -149,7 +149,7 @@ function isOpen(status: RunStatus): boolean {
   return status === "running" || status === "waiting";
 }
 
-/** What is left in the run's slot, by column. `open` is there until all but late events is deleted. */
+/** The columns in the run's slot that remain after the deletion; `open` remains until everything but late events is deleted. */
 type Trace = Readonly<Record<string, string>>;
 
 async function eraseDue(
