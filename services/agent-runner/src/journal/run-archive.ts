@@ -170,7 +170,7 @@ class ObjectArchive implements RunArchive {
   }
 
   async renew(): Promise<void> {
-    // What is due here is older than any move that is under way.
+    // An object that is due here is older than any move that is under way.
     await this.#objects.renew(this.#keeping(({ archive }, id) => archive === id));
   }
 

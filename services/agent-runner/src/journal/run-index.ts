@@ -109,11 +109,7 @@ export function openRunIndex(
       await fromRedis(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
     },
 
-    async remove(runId, { requester }) {
-      const owner = ownerOfRun(runId) ?? requester;
-      for (const key of [INDEX_KEY, ownerKey(owner), DEAD_KEY, RETRIED_KEY])
-        await fromRedis(redis.zrem(key, runId));
-    },
+    remove: (runId, { requester }) => removeFromLists(redis, runId, requester),
 
     async trim() {
       const madeBefore = now() - keepSeconds * 1_000;
@@ -175,6 +171,12 @@ export function openRunIndex(
       return detailOf(state, { attempts: Math.max(1, Number(attempts)), suspended });
     },
   };
+}
+
+async function removeFromLists(redis: Redis, runId: string, requester: string): Promise<void> {
+  const owner = ownerOfRun(runId) ?? requester;
+  for (const key of [INDEX_KEY, ownerKey(owner), DEAD_KEY, RETRIED_KEY])
+    await fromRedis(redis.zrem(key, runId));
 }
 
 interface RowParts {

@@ -31,3 +31,8 @@ export function claimKey(runId: string): string {
 export function blobsKey(runId: string): string {
   return `yard:run:{${runId}}:blobs`;
 }
+
+/** The keys that a claim of a run looks at. */
+export function claimKeysOf(runId: string): string[] {
+  return [...keysOf(runId), cancelsKey(runId), deletedKey(runId)];
+}
