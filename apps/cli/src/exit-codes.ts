@@ -59,6 +59,7 @@ const EXIT_OF_CODE: Readonly<Record<string, ExitCode>> = {
   unknown_run: EXIT.notFound,
   unknown_letter: EXIT.notFound,
   not_kept: EXIT.notFound,
+  run_not_ended: EXIT.failed,
   unknown_server: EXIT.notFound,
   unknown_service: EXIT.notFound,
   unknown_question: EXIT.notFound,

@@ -51,6 +51,8 @@ interface Payload {
   readonly maxBytes?: number;
   /** Left out: the owner's payload bucket. */
   readonly bucket?: string;
+  /** 32 hexadecimal digits that no other object of the bucket has; left out: random ones. */
+  readonly name?: string;
 }
 
 /** Larger payloads leave their message, in bytes. */
@@ -120,7 +122,7 @@ export class ClaimCheck {
     const own = owner === null ? sharedPayloads : payloadsOf(owner);
     const { bucket = own.bucket } = more;
     const ttl = ttlOf(more);
-    const name = randomHex(NAME_DIGITS);
+    const { name = randomHex(NAME_DIGITS) } = more;
     const digest = createHash("sha256");
     let size = 0;
     let index = 0;

@@ -1,6 +1,8 @@
+import { bucketStream } from "@switchyard/topology/payload-stores";
 import type { Bus } from "./bus.ts";
 import { ClaimError } from "./claim-check.ts";
 import { connectionOf } from "./connection.ts";
+import { purgeSubject } from "./purge-subject.ts";
 
 /** Bytes in an object store. */
 export interface StoredObject {
@@ -13,17 +15,17 @@ export interface StoredObject {
 }
 
 /**
- * Stores bytes under a new name in a bucket that the bus's user may write. They leave it after `ttlMs`, which has whole seconds, or with the bucket's lifetime, and
+ * Stores bytes under a new name, or under the given one, in a bucket that the bus's user may write. They leave it after `ttlMs`, which has whole seconds, or with the bucket's lifetime, and
  * nothing replaces them. Rejects with `payload_too_large` when the bucket is full or missing.
  */
 export async function putObject(
   bus: Bus,
   bucket: string,
   source: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  life: { readonly ttlMs?: number } = {},
+  more: { readonly ttlMs?: number; readonly name?: string } = {},
 ): Promise<StoredObject> {
   const { claims } = connectionOf(bus);
-  const payload = { subject: `$O.${bucket}`, owner: null, bucket, ...life };
+  const payload = { subject: `$O.${bucket}`, owner: null, bucket, ...more };
   const stored = await claims.putObject(source, payload);
   const { name, size: sizeBytes, digest } = stored;
   return { bucket, name, sizeBytes, sha256: digest.slice(DIGEST_PREFIX.length) };
@@ -45,6 +47,14 @@ export async function getObject(
     if (error instanceof ClaimError) return null;
     throw error;
   }
+}
+
+/** Deletes the bytes of an object; does nothing when there are none. Rejects with a ServiceError. */
+export async function deleteObject(
+  bus: Bus,
+  { bucket, name }: Pick<StoredObject, "bucket" | "name">,
+): Promise<void> {
+  await purgeSubject(bus, bucketStream({ bucket }), `$O.${bucket}.C.${name}.>`);
 }
 
 const DIGEST_PREFIX = "sha256:";

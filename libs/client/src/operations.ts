@@ -3368,12 +3368,47 @@ export interface Operations {
     };
   };
 
+  /** Deletes ended runs of an owner, a part at a time. Role: operator. */
+  "POST /runs/delete-ended": {
+    request: {
+      body?: {
+        /** Owner of the runs; left out: the caller. */
+        owner?: string;
+        /** Only runs that began before this time. */
+        before?: Timestamp;
+        /** The most runs to look at. */
+        limit?: number;
+        /** `next` of the page before; left out: the first page. */
+        cursor?: ListCursor;
+      };
+    };
+    reply: {
+      /** Number of deleted runs. */
+      deleted: number;
+      /** Number of runs that were looked at and have not ended. */
+      notEnded: number;
+      /** `cursor` of the next page; null when this is the last one. */
+      next: NextCursor;
+    };
+  };
+
   /** Returns one run with its input, output and cost. Role: viewer. */
   "GET /runs/{runId}": {
     request: { path: { runId: string } };
     reply: {
       /** The run. */
       run: RunDetail;
+    };
+  };
+
+  /** Deletes an ended run with its texts and events. Role: operator. */
+  "DELETE /runs/{runId}": {
+    request: { path: { runId: string } };
+    reply: {
+      /** Whole id of the run. */
+      runId: RunId;
+      /** `absent`: the caller has no such run, or deleted it before. */
+      outcome: "deleted" | "absent";
     };
   };
 

@@ -41,6 +41,7 @@ import * as policyReplay from "./policy/policy-replay.ts";
 import * as refusedTokens from "./policy/refused-tokens.ts";
 import { restartRunner, restartScheduler } from "./restarts.ts";
 import * as runCommandContracts from "./agent-runner/run-commands.ts";
+import * as runDeletion from "./agent-runner/run-deletion.ts";
 import * as runEvents from "./agent-runner/run-events.ts";
 import * as runHistory from "./agent-runner/run-history.ts";
 import * as runRecordings from "./agent-runner/run-recordings.ts";
@@ -113,6 +114,7 @@ export const contractsByOwner = {
     ...contractsOf(runHistory),
     ...contractsOf(runWaits),
     ...contractsOf(runTotals),
+    ...contractsOf(runDeletion),
     ...contractsOf(callContext),
     ...contractsOf(models),
     ...contractsOf(modelCompletion),

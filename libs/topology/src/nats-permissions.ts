@@ -69,6 +69,7 @@ export function permissionsOf(user: BusUser, everyone: readonly BusUser[]): Nats
   if (user.readsEvents !== "none") addEventReading(user, publish, subscribe);
   if (user.looksUpEvents)
     for (const { name } of [factStream, eventStream]) publish.add(`$JS.API.STREAM.MSG.GET.${name}`);
+  if (user.deletesEvents) publish.add(`$JS.API.STREAM.PURGE.${eventStream.name}`);
   if (user.readsQueues) addQueueReading(publish);
   if (user.readsAudit) addAuditReading(publish);
   // Needed to detect when there is room only for users with few records.
@@ -274,6 +275,8 @@ function addPayloads(user: BusUser, everyone: readonly BusUser[], publish: Set<s
     : [servicePayloads, ...files, ...clientPayloads(everyone)];
   const written = isClient ? own : [...own, sharedPayloads];
   for (const { bucket } of written) publish.add(`$O.${bucket}.C.>`);
+  // A stored object is a number of messages, which are deleted by their common subject.
+  for (const store of files) publish.add(`$JS.API.STREAM.PURGE.${bucketStream(store)}`);
   for (const store of [...own, sharedPayloads]) {
     publish.add(`$JS.API.STREAM.INFO.${bucketStream(store)}`);
     publish.add(`$JS.API.STREAM.MSG.GET.${bucketStream(store)}`);

@@ -127,6 +127,7 @@ export const serviceRedisUsers: readonly RedisUser[] = [
       "yard:run:{*}:state",
       "yard:run:{*}:journal",
       "yard:run:{*}:cancels",
+      "yard:run:{*}:deleted",
       "yard:run:{*}:blobs",
       "yard:run:{*}:claim",
       "yard:command:*",

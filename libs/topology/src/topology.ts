@@ -108,9 +108,11 @@ export interface BusUser {
   readonly readsOwnLive: boolean;
   /** True when it may query the last stored event of a subject. */
   readonly looksUpEvents: boolean;
+  /** True when it may delete events by their subjects. */
+  readonly deletesEvents: boolean;
   /** True when it may query how long streams and work queues are. */
   readonly readsQueues: boolean;
-  /** True when it stores and reads the files of inputs. */
+  /** True when it stores, reads and deletes the files of inputs and the archive of runs. */
   readonly storesFiles: boolean;
   /** True when it may read the audit. */
   readonly readsAudit: boolean;
@@ -282,6 +284,8 @@ export const serviceUsers: readonly BusUser[] = [
     consumes: [runCommands],
     // Needed to store each event of a run once, whichever runner has the run.
     looksUpEvents: true,
+    // The events of a run that was deleted by request have its texts.
+    deletesEvents: true,
     storesFiles: true,
   }),
   service(TOOLBOX_USER, "Built-in tools", {
@@ -438,6 +442,7 @@ function user(name: string, description: string, spec: Partial<BusUser>): BusUse
     readsEvents: "none",
     readsOwnLive: false,
     looksUpEvents: false,
+    deletesEvents: false,
     readsQueues: false,
     storesFiles: false,
     readsAudit: false,

@@ -13,14 +13,14 @@ import {
   requestCancel,
 } from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
-import { AuditUnavailableError } from "@switchyard/audit/audit-writer";
 import type { ActiveRuns } from "./journal/active-runs.ts";
 import type { DeferredCommands } from "./journal/deferred-commands.ts";
 import type { RunControls } from "./journal/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
+import { handleDeletions } from "./commands/delete-handlers.ts";
 import type { DeadLetters } from "./commands/dead-letters.ts";
 import { deadPage } from "./commands/dead-page.ts";
-import type { RecordRedrive } from "./commands/redrive-audit.ts";
+import { unlessUnrecorded, type RecordAction } from "./commands/action-audit.ts";
 import { findLetter, redrive, type RedriveParts } from "./commands/redrive.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { callContextOf } from "./core/call-context.ts";
@@ -30,6 +30,7 @@ import { totalRows } from "./core/total-rows.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
 import { recordingOf } from "./core/recording-of.ts";
 import { isAdmin, maySee } from "./journal/run-access.ts";
+import type { RunDeletion } from "./journal/run-deletion.ts";
 import type { RunNames } from "./journal/run-names.ts";
 import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
@@ -46,7 +47,8 @@ export function handleRuns(
     readonly names: RunNames;
     readonly letters: DeadLetters;
     readonly kept: DeferredCommands;
-    readonly recordRedrive: RecordRedrive;
+    readonly record: RecordAction;
+    readonly deletion: RunDeletion;
     readonly controls: RunControls;
     readonly active: ActiveRuns;
     readonly parked: ParkedRuns;
@@ -62,6 +64,7 @@ export function handleRuns(
   handleCallContexts(service, options);
   handleDeadRuns(service, options);
   handleRedrive(service, options);
+  handleDeletions(service, options);
 }
 
 /** Handles queries about runs. */
@@ -220,7 +223,7 @@ function handleDeadRuns(
 /** Sends a command that was given up again, in the name of its sender. */
 function handleRedrive(
   service: Service,
-  { recordRedrive, ...parts }: RedriveParts & { readonly recordRedrive: RecordRedrive },
+  { record, ...parts }: RedriveParts & { readonly record: RecordAction },
 ): void {
   service.handle(redriveCommand, async ({ letterId }, { caller, correlationId, fail }) => {
     const found = await findLetter(parts, { letterId, caller });
@@ -235,18 +238,14 @@ function handleRedrive(
         `the text of ${letterId} is not kept: it was too large, was about a run that exists, or was sent by a run; its sender can send it again`,
         { letterId },
       );
-    try {
-      return await recordRedrive({ caller, letterId, correlationId }, async () => {
-        const refusal = await redrive(parts, { ...found, text });
-        if (refusal !== null)
-          throw fail.not_accepted(`${letterId} is not sent again: ${refusal}`, { letterId });
-        return { runId: letter.runId, outcome: "sent" as const };
-      });
-    } catch (error) {
-      if (!(error instanceof AuditUnavailableError)) throw error;
-      const message = `it cannot be recorded now, so it is not done: ${error.message}`;
-      throw fail.audit_unavailable(message, {});
-    }
+    const action = { caller, operation: redriveCommand.name, about: letterId, correlationId };
+    const sending = record(action, async () => {
+      const refusal = await redrive(parts, { ...found, text });
+      if (refusal !== null)
+        throw fail.not_accepted(`${letterId} is not sent again: ${refusal}`, { letterId });
+      return { runId: letter.runId, outcome: "sent" as const };
+    });
+    return unlessUnrecorded(sending, fail);
   });
 }
 

@@ -33,7 +33,7 @@ import { openProviderLimiter } from "./model/provider-limiter.ts";
 import { openTeamLedger } from "./model/team-ledger.ts";
 import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./model/team-limits-file.ts";
 import { openDeadLetters } from "./commands/dead-letters.ts";
-import { createRedriveAudit } from "./commands/redrive-audit.ts";
+import { createActionAudit } from "./commands/action-audit.ts";
 import { createModelRegistry, problemOfModel } from "./model/model-registry.ts";
 import { modelsWithoutFile, openModelsFile, type ModelsConfig } from "./model/models-file.ts";
 import { createServiceClients, isOutage } from "./context/service-clients.ts";
@@ -42,6 +42,7 @@ import { openDeferredCommands } from "./journal/deferred-commands.ts";
 import { createAnswerInspector } from "./waits/inspect-answer.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
+import { openRunDeletion } from "./journal/run-deletion.ts";
 import { openRunNames } from "./journal/run-names.ts";
 import { runHolding } from "./journal/run-storage.ts";
 import { openRunStore } from "./journal/run-store.ts";
@@ -101,7 +102,8 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
   const onFault = reportFaultTo(log);
   const about = { name: "runner", version: VERSION, description: "Runs agents" };
   const service = serve(bus, { ...about, onFault, interceptors: [answersFromStore] });
-  handleRuns(service, { ...parts, recordRedrive: createRedriveAudit(audit) });
+  const deletion = openRunDeletion({ ...kit, ...journal, index: parts.index, now });
+  handleRuns(service, { ...parts, deletion, record: createActionAudit(audit) });
   handleFiles(service, parts);
   handleModelQueries(service, parts.models);
   handleCompletions(service, {
@@ -126,6 +128,7 @@ export async function startRunner(kit: ServiceKit<RunnerConfig>): Promise<void> 
       () => journal.texts.renew(),
       () => journal.archive.move(),
       () => journal.archive.renew(),
+      () => deletion.erase(),
     ],
     onFault,
   });

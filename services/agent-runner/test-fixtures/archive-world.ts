@@ -10,8 +10,9 @@ import type { JournalEntry } from "../src/core/journal-entry.ts";
 import { applyEntry, startOf } from "../src/core/replay.ts";
 import type { ArchiveObjects } from "../src/journal/archive-objects.ts";
 import { openLargeTexts } from "../src/journal/large-texts.ts";
-import { openRunArchive } from "../src/journal/run-archive.ts";
+import { openRunArchive, type RunArchive } from "../src/journal/run-archive.ts";
 import { openRunControls } from "../src/journal/run-controls.ts";
+import { openRunDeletion, type RunDeletion } from "../src/journal/run-deletion.ts";
 import { openRunIndex } from "../src/journal/run-index.ts";
 import { openRunStore } from "../src/journal/run-store.ts";
 import { startedEntry } from "./journals.ts";
@@ -52,6 +53,17 @@ export async function openArchiveWorld(objectsWith: (bus: Bus) => ArchiveObjects
   const store = openRunStore(redis, storeOptions);
   const controls = openRunControls(redis, undefined, undefined, { texts, archive });
   const index = openRunIndex(redis, store, { keepSeconds: KEEP_SECONDS, now });
+  const deletionWith = (client: Redis, by: Pick<RunArchive, "erase"> = archive): RunDeletion =>
+    openRunDeletion({
+      bus,
+      redis: client,
+      log,
+      archive: by,
+      texts,
+      index,
+      storage: { ...storage, add: () => {} },
+      now,
+    });
 
   let runs = 0;
   return {
@@ -68,6 +80,13 @@ export async function openArchiveWorld(objectsWith: (bus: Bus) => ArchiveObjects
     store,
     controls,
     index,
+    deletion: deletionWith(redis),
+
+    /** A deletion of runs, and of their journals, with a step before each command of Redis that changes something. */
+    deletionBy: (before: (command: string) => Promise<void>): RunDeletion => {
+      const client = intercepted(redis, before, CHANGES);
+      return deletionWith(client, openRunArchive({ redis: client, log }, options));
+    },
 
     /** Moves what ended so long ago, with the time for which few runs wait for others. */
     moveAt: async (afterMs: number): Promise<number> => {
@@ -106,14 +125,19 @@ export async function openArchiveWorld(objectsWith: (bus: Bus) => ArchiveObjects
   };
 }
 
+const CHANGES = ["eval", "yardRunDelete", "yardArchiveSwitch", "zadd", "zrem", "hdel"];
+
 /** A client with a step before its commands. */
-function intercepted(redis: Redis, before: (command: string) => Promise<void>): Redis {
+function intercepted(
+  redis: Redis,
+  before: (command: string) => Promise<void>,
+  commands: readonly string[] = ["set", "zadd", "time", "yardRunArchive"],
+): Redis {
   return new Proxy(redis, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name, target);
       if (typeof value !== "function") return value;
-      if (!["set", "zadd", "time", "yardRunArchive"].includes(String(name)))
-        return value.bind(target);
+      if (!commands.includes(String(name))) return value.bind(target);
       return async (...args: unknown[]) => {
         await before(String(name));
         return value.apply(target, args);

@@ -3,6 +3,7 @@ import { call } from "@switchyard/bus/call";
 import { getFile, putFile } from "@switchyard/contracts/agent-runner/files";
 import { resumeRun, forkRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
+import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import { answerQuestion, listQuestions } from "@switchyard/contracts/agent-runner/run-waits";
 import {
@@ -235,6 +236,30 @@ export const attacksOnRuns: Rows = {
         const { letters = [] } = await call(teamA, listDeadRuns, {});
         const kept = letters.find(({ id }) => id === letterId);
         assert.equal(kept?.canRedrive, true);
+      },
+    },
+  ],
+  [deleteRun.name]: [
+    {
+      title: "by the whole id, of what exists and what does not",
+      run: async ({ teamA, teamB, victim }) => {
+        for (const runId of [victim.asked.runId, victim.done, `${TEAM_A}~none`]) {
+          const { outcome } = await call(teamB, deleteRun, { runId });
+          assert.equal(outcome, "absent");
+        }
+        const { run } = await call(teamA, getRun, { runId: victim.done });
+        assert.equal(run.runId, victim.done);
+      },
+    },
+  ],
+  [deleteRuns.name]: [
+    {
+      title: "of another owner, and of team-b alone without naming one",
+      run: async ({ teamA, teamB, victim }) => {
+        await refused(call(teamB, deleteRuns, { owner: TEAM_A }), "not_allowed");
+        await call(teamB, deleteRuns, { before: "2000-01-01T00:00:00.000Z" });
+        const { run } = await call(teamA, getRun, { runId: victim.done });
+        assert.equal(run.runId, victim.done);
       },
     },
   ],

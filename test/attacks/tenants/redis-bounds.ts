@@ -29,6 +29,11 @@ export const redisBounds: readonly RedisBound[] = [
     freedBy: "Redis, a day after the request or 30 days after the run's last change",
   },
   {
+    keys: ["yard:run:{*}:deleted"],
+    bound: COUNTED,
+    freedBy: "Redis, when the run would have been deleted anyway, and not before 7 days",
+  },
+  {
     keys: ["yard:run:{*}:claim"],
     bound: "one short text for each start",
     freedBy: "Redis, after 5 minutes",
@@ -53,13 +58,14 @@ export const redisBounds: readonly RedisBound[] = [
       "yard:runs:retried",
       "yard:runs:texts",
       "yard:runs:ended",
+      "yard:runs:deleted",
     ],
     bound: "one id for each run, whose bytes its run counts",
     freedBy: "the runners' sweeper, when the run is gone",
   },
   {
     keys: ["yard:runs:archive:*", "yard:runs:archived"],
-    bound: "one reference for each object of up to 200 runs, or of 4 MiB",
+    bound: "one reference for each object of up to 200 runs, or of 4 MiB, and three notes for each",
     freedBy: "Redis and the runners' sweeper, with the last run of the object",
   },
   {

@@ -48,6 +48,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:run:{*}:state": { by: "runner", readBy: "policy", owner: OF_RUN },
   "yard:run:{*}:journal": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:cancels": { by: "runner", owner: OF_RUN },
+  "yard:run:{*}:deleted": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:claim": { by: "runner", readBy: "policy", owner: OF_RUN },
   "yard:run:{*}:blobs": { by: "runner", owner: OF_RUN },
   "yard:run:{*}:tool-epoch": { by: "broker toolbox", owner: OF_RUN },
@@ -61,7 +62,7 @@ export const redisRows: Readonly<Record<string, RedisRow>> = {
   "yard:runs": { by: "runner", owner: "all ids with their owners in front; only runners read it" },
   "yard:runs:*": {
     by: "runner",
-    owner: "lists with the owner as their last part, and five for the runners themselves",
+    owner: "lists with the owner as their last part, and six for the runners themselves",
   },
   "yard:sessions:*": {
     by: "runner",

@@ -30,6 +30,8 @@ const EXAMPLES: readonly string[] = [
   `runs fork 01M82K2WQ5AF7SG9E33ST6442Z --step 2 --input "Only the README, please."`,
   `runs dead`,
   `runs redrive cli~01M82K2WQ5AF7SG9E33ST6442Z:1767225600000`,
+  `runs delete 01M82K2WQ5AF7SG9E33ST6442Z --yes`,
+  `runs delete --owner team-a --before 30d --yes`,
   `runs questions`,
   `runs answer 01M82K2WQ5AF7SG9E33ST6442Z:2:0 "the second one"`,
   `acp --agent demo`,

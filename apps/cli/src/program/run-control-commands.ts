@@ -10,7 +10,7 @@ import {
 
 const FROM_START = "limit of time from the run's start";
 
-/** `yard runs steer|fork|resume|dead|redrive|questions|answer`. */
+/** `yard runs steer|fork|resume|delete|dead|redrive|questions|answer`. */
 export function addRunSteeringCommands(runs: Command, perform: Perform): void {
   runs
     .command("steer <run> <message>")
@@ -46,6 +46,18 @@ export function addRunSteeringCommands(runs: Command, perform: Perform): void {
     .option("--json", JSON_TEXT)
     .action((runId, options) =>
       perform(options, async (terminal) => (await control()).fork(terminal, runId, options)),
+    );
+  runs
+    .command("delete [runs...]")
+    .description("delete ended runs with their texts and events: those named, or an owner's")
+    .option("--owner <user>", "all ended runs of this user; only cli and admin may name another")
+    .option("--before <time>", "only those begun before: a time, or how long ago like 12h, 30d")
+    .option("--yes", "do not ask")
+    .option("--json", JSON_TEXT)
+    .action((names, options) =>
+      perform(options, async (terminal) =>
+        (await import("../commands/runs-delete.ts")).remove(terminal, names, options),
+      ),
     );
   addPeopleCommands(runs, perform);
 }

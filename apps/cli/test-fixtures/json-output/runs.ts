@@ -56,6 +56,9 @@ export const RUN_OUTPUTS: JsonOutputs = {
   "runs fork": { document: strict({ runId: RunId, forkedFrom: RunId }) },
   "runs dead": { document: listDeadRuns.reply },
   "runs redrive": { document: redriveCommand.reply },
+  "runs delete": {
+    document: strict({ deleted: int(), notEnded: int(), absent: array(RunId) }),
+  },
   "runs questions": { document: listQuestions.reply },
   "runs answer": { document: answerQuestion.reply.extend({ runId: RunId, callId: string() }) },
 };

@@ -169,9 +169,34 @@ class AsyncOperations:
             query={"limit": limit, "cursor": cursor},
         )
 
+    async def delete_runs(
+        self,
+        *,
+        owner: str = NOT_GIVEN,
+        before: m.Timestamp = NOT_GIVEN,
+        limit: int = NOT_GIVEN,
+        cursor: str = NOT_GIVEN,
+    ) -> m.DeleteRunsReply:
+        """Deletes ended runs of an owner, a part at a time. The rest is as in `Client.delete_runs`.
+        """
+        return await self._call(
+            "POST",
+            "/runs/delete-ended",
+            body={
+                "owner": owner,
+                "before": before,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
+
     async def get_run(self, run_id: str) -> m.GetRunReply:
         """Returns one run with its input, output and cost. The rest is as in `Client.get_run`."""
         return await self._call("GET", "/runs/{runId}", values={"runId": run_id})
+
+    async def delete_run(self, run_id: str) -> m.DeleteRunReply:
+        """Deletes an ended run with its texts and events. The rest is as in `Client.delete_run`."""
+        return await self._call("DELETE", "/runs/{runId}", values={"runId": run_id})
 
     async def get_recording(self, run_id: str) -> m.GetRecordingReply:
         """Returns the answers of a run's models, to be replayed. The rest is as in

@@ -289,6 +289,42 @@ class Operations:
             query={"limit": limit, "cursor": cursor},
         )
 
+    def delete_runs(
+        self,
+        *,
+        owner: str = NOT_GIVEN,
+        before: m.Timestamp = NOT_GIVEN,
+        limit: int = NOT_GIVEN,
+        cursor: str = NOT_GIVEN,
+    ) -> m.DeleteRunsReply:
+        """Deletes ended runs of an owner, a part at a time.
+
+        Needs the role `operator`.
+
+        Args:
+            owner: Owner of the runs; left out: the caller.
+            before: Only runs that began before this time.
+            limit: The most runs to look at.
+            cursor: `next` of the page before; left out: the first page.
+
+        Raises:
+            ProblemError: `not_allowed`, `forbidden`, those of every request, such as
+                `unauthenticated`, `forbidden`, `rate_limited`.
+
+        Example:
+            client.delete_runs()
+        """
+        return self._call(
+            "POST",
+            "/runs/delete-ended",
+            body={
+                "owner": owner,
+                "before": before,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
+
     def get_run(self, run_id: str) -> m.GetRunReply:
         """Returns one run with its input, output and cost.
 
@@ -306,6 +342,24 @@ class Operations:
             client.get_run("team-a~report-7")
         """
         return self._call("GET", "/runs/{runId}", values={"runId": run_id})
+
+    def delete_run(self, run_id: str) -> m.DeleteRunReply:
+        """Deletes an ended run with its texts and events.
+
+        Needs the role `operator`.
+
+        Args:
+            run_id: Id of the run. The owner's part before `~` may be left out for a run of the
+                caller.
+
+        Raises:
+            ProblemError: `run_not_ended`, those of every request, such as `unauthenticated`,
+                `forbidden`, `rate_limited`.
+
+        Example:
+            client.delete_run("team-a~report-7")
+        """
+        return self._call("DELETE", "/runs/{runId}", values={"runId": run_id})
 
     def get_recording(self, run_id: str) -> m.GetRecordingReply:
         """Returns the answers of a run's models, to be replayed.

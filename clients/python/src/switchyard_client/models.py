@@ -817,6 +817,22 @@ class DecisionInspectionResultsValue(TypedDict):
     """Id of the rule that decided; null when no rule matched."""
 
 
+class DeleteRunReply(TypedDict):
+    runId: str
+    """Whole id of the run."""
+    outcome: Literal["deleted", "absent"]
+    """`absent`: the caller has no such run, or deleted it before."""
+
+
+class DeleteRunsReply(TypedDict):
+    deleted: int
+    """Number of deleted runs."""
+    notEnded: int
+    """Number of runs that were looked at and have not ended."""
+    next: str | None
+    """`cursor` of the next page; null when this is the last one."""
+
+
 class DeleteServerSecretReply(TypedDict):
     deleted: Literal[True]
     """Always true."""

@@ -149,6 +149,7 @@ export const errorTexts: Readonly<Record<string, string>> = {
   unknown_run: "There is no such run that the caller may see.",
   journal_corrupt: "The journal of the run cannot be read.",
   unknown_letter: "There is no such command that was given up.",
+  run_not_ended: "The run, or the run that it works for, has not ended; cancel it first.",
   not_kept: "The text of the command was not stored; send it anew.",
   not_accepted: "The command is not valid any more.",
   not_allowed: "The object belongs to another user, or a field is for services only.",

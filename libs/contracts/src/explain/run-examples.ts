@@ -1,6 +1,8 @@
 /** Examples of the properties of lists and totals of runs, by place. */
 export const runExamples: Readonly<Record<string, unknown>> = {
   "runs.questions.request.cursor": "1764244800000:team-a~report-7",
+  "runs.delete-ended.request.cursor": "1764244800000:team-a~report-7",
+  "runs.delete-ended.request.before": "2025-11-26T00:00:00.000Z",
   "runs.list.request.cursor": "1764244800000:team-a~report-7",
   "runs.list.request.from": "2025-11-26T00:00:00.000Z",
   "runs.list.request.to": "2025-11-27T00:00:00.000Z",

@@ -49,6 +49,7 @@ import * as runFollowUp from "../agent-runner/run-follow-up.ts";
 import * as runHistory from "../agent-runner/run-history.ts";
 import * as runRecordings from "../agent-runner/run-recordings.ts";
 import * as runToken from "../policy/run-token.ts";
+import * as runDeletion from "../agent-runner/run-deletion.ts";
 import * as runTotals from "../agent-runner/run-totals.ts";
 import * as runWaits from "../agent-runner/run-waits.ts";
 import * as runs from "../agent-runner/runs.ts";
@@ -122,6 +123,7 @@ const modules: readonly object[] = [
   runRecordings,
   runToken,
   runTotals,
+  runDeletion,
   runWaits,
   runs,
   sampling,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
-import { getObject, putObject } from "@switchyard/bus/objects";
+import { deleteObject, getObject, putObject } from "@switchyard/bus/objects";
 import { ServiceError } from "@switchyard/contracts/errors";
 import { runArchive } from "@switchyard/topology/payload-stores";
 import { StoreError } from "@switchyard/service/store-error";
@@ -8,12 +8,12 @@ import { z } from "zod";
 
 /** The objects of the archive of runs. Everything rejects with StoreError while the store cannot be used. */
 export interface ArchiveObjects {
-  /** Stores bytes under an id for at least `keepMs`, if `storedForMs` is not less. */
-  put(id: string, bytes: Buffer, keepMs: number): Promise<PutObject>;
+  /** Stores bytes under a new name of 32 hexadecimal digits for at least `keepMs`, if `storedForMs` is not less. */
+  put(name: string, bytes: Buffer, keepMs: number): Promise<PutObject>;
   /** Null when the object is no longer stored, or another one is in its place. */
   get(reference: string): Promise<Buffer | null>;
-  /** Deletes what is stored under an id, if anything is. */
-  delete(id: string): Promise<void>;
+  /** Deletes what is stored under a name, if anything is. */
+  delete(name: string): Promise<void>;
 }
 
 interface PutObject {
@@ -45,10 +45,10 @@ const Reference = z.object({
  */
 export function openArchiveObjects(bus: Bus, foreign: ForeignObjects | null): ArchiveObjects {
   return {
-    async put(id, bytes, keepMs) {
-      if (foreign === null) return putIntoBucket(bus, bytes, keepMs);
-      await foreign.put(id, bytes);
-      const reference = { name: id, sizeBytes: bytes.length, sha256: digestOf(bytes), in: "s3" };
+    async put(name, bytes, keepMs) {
+      if (foreign === null) return putIntoBucket(bus, { name, bytes }, keepMs);
+      await foreign.put(name, bytes);
+      const reference = { name, sizeBytes: bytes.length, sha256: digestOf(bytes), in: "s3" };
       return { reference: JSON.stringify(reference), storedForMs: Number.POSITIVE_INFINITY };
     },
 
@@ -64,17 +64,28 @@ export function openArchiveObjects(bus: Bus, foreign: ForeignObjects | null): Ar
       return bytes !== null && digestOf(bytes) === reference.sha256 ? bytes : null;
     },
 
-    // The bucket deletes its objects by itself, each after its time.
-    delete: async (id) => foreign?.delete(id),
+    // It may be in the bucket since before another store was chosen.
+    async delete(name) {
+      await fromBucket(deleteObject(bus, { bucket: runArchive.bucket, name }));
+      await foreign?.delete(name);
+    },
   };
 }
 
-async function putIntoBucket(bus: Bus, bytes: Buffer, keepMs: number): Promise<PutObject> {
+/** Returns the name of the object that a reference is about. */
+export function objectName(reference: string): string {
+  return Reference.parse(JSON.parse(reference)).name;
+}
+
+async function putIntoBucket(
+  bus: Bus,
+  { name, bytes }: { readonly name: string; readonly bytes: Buffer },
+  keepMs: number,
+): Promise<PutObject> {
   const storedForMs = Math.min(keepMs, runArchive.ttlMs);
-  const stored = await fromBucket(
-    putObject(bus, runArchive.bucket, [bytes], { ttlMs: storedForMs }),
+  const { sizeBytes, sha256 } = await fromBucket(
+    putObject(bus, runArchive.bucket, [bytes], { ttlMs: storedForMs, name }),
   );
-  const { name, sizeBytes, sha256 } = stored;
   return { reference: JSON.stringify({ name, sizeBytes, sha256 }), storedForMs };
 }
 

@@ -5,7 +5,8 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
  * `cancel`, `retry` and `tell`, refuses a caller whose epoch is not the newest. Scripts that begin nothing are essential:
  * Redis executes them above its maxmemory, too.
  * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels (hash of requests to cancel a run
- * that does not exist yet, and of the commands that brought them, by caller).
+ * that does not exist yet, and of the commands that brought them, by caller), and after a deletion by request: deleted (hash: requester;
+ * open, archive and references to large texts, until these are deleted, too).
  * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds the run), heldUntil (ms, by
  * Redis' clock), holder (digest of the secret of the runner process that claimed it last), restsUntil (until then only its message
  * in the queue, if any, brings a released run back), attempts, stalled (claims since the last progress), rests (how often it was
@@ -69,7 +70,8 @@ if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return {'fenced'} end
  * Claims a run for a runner process, or creates it when a first entry is given.
  * A new run takes over the requests to cancel that came before it. An empty digest claims the run of any command.
  * A claim counts as one more without progress, unless it follows one that the runner could not release and survived.
- * KEYS state, journal, blobs, cancels · ARGV digest, delivery, holdMs, first entry or '', requester, number of columns, columns…,
+ * A run that was deleted by request is not created again by its command, nor by another one.
+ * KEYS state, journal, blobs, cancels, deleted · ARGV digest, delivery, holdMs, first entry or '', requester, number of columns, columns…,
  * digest and content of blobs…, epoch of a claim that the runner could not release or '', digest of the claimer's secret
  */
 export const CREATE = `${NOW}${WEIGH}
@@ -80,6 +82,7 @@ local digest, delivery, entry = ARGV[1], ARGV[2], ARGV[4]
 local heldUntil = now + tonumber(ARGV[3])
 local run = redis.call('HMGET', state, 'digest', 'status', 'delivery', 'heldUntil', 'epoch', 'published')
 if not run[1] then
+  if digest ~= '' and redis.call('EXISTS', KEYS[5]) == 1 then return {'deleted'} end
   if entry == '' then return {'absent'} end
   local last = 6 + tonumber(ARGV[6])
   redis.call('HSET', state, 'digest', digest, 'epoch', 1, 'delivery', delivery, 'heldUntil', heldUntil, 'holder', holder,
@@ -236,6 +239,33 @@ if left > 0 then
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, left) end
 end
 return {'ok'}
+`;
+
+/**
+ * Deletes an ended run. What is left are the facts that are needed to delete its journal in the archive, its large texts and its events, and the fact that it was deleted,
+ * for as long as the run would have been stored; at least for the time given. Returns that time.
+ * KEYS state, journal, blobs, deleted · ARGV caller, least time in ms, prefix of references to large texts
+ */
+export const DELETE = `${ESSENTIAL}${MAY_CONTROL}
+local state, blobs, deleted = KEYS[1], KEYS[3], KEYS[4]
+local run = redis.call('HMGET', state, 'digest', 'status', 'requester', 'archive')
+if not run[1] then
+  local requester = redis.call('HGET', deleted, 'requester')
+  return {requester and mayControl(ARGV[1], requester) and 'repeated' or 'absent'}
+end
+if not mayControl(ARGV[1], run[3]) then return {'absent'} end
+if run[2] == 'running' or run[2] == 'waiting' then return {'not_ended', run[2]} end
+local keepMs = math.max(redis.call('PTTL', state), tonumber(ARGV[2]))
+redis.call('HSET', deleted, 'requester', run[3], 'open', 1)
+if run[4] then redis.call('HSET', deleted, 'archive', run[4]) end
+for _, field in ipairs(redis.call('HKEYS', blobs)) do
+  if string.sub(field, 1, #ARGV[3]) == ARGV[3] then
+    redis.call('HSET', deleted, field, redis.call('HGET', blobs, field))
+  end
+end
+redis.call('PEXPIRE', deleted, keepMs)
+redis.call('DEL', state, KEYS[2], blobs)
+return {'deleted', tostring(keepMs)}
 `;
 
 /**

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
-import { getObject, putObject } from "@switchyard/bus/objects";
+import { deleteObject, getObject, putObject } from "@switchyard/bus/objects";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { inputFiles } from "@switchyard/topology/payload-stores";
 import type { Log } from "@switchyard/service/log";
@@ -24,6 +24,8 @@ export interface LargeTexts {
   place(runId: string, texts: ReadonlyMap<string, string>): Promise<ReadonlyMap<string, string>>;
   /** Returns the texts of a run by digest, without those that are gone. Rejects with StoreError, and with a ServiceError while the bucket cannot be read. */
   read(runId: string, digests: readonly string[]): Promise<Map<string, string>>;
+  /** Deletes the bytes of a run's references, and forgets the run. Rejects with StoreError, and with a ServiceError while the bucket cannot be reached. */
+  erase(runId: string, references: readonly string[]): Promise<void>;
   /** Stores the texts again whose bucket would delete them before their run is deleted; at most once an hour. Rejects with StoreError. */
   renew(): Promise<void>;
 }
@@ -127,6 +129,8 @@ export function openLargeTexts(
       return new Map((await Promise.all(texts)).flat());
     },
 
+    erase: (runId, references) => store.erase(runId, references),
+
     async renew() {
       if (now() < renewsAt) return;
       renewsAt = now() + RENEW_EVERY_MS;
@@ -162,6 +166,14 @@ class BucketOfTexts {
     const { bucket } = inputFiles;
     const object = { bucket, ...Reference.parse(JSON.parse(reference)) };
     return (await getObject(this.#bus, object))?.toString("utf8") ?? null;
+  }
+
+  async erase(runId: string, references: readonly string[]): Promise<void> {
+    for (const reference of references) {
+      const { name } = Reference.parse(JSON.parse(reference));
+      await deleteObject(this.#bus, { bucket: inputFiles.bucket, name });
+    }
+    await fromRedis(this.#redis.zrem(RENEWALS, runId));
   }
 
   due(): Promise<string[]> {

@@ -172,7 +172,7 @@ async function movedAndRead(mover: RunArchive, runId: string) {
 }
 
 /** The commands of a move, in their order. */
-const STEPS = ["time", "zadd", "set", "zadd", "yardRunArchive"];
+const STEPS = ["time", "zadd", "set", "yardRunArchive"];
 
 /** A mover whose process dies before a step, counted from 1; with the commands up to there. */
 function mortal(step: number): { readonly mover: RunArchive; readonly steps: string[] } {

@@ -1,7 +1,5 @@
-import { randomUUID } from "node:crypto";
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
-import { constant } from "@switchyard/service/constant";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
@@ -10,6 +8,7 @@ import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
 import { JournalCorrupt } from "../core/run-state.ts";
 import type { ArchiveObjects } from "./archive-objects.ts";
+import { openArchivedObjects, type ArchivedObjects, type ChangeBytes } from "./archived-objects.ts";
 import { ARCHIVE, RESTORE, RUN_BYTES } from "./journal-scripts.ts";
 import { OBJECT_FIELD } from "./large-texts.ts";
 import { defineScripts } from "./redis-scripts.ts";
@@ -40,9 +39,11 @@ export interface RunArchive {
   read(runId: string): Promise<StoredJournal | null>;
   /** Puts the journal of a run back into Redis, for a run that is opened again. Rejects as `read` does. */
   restore(runId: string): Promise<void>;
+  /** Replaces an object by one without the journals of runs that are gone. Rejects with StoreError; a repeat continues. */
+  erase(id: string): Promise<void>;
   /**
-   * Stores the objects again that their store would delete before their runs, and deletes those whose runs are all over; at most once an hour. Rejects with
-   * StoreError.
+   * Stores the objects again that their store would delete before their runs, without journals whose runs do not refer to them, and deletes those whose runs
+   * are all over; at most once an hour. Rejects with StoreError.
    */
   renew(): Promise<void>;
 }
@@ -73,19 +74,13 @@ export function openRunArchive(
 
 /** The runs that have ended, by the time at which their journals are to be moved. */
 const ENDED = "yard:runs:ended";
-/** The objects, by the time at which they are to be stored again, or their runs are over. */
-const RENEWALS = "yard:runs:archived";
 /** The most runs of one object, and about its bytes before compression. A larger journal is alone in its object. */
 const MOST_RUNS = 200;
 const MOST_BYTES = 4 * 1_024 ** 2;
 /** Fewer runs wait so long for others: an object for each run would cost more than the run in Redis. */
 const GATHER_MS = 600_000;
-const HOUR_MS = 3_600_000;
 /** The time without another attempt after one that failed. */
 const PAUSE_MS = 600_000;
-const MOST_RENEWED = 1_000;
-/** An object that has no reference after this time is of a move that failed, and is deleted. */
-const UNUSED_MS = HOUR_MS;
 
 const EMPTY: StoredJournal = { entries: [], texts: {} };
 const compress = promisify(zstdCompress);
@@ -100,28 +95,20 @@ interface EndedRun {
   readonly leftMs: number;
 }
 
-/** An object that is stored and has a reference. */
-interface StoredJournals {
-  readonly id: string;
-  readonly bytes: number;
-  /** The time by Redis' clock until which journals may be deleted that the object has. */
-  readonly untilMs: number;
-}
-
 class ObjectArchive implements RunArchive {
   readonly #parts: { readonly redis: Redis; readonly log: Log };
   readonly #options: RunArchiveOptions;
   readonly #run: ReturnType<
     typeof defineScripts<{ yardRunArchive: string; yardRunRestore: string }>
   >;
-  /** A move ends within this time, so that it deletes no journal whose object is deleted as unused at the same time. */
-  readonly #moveMs = constant("archiveMoveMs", 600_000);
+  readonly #objects: ArchivedObjects;
   #pausedUntil = 0;
-  #renewsAt = 0;
 
   constructor(parts: { readonly redis: Redis; readonly log: Log }, options: RunArchiveOptions) {
     this.#parts = parts;
     this.#options = options;
+    const { objects, now } = options;
+    this.#objects = openArchivedObjects({ ...parts, objects, now });
     this.#run = defineScripts(parts.redis, { yardRunArchive: ARCHIVE, yardRunRestore: RESTORE });
   }
 
@@ -170,21 +157,21 @@ class ObjectArchive implements RunArchive {
     if (id === null) return;
     const { entries, texts } = await this.#journalIn(id, runId);
     const args = [id, entries.length, ...entries, ...Object.entries(texts).flat()];
+    await this.#objects.replaceLater(id);
     await this.#run("yardRunRestore", keysOf(runId), args);
   }
 
-  async renew(): Promise<void> {
-    const { redis, log } = this.#parts;
-    const { now } = this.#options;
-    if (now() < this.#renewsAt) return;
-    this.#renewsAt = now() + HOUR_MS;
-    const due = await fromRedis(
-      redis.zrangebyscore(RENEWALS, "-inf", now(), "LIMIT", 0, MOST_RENEWED),
+  async erase(id: string): Promise<void> {
+    // A run without an archive may be about to refer to the object: only those that are gone cannot.
+    await this.#objects.replace(
+      id,
+      this.#keeping(({ status }) => status !== null),
     );
-    for (const id of due)
-      await this.#renewObject(id).catch((err: unknown) =>
-        log.warn({ err }, `object ${id} of the archive of runs cannot be stored again, or deleted`),
-      );
+  }
+
+  async renew(): Promise<void> {
+    // An object that is due here is older than any move that is under way.
+    await this.#objects.renew(this.#keeping(({ archive }, id) => archive === id));
   }
 
   /** Returns runs for one object, and those of which there is nothing to move: they run again, were moved, or are gone. */
@@ -221,8 +208,8 @@ class ObjectArchive implements RunArchive {
     const journals = await Promise.all(
       runs.map(async ({ runId }) => [runId, await this.#journalInRedis(runId)] as const),
     );
-    const packed = await compress(Buffer.from(JSON.stringify(Object.fromEntries(journals))));
-    const object = await this.#store(packed, Math.max(...runs.map(({ leftMs }) => leftMs)));
+    const keepMs = Math.max(...runs.map(({ leftMs }) => leftMs));
+    const object = await this.#objects.store(await pack(journals), keepMs);
     const total = runs.reduce((sum, { bytes }) => sum + bytes, 1);
     const moved = await Promise.all(
       runs.map(async ({ runId, requester, bytes }, index) => {
@@ -236,23 +223,10 @@ class ObjectArchive implements RunArchive {
         return 1;
       }),
     );
-    return moved.reduce<number>((sum, one) => sum + one, 0);
-  }
-
-  /**
-   * Stores an object, and its reference for as long as its last run. The object is noted first: if this process dies, what was stored without a
-   * reference is found by the note.
-   */
-  async #store(packed: Buffer, keepMs: number): Promise<StoredJournals> {
-    const { redis } = this.#parts;
-    const { now, objects } = this.#options;
-    const id = randomUUID();
-    const [seconds] = await fromRedis(redis.time());
-    await fromRedis(redis.zadd(RENEWALS, now() + UNUSED_MS, id));
-    const { reference, storedForMs } = await objects.put(id, packed, keepMs);
-    await fromRedis(redis.set(objectKey(id), reference, "PX", keepMs));
-    await fromRedis(redis.zadd(RENEWALS, now() + lookAfter(keepMs, storedForMs), id));
-    return { id, bytes: packed.length, untilMs: Number(seconds) * 1_000 + this.#moveMs };
+    const count = moved.reduce<number>((sum, one) => sum + one, 0);
+    // A run that was opened again or deleted meanwhile has a journal in the object that it does not refer to.
+    if (count === runs.length) await object.settle();
+    return count;
   }
 
   /** References to large texts stay in Redis, where the texts' own renewal finds them. */
@@ -267,9 +241,8 @@ class ObjectArchive implements RunArchive {
   }
 
   async #journalIn(id: string, runId: string): Promise<StoredJournal> {
-    const packed = await this.#get(id);
-    const text = packed === null ? "{}" : (await decompress(packed)).toString();
-    const journals: Record<string, unknown> = JSON.parse(text);
+    const packed = await this.#objects.get(id);
+    const journals = packed === null ? {} : await unpack(packed);
     // The other journals of the object are not checked, which would take longer than all the rest of a read.
     const journal = Object.hasOwn(journals, runId) ? journals[runId] : undefined;
     if (journal === undefined)
@@ -277,37 +250,30 @@ class ObjectArchive implements RunArchive {
     return StoredJournal.parse(journal);
   }
 
-  async #get(id: string): Promise<Buffer | null> {
-    const reference = await fromRedis(this.#parts.redis.get(objectKey(id)));
-    return reference === null ? null : this.#options.objects.get(reference);
-  }
-
-  /** Stores an object once more under its id, or deletes one without a reference: its runs are over, or its move failed. */
-  async #renewObject(id: string): Promise<void> {
+  /** Returns the change of an object that leaves out the journals of runs for which `isLeft` is false. */
+  #keeping(
+    isLeft: (run: { status: string | null; archive: string | null }, id: string) => boolean,
+  ): ChangeBytes {
     const { redis } = this.#parts;
-    const { now, objects } = this.#options;
-    const leftMs = await fromRedis(redis.pttl(objectKey(id)));
-    if (leftMs <= 0) {
-      await objects.delete(id);
-      await fromRedis(redis.zrem(RENEWALS, id));
-      return;
-    }
-    const packed = await this.#get(id);
-    const stored = packed === null ? null : await objects.put(id, packed, leftMs);
-    if (stored !== null)
-      await fromRedis(redis.set(objectKey(id), stored.reference, "KEEPTTL", "XX"));
-    // One that is lost stays noted: what its store has nevertheless is deleted after its runs.
-    const waitMs = stored === null ? leftMs : lookAfter(leftMs, stored.storedForMs);
-    await fromRedis(redis.zadd(RENEWALS, now() + waitMs, id));
+    return async (packed, id) => {
+      const all = Object.entries(await unpack(packed));
+      const columns = await Promise.all(
+        all.map(([runId]) => fromRedis(redis.hmget(stateKey(runId), "status", "archive"))),
+      );
+      const left = all.filter((_, index) => {
+        const [status = null, archive = null] = columns[index] ?? [];
+        return isLeft({ status, archive }, id);
+      });
+      if (left.length === all.length) return packed;
+      return left.length === 0 ? null : pack(left);
+    };
   }
 }
 
-/** The time until an object is to be stored again or, when its store keeps it for long enough, until its runs are over. */
-function lookAfter(keepMs: number, storedForMs: number): number {
-  return storedForMs < keepMs ? storedForMs / 2 : keepMs;
+function pack(journals: readonly (readonly [string, unknown])[]): Promise<Buffer> {
+  return compress(Buffer.from(JSON.stringify(Object.fromEntries(journals))));
 }
 
-/** The key with the reference to an object. */
-function objectKey(id: string): string {
-  return `yard:runs:archive:${id}`;
+async function unpack(packed: Buffer): Promise<Record<string, unknown>> {
+  return JSON.parse((await decompress(packed)).toString());
 }

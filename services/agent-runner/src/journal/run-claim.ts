@@ -17,6 +17,8 @@ export type ClaimResult =
   | { readonly outcome: "absent" }
   /** The run id belongs to another command. */
   | { readonly outcome: "taken" }
+  /** There was such a run, which was deleted by request. */
+  | { readonly outcome: "deleted" }
   /** A live runner works on it for another message of the same command. */
   | { readonly outcome: "busy"; readonly retryMs: number }
   | { readonly outcome: "ended" | "waiting"; readonly hold: Hold; readonly published: number }
@@ -76,6 +78,7 @@ export function readClaim(runId: string, reply: string[]): ClaimResult {
   switch (outcome) {
     case "absent":
     case "taken":
+    case "deleted":
       return { outcome };
     case "busy":
       return { outcome, retryMs: Number(first) };

@@ -27,6 +27,8 @@ export interface RunIndex {
   add(runId: string, createdAt: string): Promise<void>;
   /** Adds a run whose id has no owner to the list of its requester. */
   adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
+  /** Removes a run that was deleted. */
+  remove(runId: string, run: { readonly requester: string }): Promise<void>;
   list(filter: RunFilter): Promise<RunPage>;
   /** Counts the runs that began in a range, and those that are under way now. */
   totals(filter: RowFilter & { owner?: string | undefined } & TimeRange): Promise<RunTotals>;
@@ -107,6 +109,8 @@ export function openRunIndex(
       await fromRedis(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
     },
 
+    remove: (runId, { requester }) => removeFromLists(redis, runId, requester),
+
     async trim() {
       const madeBefore = now() - keepSeconds * 1_000;
       const old = await fromRedis(
@@ -167,6 +171,12 @@ export function openRunIndex(
       return detailOf(state, { attempts: Math.max(1, Number(attempts)), suspended });
     },
   };
+}
+
+async function removeFromLists(redis: Redis, runId: string, requester: string): Promise<void> {
+  const owner = ownerOfRun(runId) ?? requester;
+  for (const key of [INDEX_KEY, ownerKey(owner), DEAD_KEY, RETRIED_KEY])
+    await fromRedis(redis.zrem(key, runId));
 }
 
 interface RowParts {
@@ -308,6 +318,6 @@ function listKey(owner: string | undefined): string {
 }
 
 /** The key of one owner's runs by age, so that listing them does not search the runs of all owners. */
-function ownerKey(owner: string): string {
+export function ownerKey(owner: string): string {
   return `yard:runs:of:${owner}`;
 }

@@ -18,6 +18,11 @@ export function cancelsKey(runId: string): string {
   return `yard:run:{${runId}}:cancels`;
 }
 
+/** The trace of a run that was deleted by request. */
+export function deletedKey(runId: string): string {
+  return `yard:run:{${runId}}:deleted`;
+}
+
 /** The key that names the process preparing a run that does not exist yet. */
 export function claimKey(runId: string): string {
   return `yard:run:{${runId}}:claim`;
@@ -25,4 +30,9 @@ export function claimKey(runId: string): string {
 
 export function blobsKey(runId: string): string {
   return `yard:run:{${runId}}:blobs`;
+}
+
+/** The keys that a claim of a run looks at. */
+export function claimKeysOf(runId: string): string[] {
+  return [...keysOf(runId), cancelsKey(runId), deletedKey(runId)];
 }

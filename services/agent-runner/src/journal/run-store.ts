@@ -20,7 +20,7 @@ import {
   type ClaimResult,
   type Hold,
 } from "./run-claim.ts";
-import { cancelsKey, claimKey, journalKey, keysOf, stateKey } from "./run-keys.ts";
+import { claimKey, claimKeysOf, journalKey, keysOf, stateKey } from "./run-keys.ts";
 import { movingColumns, readParent } from "../core/run-summary.ts";
 import type { RunState } from "../core/run-state.ts";
 
@@ -123,7 +123,7 @@ export function openRunStore(redis: Redis, options: RunStoreOptions): RunStore {
       const survived = unreleased.get(runId) ?? "";
       const args = [...claimArguments(request, { holdMs, first }), survived, holder];
       const script = started === undefined ? "yardRunClaim" : "yardRunCreate";
-      const reply = await run(script, [...keysOf(runId), cancelsKey(runId)], args);
+      const reply = await run(script, claimKeysOf(runId), args);
       unreleased.delete(runId);
       return readClaim(runId, reply);
     },

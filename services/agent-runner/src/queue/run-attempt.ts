@@ -242,6 +242,10 @@ export class RunAttempt {
         const message = `run ${run.runId} belongs to another command; choose another runId`;
         return this.#refuse(run, { code: "run_id_taken", message, problems: [] });
       }
+      case "deleted": {
+        const message = `run ${run.runId} was deleted, and its id is not used again; choose another runId`;
+        return this.#refuse(run, { code: "run_id_taken", message, problems: [] });
+      }
       case "busy":
         this.#isNews = false;
         return { outcome: "retry", delayMs: claimed.retryMs };

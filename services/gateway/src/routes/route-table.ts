@@ -24,6 +24,7 @@ import { replayDecisions } from "@switchyard/contracts/policy/policy-replay";
 import { validatePolicy } from "@switchyard/contracts/policy/policy-texts";
 import { forkRun, resumeRun, steerRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
+import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
 import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
 import * as waits from "@switchyard/contracts/agent-runner/run-waits";
 import * as runs from "@switchyard/contracts/agent-runner/runs";
@@ -127,7 +128,9 @@ export const routes: readonly Route[] = [
   get("/runs/dead", runs.listDeadRuns),
   post("/runs/dead/{letterId}/redrive", runs.redriveCommand, { id: "redriveRun" }),
   get("/runs/questions", waits.listQuestions, { id: "listRunQuestions" }),
+  post("/runs/delete-ended", deleteRuns, { id: "deleteRuns" }),
   get("/runs/{runId}", runs.getRun),
+  del("/runs/{runId}", deleteRun),
   get("/runs/{runId}/recording", getRecording),
   post("/runs/{runId}/cancel", runs.requestCancel, { id: "cancelRun" }),
   post("/runs/{runId}/retry", runs.retryRun, { status: 202 }),
