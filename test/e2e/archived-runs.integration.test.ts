@@ -149,3 +149,73 @@ test("a run reads the same on every face after its journal has moved and its eve
   const { run: again } = await call(bus, getRun, { runId: short });
   assert.equal(again.output, "hi");
 });
+
+test("runs that are deleted over HTTP and by yard are unknown on every face, and their neighbours in the archive are read as before", async () => {
+  const begin = async (name: string): Promise<string> => {
+    const runId = await start(name, { agent: "reader", input: "to be forgotten" });
+    await ended(runId, "succeeded");
+    return runId;
+  };
+  const [archived, named, other] = [
+    await begin("erased"),
+    await begin("named"),
+    await begin("kept"),
+  ];
+  const waiting = await start("open", { agent: "careful", input: "notes.md" });
+  await archiveRuns(dev, [archived, named, other]);
+  const kept = await http(`/runs/${other}/events`);
+
+  const erase = async (runId: string): Promise<{ status: number; body: Json }> => {
+    const headers = { authorization: `Bearer ${token}` };
+    const url = `${dev.httpUrl}/api/v1/runs/${encodeURIComponent(runId)}`;
+    const response = await fetch(url, { method: "DELETE", headers });
+    return { status: response.status, body: (await response.json()) as Json };
+  };
+  const refused = await erase(waiting);
+  assert.deepEqual([refused.status, refused.body["code"]], [409, "run_not_ended"]);
+  assert.deepEqual(await erase(archived), {
+    status: 200,
+    body: { runId: archived, outcome: "deleted" },
+  });
+  assert.equal((await erase(archived)).body["outcome"], "absent");
+  const { data } = JSON.parse(await printed("runs", "delete", named, "--yes")) as { data: Json };
+  assert.deepEqual(data, { deleted: 1, notEnded: 0, absent: [] });
+
+  for (const runId of [archived, named]) {
+    const headers = { authorization: `Bearer ${token}` };
+    const look = async (path: string): Promise<number> => {
+      const url = `${dev.httpUrl}/api/v1/runs/${encodeURIComponent(runId)}${path}`;
+      return (await fetch(url, { headers })).status;
+    };
+    for (const path of ["", "/recording"]) assert.equal(await look(path), 404, `${runId}${path}`);
+    // The sweeper deletes them, so they are there for some seconds.
+    await until(
+      () => http(`/runs/${encodeURIComponent(runId)}/events?follow=false`),
+      (text) => !text.includes("event:"),
+    );
+    const shown = await yard(["runs", "show", runId], yardEnvironment(stateDir));
+    assert.equal(shown.code, 3, shown.stderr);
+    assert.deepEqual(await until(() => eventsOf(runId), isEmpty), []);
+  }
+  const listed = await http("/runs?text=forgotten");
+  assert.ok(listed.includes(other) && !listed.includes(archived) && !listed.includes(named));
+  assert.equal(await http(`/runs/${other}/events`), kept);
+  const { records } = JSON.parse(await http("/audit?limit=200")) as { records: Json[] };
+  const recorded = records.filter((record) => JSON.stringify(record).includes("runs.delete"));
+  assert.ok(
+    recorded.some((record) => JSON.stringify(record).includes(archived)),
+    "the audit names the deleted run",
+  );
+
+  const again = await fetch(`${dev.httpUrl}/api/v1/runs`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ runId: "erased", agent: "reader", input: "once more" }),
+  });
+  assert.equal(again.status, 202, await again.text());
+  const { body } = await erase(archived);
+  assert.equal(body["outcome"], "absent", "the command of a deleted run starts nothing");
+  await send(`/runs/${waiting}/cancel`, {});
+});
+
+const isEmpty = (events: unknown): boolean => Array.isArray(events) && events.length === 0;

@@ -74,7 +74,13 @@ function handleRunQueries(
     index,
     names,
     now,
-  }: { readonly index: RunIndex; readonly names: RunNames; readonly now: () => number },
+    deletion,
+  }: {
+    readonly index: RunIndex;
+    readonly names: RunNames;
+    readonly now: () => number;
+    readonly deletion: Pick<RunDeletion, "wasDeleted">;
+  },
 ): void {
   service.handle(listRuns, async ({ ids: named, ...given }, { caller }) => {
     const ids = named?.map((runId) => names.known(caller, runId));
@@ -99,8 +105,10 @@ function handleRunQueries(
   service.handle(getRun, async (request, { caller, fail }) => {
     const runId = names.known(caller, request.runId);
     const run = await readable(() => index.get(runId), { runId, caller, names, fail });
-    if (run === null || !maySee(caller, run)) throw unknownRun(runId, fail);
-    return { run };
+    if (run !== null && maySee(caller, run)) return { run };
+    const isDeleted = run === null && (await deletion.wasDeleted(runId, caller));
+    if (isDeleted) throw fail.unknown_run(`run ${runId} was deleted`, { runId, isDeleted });
+    throw unknownRun(runId, fail);
   });
 }
 

@@ -153,6 +153,11 @@ test("runs: started, followed, steered, resumed, retried, replayed and asked", a
   await ok("runs", "cancel", limited.runId);
   assert.equal((await printed("runs", "tail", limited.runId)).code, 1);
   await ok("runs", "retry", limited.runId, "--max-steps", "50", "--timeout", "60");
+  const { runId: forgotten } = await data<{ runId: string }>("run", "sleeper", "x", "--no-wait");
+  await isWaiting(forgotten);
+  await ok("runs", "cancel", forgotten);
+  assert.equal((await printed("runs", "tail", forgotten)).code, 1);
+  await ok("runs", "delete", forgotten, "--yes");
 
   const sleeping = await data<{ runId: string }>("run", "sleeper", "hi", "--no-wait");
   await isWaiting(sleeping.runId);

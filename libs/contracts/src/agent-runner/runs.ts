@@ -339,7 +339,8 @@ export const getRun = rpc({
   request: z.strictObject({ runId: RunId }),
   reply: z.object({ run: RunDetail }),
   errors: {
-    unknown_run: { data: z.object({ runId: z.string() }) },
+    /** `isDeleted`: the caller had this run, and it was deleted by request. */
+    unknown_run: { data: z.object({ runId: z.string(), isDeleted: z.boolean().optional() }) },
     /** The run's journal cannot be read; `runs.dead` lists it once a runner has found it. */
     journal_corrupt: { data: z.object({ runId: z.string() }) },
     store_unavailable: storeUnavailable,

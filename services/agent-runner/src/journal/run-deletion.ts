@@ -49,6 +49,8 @@ export interface RunDeletion {
     readonly limit: number;
     readonly cursor: string | null;
   }): Promise<OwnedRuns>;
+  /** True for a run that was deleted and that the caller could control. Rejects with StoreError. */
+  wasDeleted(runId: string, by: string): Promise<boolean>;
   /** Deletes what is left of deleted runs. What fails is tried again after a minute. Rejects with StoreError when what is due cannot be read. */
   erase(): Promise<void>;
 }
@@ -117,6 +119,11 @@ export function openRunDeletion(parts: Parts): RunDeletion {
         }),
       );
       return { rows: rows.flat(), next: page.isLast ? null : (page.rows.at(-1)?.cursor ?? null) };
+    },
+
+    async wasDeleted(runId, by) {
+      const requester = await fromRedis(redis.hget(deletedKey(runId), "requester"));
+      return requester !== null && mayControl(by, { requester });
     },
 
     erase: () => eraseDue(parts, note),

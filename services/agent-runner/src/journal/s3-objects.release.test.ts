@@ -15,7 +15,7 @@ import {
   openArchiveWorld,
 } from "../../test-fixtures/archive-world.ts";
 import { BLOB_BYTES } from "../core/entry-codec.ts";
-import { openArchiveObjects } from "./archive-objects.ts";
+import { objectName, openArchiveObjects } from "./archive-objects.ts";
 import { openRunArchive } from "./run-archive.ts";
 import { journalKey, keysOf, stateKey } from "./run-keys.ts";
 import { openRunStore } from "./run-store.ts";
@@ -42,6 +42,11 @@ const { bus, redis, log, lines, clock, options, archive, store, moveAt, ended, r
 /** The names of the objects below the prefix. */
 async function stored(): Promise<string[]> {
   return readdir(join(directory, BUCKET, "a", "b")).catch(() => []);
+}
+
+/** The name of the object that an id refers to now. */
+async function nameOf(id: string): Promise<string> {
+  return objectName((await redis.get(`yard:runs:archive:${id}`)) ?? "{}");
 }
 
 test(
@@ -71,11 +76,12 @@ test(
     const id = (await redis.hget(stateKey(runId), "archive")) ?? "";
     clock.nowMs += HOUR_MS;
     await archive.renew();
-    assert.ok((await stored()).includes(id), "the run is still stored");
+    const name = await nameOf(id);
+    assert.ok((await stored()).includes(name), "the run is still stored");
     await redis.del(...keysOf(runId), `yard:runs:archive:${id}`);
     clock.nowMs += HOUR_MS + KEEP_SECONDS * 1_000;
     await archive.renew();
-    assert.ok(!(await stored()).includes(id));
+    assert.ok(!(await stored()).includes(name));
     assert.equal(await redis.zscore("yard:runs:archived", id), null);
   },
 );
@@ -84,7 +90,7 @@ test(
   "a mover that dies at any step loses no journal, and what it stored is deleted",
   { skip },
   async () => {
-    for (let step = 1; step <= 5; step += 1) {
+    for (let step = 1; step <= 4; step += 1) {
       const runId = await ended();
       const before = await store.load(runId);
       const there = new Set(await stored());
@@ -171,7 +177,7 @@ test(
     assert.deepEqual(await store.load(runId), before);
     clock.nowMs += 60 * 24 * HOUR_MS;
     await archive.renew();
-    assert.ok((await stored()).includes(id));
+    assert.ok((await stored()).includes(await nameOf(id)));
     assert.deepEqual(await store.load(runId), before);
     const unset = openRunArchive({ redis, log }, { ...options, objects: inBucket });
     await assert.rejects(unset.read(runId), /is in an S3 store: set YARD_RUN_ARCHIVE_URL/);

@@ -25,6 +25,8 @@ export interface AcceptedRuns {
   note(runId: string, run: Omit<AcceptedRun, "at">): Promise<void>;
   /** Returns a run of the caller that no runner has started; null when none was accepted. Rejects with a StoreError or a ServiceError. */
   find(runId: string): Promise<RunDetail | null>;
+  /** Deletes the record of a run that was deleted. Rejects with a StoreError. */
+  forget(runId: string): Promise<void>;
 }
 
 const ACCEPTED_LIMITS: RecordLimits = { most: 5_000, ttlMs: 24 * 60 * 60_000 };
@@ -56,6 +58,7 @@ export function createAcceptedRuns({
       if (refused === null) return null;
       return unbegun(runId, { ...NOTHING_KNOWN, at: refused.at }, refused);
     },
+    forget: (runId) => records.remove(ownerOfRun(runId) ?? "", runId),
   };
 }
 

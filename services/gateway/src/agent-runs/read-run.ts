@@ -28,6 +28,10 @@ export async function readRun(
   } catch (error) {
     if (!isError(error, getRun, "unknown_run")) throw error;
     const runId = fullRunId(caller, request.runId);
+    if (error.data.isDeleted === true) {
+      await accepted.forget(runId);
+      throw error;
+    }
     const run = ownerOfRun(runId) === caller ? await accepted.find(runId) : null;
     if (run === null) throw error;
     return { run };

@@ -10,6 +10,8 @@ export interface RecentRecords {
   replace(caller: string, name: string, text: string): Promise<void>;
   /** Returns null when the name does not exist or has expired. Rejects with a StoreError. */
   get(caller: string, name: string): Promise<string | null>;
+  /** Deletes a name and its text. Rejects with a StoreError. */
+  remove(caller: string, name: string): Promise<void>;
 }
 
 export interface RecordLimits {
@@ -75,6 +77,11 @@ export function createRecentRecords(
         fromRedis(redis.hget(texts, fieldOf(name))),
       ]);
       return ends !== null && Number(ends) > now() ? text : null;
+    },
+    async remove(caller, name) {
+      const [times, texts] = keysOf(caller);
+      await fromRedis(redis.hdel(texts, fieldOf(name)));
+      await fromRedis(redis.zrem(times, fieldOf(name)));
     },
   };
 }
