@@ -122,6 +122,7 @@ export const runTexts = {
   "runs.redrive.reply.outcome": "`repeated`: it had been sent again before, and nothing happens.",
   "runs.delete.reply.runId": "Whole id of the run.",
   "runs.delete.reply.outcome": "`absent`: the caller has no such run, or deleted it before.",
+  "unknown_run.isDeleted": "True when the caller had the run, and it was deleted by request.",
   "run_not_ended.runId": "Whole id of the run.",
   "run_not_ended.status": "Status of the run, or of the run that it works for.",
   "runs.delete-ended.request.owner": "Owner of the runs; left out: the caller.",
