@@ -30,7 +30,7 @@ export interface PersonChat {
 
 /** Waits for the answer to a press; a person presses again after that time. */
 async function answered<T>(answer: () => T | null): Promise<T> {
-  const found = await until(answer, (one) => one !== null);
+  const found = await until(answer, (one) => one !== null, { timeoutMs: 20_000 });
   assert.ok(found !== null);
   return found;
 }
