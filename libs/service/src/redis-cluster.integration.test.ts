@@ -168,7 +168,7 @@ test("a primary that dies takes a third of the keys with it until its replica ha
 test("a server that is not a cluster, a wrong password and unreachable nodes are reported with the address", async () => {
   const { url } = await testRedis();
   const refused = (named: string, more = {}) =>
-    connectRedis({ url: named, name: "test", log, connectTimeoutMs: 30_000, ...more });
+    connectRedis({ url: named, name: "test", log, connectTimeoutMs: 1_500, ...more });
   await assert.rejects(refused(url.replace("redis://", "redis+cluster://")), {
     message: /^Redis at redis\+cluster:\/\/127\.0\.0\.1:\d+ is no cluster$/,
     hint: /redis:\/\//,
@@ -182,14 +182,11 @@ test("a server that is not a cluster, a wrong password and unreachable nodes are
       return !`${error.message} ${String(error.cause)}`.includes("canary");
     },
   );
-  await assert.rejects(
-    refused("redis+cluster://u:canary@127.0.0.1:1,127.0.0.1:2", { connectTimeoutMs: 1_500 }),
-    {
-      message:
-        /^Redis at redis\+cluster:\/\/127\.0\.0\.1:1,127\.0\.0\.1:2 is unreachable after 1500 ms \(/,
-      exitCode: 6,
-    },
-  );
+  await assert.rejects(refused("redis+cluster://u:canary@127.0.0.1:1,127.0.0.1:2"), {
+    message:
+      /^Redis at redis\+cluster:\/\/127\.0\.0\.1:1,127\.0\.0\.1:2 is unreachable after 1500 ms \(/,
+    exitCode: 6,
+  });
 });
 
 async function untilWritten(redis: Redis, key: string, value: string): Promise<void> {

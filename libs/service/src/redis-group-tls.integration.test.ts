@@ -31,14 +31,14 @@ test("Sentinels with TLS refuse a wrong password and a missing one, with the set
   trust();
   const { sentinelPassword: _, ...without } = wanted;
   for (const given of [without, { ...wanted, sentinelPassword: password }]) {
-    const refused = connectRedis({ ...given, connectTimeoutMs: 30_000 });
+    const refused = connectRedis({ ...given, connectTimeoutMs: 3_000 });
     await assert.rejects(refused, (error: Error & { hint: string }) => {
       assert.match(error.message, /^the Sentinels of Redis at rediss\+sentinel:/);
       assert.match(error.hint, /sentinel\.password in YARD_KEYS_DIR/);
       return !`${error.message} ${error.hint} ${String(error.cause)}`.includes("canary");
     });
   }
-  const refused = connectRedis({ ...wanted, password: sentinelPassword, connectTimeoutMs: 30_000 });
+  const refused = connectRedis({ ...wanted, password: sentinelPassword, connectTimeoutMs: 3_000 });
   await assert.rejects(refused, { message: /refused the user or the password/ });
 });
 

@@ -94,7 +94,7 @@ async function refused(
   message: RegExp,
 ): Promise<Error & { hint: string }> {
   try {
-    const client = await connectRedis({ url, name: "refused", log, connectTimeoutMs: 30_000 });
+    const client = await connectRedis({ url, name: "refused", log, connectTimeoutMs: 1_500 });
     t.after(() => client.disconnect());
   } catch (error) {
     assert.ok(error instanceof Error && "hint" in error);
