@@ -215,6 +215,24 @@ test("runs that are deleted over HTTP and by yard are unknown on every face, and
   assert.equal(again.status, 202, await again.text());
   const { body } = await erase(archived);
   assert.equal(body["outcome"], "absent", "the command of a deleted run starts nothing");
+  const some = await yard(["runs", "delete", waiting, other, "--yes"], yardEnvironment(stateDir));
+  assert.equal(some.code, 1, some.stderr);
+  assert.match(some.stdout, /^1 run deleted$/m);
+  assert.match(some.stderr, /open.* is waiting; cancel it/);
+
+  const left = await begin("left");
+  const early = ["runs", "delete", "--owner", "cli", "--before", "2020-01-01T00:00:00Z", "--yes"];
+  assert.deepEqual((JSON.parse(await printed(...early)) as { data: Json }).data["deleted"], 0);
+  const all = JSON.parse(await printed("runs", "delete", "--owner", "cli", "--yes")) as {
+    data: Json;
+  };
+  assert.ok(Number(all.data["deleted"]) >= 1 && Number(all.data["notEnded"]) >= 1);
+  const { runs } = await call(bus, listRuns, {});
+  assert.deepEqual(
+    runs.filter(({ status }) => status !== "waiting"),
+    [],
+    left,
+  );
   await send(`/runs/${waiting}/cancel`, {});
 });
 

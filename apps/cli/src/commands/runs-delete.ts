@@ -1,5 +1,6 @@
 import { client } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
+import { isError } from "@switchyard/contracts/errors";
 import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
 import { findBus, withBus } from "../bus-session.ts";
 import { CliError } from "../cli-error.ts";
@@ -40,7 +41,9 @@ export async function remove(
   const what = owner === undefined ? count(names.length, "run") : `the ended runs of ${owner}`;
   await confirm(`delete ${what} with all texts and events?`, options);
   const done = await withBus(await findBus(terminal.env), (bus) =>
-    owner === undefined ? deleteNamed(bus, names) : deleteOwned(bus, owner, beforeAt),
+    owner === undefined
+      ? deleteNamed(bus, names, (line) => terminal.note(line))
+      : deleteOwned(bus, owner, beforeAt),
   );
   if (json) writeJson(terminal, done);
   else {
@@ -49,34 +52,46 @@ export async function remove(
     if (done.notEnded > 0)
       terminal.note(`${count(done.notEnded, "run")} not deleted, because they have not ended`);
   }
-  return done.absent.length > 0 ? EXIT.notFound : EXIT.ok;
+  if (done.absent.length > 0) return EXIT.notFound;
+  return owner === undefined && done.notEnded > 0 ? EXIT.failed : EXIT.ok;
 }
 
-async function deleteNamed(bus: Bus, names: readonly string[]): Promise<Deleted> {
+/** A run that is refused does not keep the others from being deleted. */
+async function deleteNamed(
+  bus: Bus,
+  names: readonly string[],
+  note: (line: string) => void,
+): Promise<Deleted> {
+  const done = { deleted: 0, notEnded: 0 };
   const absent: string[] = [];
   for (const name of names) {
     const runId = await namedRun(bus, name);
-    const { outcome } = await client(bus, { deleteRun }).deleteRun({ runId });
-    if (outcome === "absent") absent.push(runId);
+    try {
+      const { outcome } = await client(bus, { deleteRun }).deleteRun({ runId });
+      if (outcome === "absent") absent.push(runId);
+      else done.deleted += 1;
+    } catch (error) {
+      if (names.length === 1 || !isError(error, deleteRun, "run_not_ended")) throw error;
+      done.notEnded += 1;
+      note(error.message);
+    }
   }
-  return { deleted: names.length - absent.length, notEnded: 0, absent };
+  return { ...done, absent };
 }
 
 async function deleteOwned(bus: Bus, owner: string, before: Date | null): Promise<Deleted> {
-  const wanted = { owner, ...(before === null ? {} : { before: before.toISOString() }) };
+  const { deleteRuns: request } = client(bus, { deleteRuns });
+  const wanted = { owner, ...(before !== null && { before: before.toISOString() }) };
   let [deleted, notEnded] = [0, 0];
   let cursor: string | null = null;
   do {
-    const part: Parameters<ReturnType<typeof deletions>>[0] =
-      cursor === null ? wanted : { ...wanted, cursor };
-    const reply = await deletions(bus)(part);
+    const reply: Awaited<ReturnType<typeof request>> = await request({
+      ...wanted,
+      ...(cursor !== null && { cursor }),
+    });
     deleted += reply.deleted;
     notEnded += reply.notEnded;
     cursor = reply.next;
   } while (cursor !== null);
   return { deleted, notEnded, absent: [] };
-}
-
-function deletions(bus: Bus) {
-  return client(bus, { deleteRuns }).deleteRuns;
 }

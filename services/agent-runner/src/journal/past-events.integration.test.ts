@@ -50,7 +50,7 @@ planned(
   [count(1), { calls: [{ tool: labTool("fail"), with: { token: SECRET } }] }, count(3)],
   "x".repeat(30_000),
 );
-planned("asker", [question, count(2)]);
+planned("questioner", [question, count(2)]);
 planned("boss", [task]);
 planned("careful", [task]);
 
@@ -61,8 +61,8 @@ async function makeRuns(): Promise<string[]> {
   await start("walker", "plain", { labels: { team: "t" } });
   await start("walker", "retried", { limits: { maxSteps: 2 } });
   await start("walker", "paused", { limits: { maxSteps: 2, onLimit: "pause" } });
-  await start("asker", "asked");
-  await start("asker", "cancelled");
+  await start("questioner", "questioned");
+  await start("questioner", "cancelled");
   await start("boss", "boss");
   await start("helper", "skilled", { skill: "notes" });
 
@@ -71,14 +71,14 @@ async function makeRuns(): Promise<string[]> {
   await lab.publish("yard.cmd.cli.run.retry.retried", JSON.stringify({ limits: { maxSteps: 9 } }));
   await lab.eventsUntil("paused", "waiting");
   await lab.publish("yard.cmd.cli.run.resume.paused", JSON.stringify({ limits: { maxSteps: 9 } }));
-  await lab.eventsUntil("asked", "waiting");
-  await lab.publish("yard.cmd.cli.run.steer.asked", JSON.stringify({ message: "be quick" }));
-  await lab.eventsUntil("asked", "steered");
-  const asked = { runId: "asked", callId: "cli~asked:1:0", answer: "you may" };
-  await call(lab.bus, answerQuestion, asked);
+  await lab.eventsUntil("questioned", "waiting");
+  await lab.publish("yard.cmd.cli.run.steer.questioned", JSON.stringify({ message: "be quick" }));
+  await lab.eventsUntil("questioned", "steered");
+  const questioned = { runId: "questioned", callId: "cli~questioned:1:0", answer: "you may" };
+  await call(lab.bus, answerQuestion, questioned);
   await lab.eventsUntil("cancelled", "waiting");
   await call(lab.bus, requestCancel, { runId: "cancelled", reason: "not needed" });
-  for (const runId of ["retried", "paused", "asked", "boss", "skilled"])
+  for (const runId of ["retried", "paused", "questioned", "boss", "skilled"])
     await lab.eventsUntil(runId, "finished");
   await lab.eventsUntil("cancelled", "cancelled");
 
@@ -105,7 +105,7 @@ const NAMES = [
   "plain",
   "retried",
   "paused",
-  "asked",
+  "questioned",
   "cancelled",
   "boss",
   "skilled",
@@ -144,10 +144,10 @@ test("the events of runs are derived from their journals as they were published,
   for (const [runId, events] of published) assert.deepEqual(await derived(runId), events, runId);
 
   // The stream loses its older half: some runs are gone, and one begins in the middle.
-  const [first] = await storedIn("cli~asked");
+  const [first] = await storedIn("cli~questioned");
   await purge({ seq: (first?.sequence ?? 0) + 3 });
-  const left = (await storedIn("cli~asked")).length;
-  assert.ok(left > 0 && left < (published.get("cli~asked") ?? []).length);
+  const left = (await storedIn("cli~questioned")).length;
+  assert.ok(left > 0 && left < (published.get("cli~questioned") ?? []).length);
   for (const [runId, events] of published)
     assert.deepEqual((await read(runId)).map(asPublished), events, runId);
 
@@ -160,8 +160,8 @@ test("the events of runs are derived from their journals as they were published,
       "from the second on",
     );
   }
-  const { agent: found } = await call(lab.bus, findAgentOfRun, { runId: "cli~asked" });
-  assert.equal(found, "asker");
+  const { agent: found } = await call(lab.bus, findAgentOfRun, { runId: "cli~questioned" });
+  assert.equal(found, "questioner");
   assert.deepEqual(await call(lab.bus, findAgentOfRun, { runId: "cli~none" }), { agent: null });
 });
 
