@@ -16,15 +16,14 @@ import { connectAsAdmin } from "./admin-redis.ts";
 import { countKeys } from "./count-keys.ts";
 import { startEvenly, type Starts } from "./start-evenly.ts";
 
-const HOUR_MS = 3_600_000;
-const QUICK_MS = 120_000;
 const SAMPLES = 60;
 /** Every so many samples are printed: five minutes of an hour. */
 const PRINTED = 5;
 const PER_SECOND = 50;
 const MIB = 1024 ** 2;
-/** Room for the events of 25,000 runs. */
-const EVENT_BYTES = 64 * MIB;
+/** The events' stream is full after some 18,000 runs, or 2,000. */
+const HOUR = { lengthMs: 3_600_000, eventBytes: 64 * MIB };
+const QUICK = { lengthMs: 120_000, eventBytes: 8 * MIB };
 const REQUEST_MS = 30_000;
 /** What each run leaves has more keys than that. */
 const MANY_KEYS = 100;
@@ -32,18 +31,18 @@ const MANY_KEYS = 100;
 const LEVEL = 0.05;
 
 /**
- * Starts 50 runs a second for an hour, of one model step and one call. Journals leave Redis after a twelfth of the time, and the events' stream is full after a
+ * Starts 50 runs a second for an hour, of two model steps and one call. Journals leave Redis after a twelfth of the time, and the events' stream is full after a
  * sixth, so what grows in the second half grows for as long as an installation runs.
  */
 export async function benchArchiveHour({ stage, rounds }: Bench): Promise<Report> {
-  const lengthMs = rounds > 1 ? HOUR_MS : QUICK_MS;
+  const { lengthMs, eventBytes } = rounds > 1 ? HOUR : QUICK;
   const env = {
     YARD_RUN_ARCHIVE_MS: String(lengthMs / 12),
     YARD_OWNER_STORAGE_MIB: "8192",
     YARD_LOG_LEVEL: "warn",
   };
   const { bus, instance } = await startSwitchyard(stage, { runners: 1, apart: false, env });
-  const storedEvents = await boundEvents(stage, instance, (EVENT_BYTES * lengthMs) / HOUR_MS);
+  const storedEvents = await boundEvents(stage, instance, eventBytes);
   const redis = await connectAsAdmin(instance);
   stage.onEnd(async () => redis.disconnect());
   const starts = startEvenly(bus, { agent: "one-call", perSecond: PER_SECOND, forMs: lengthMs });
@@ -90,7 +89,7 @@ async function boundEvents(
     return found;
   };
   const { config } = await request("INFO");
-  await request("UPDATE", JSON.stringify({ ...config, max_bytes: Math.round(maxBytes) }));
+  await request("UPDATE", JSON.stringify({ ...config, max_bytes: maxBytes }));
   return async () => (await request("INFO")).state.messages;
 }
 
