@@ -25,7 +25,7 @@ const MIB = 1024 ** 2;
 const HOUR = { lengthMs: 3_600_000, eventBytes: 64 * MIB };
 const QUICK = { lengthMs: 120_000, eventBytes: 8 * MIB };
 const REQUEST_MS = 30_000;
-/** What each run leaves has more keys than that. */
+/** A kind of key that runs leave behind has more keys than that. */
 const MANY_KEYS = 100;
 /** Growth of nats-server's memory within half of the time, beside its mean: less counts as level. */
 const LEVEL = 0.05;

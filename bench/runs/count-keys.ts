@@ -24,5 +24,5 @@ export async function countKeys(redis: Redis): Promise<KeyCount[]> {
       counts.set(kind, { count: count + 1, endless: endless + (times[index] === -1 ? 1 : 0) });
     }
   } while (cursor !== "0");
-  return [...counts].map(([kind, found]) => ({ kind, ...found }));
+  return [...counts].map(([kind, found]) => ({ kind, count: found.count, endless: found.endless }));
 }

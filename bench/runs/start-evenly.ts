@@ -30,9 +30,9 @@ export function startEvenly(
 ): Starts {
   const follower = followRuns(bus);
   const failures: string[] = [];
-  let [ended, failed, underWay, skipped] = [0, 0, 0, 0];
+  const underWay = new Set<Promise<void>>();
+  let [ended, failed, skipped] = [0, 0, 0];
   const start = async (): Promise<void> => {
-    underWay += 1;
     try {
       await follower.run(agent);
       ended += 1;
@@ -40,23 +40,26 @@ export function startEvenly(
       failed += 1;
       if (failures.length < SHOWN_FAILURES) failures.push(String(error));
     }
-    underWay -= 1;
   };
   const work = async (): Promise<void> => {
     const began = performance.now();
     let due = 0;
     for (let ms = 0; ms < forMs; ms = performance.now() - began) {
       for (; due < (ms / 1_000) * perSecond; due += 1) {
-        if (underWay < MOST_UNDER_WAY) void start();
-        else skipped += 1;
+        if (underWay.size >= MOST_UNDER_WAY) {
+          skipped += 1;
+          continue;
+        }
+        const run = start();
+        underWay.add(run);
+        void run.finally(() => underWay.delete(run));
       }
       await delay(TICK_MS);
     }
-    const until = performance.now() + REST_MS;
-    while (underWay > 0 && performance.now() < until) await delay(TICK_MS);
+    await Promise.race([Promise.all(underWay), delay(REST_MS, undefined, { ref: false })]);
   };
   return {
-    counts: () => ({ ended, failed, underWay, skipped }),
+    counts: () => ({ ended, failed, underWay: underWay.size, skipped }),
     failures,
     ended: work(),
     stop: follower.stop,
