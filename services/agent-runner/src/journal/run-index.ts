@@ -25,8 +25,6 @@ import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 export interface RunIndex {
   /** Adds a run; repeating it changes nothing. */
   add(runId: string, createdAt: string): Promise<void>;
-  /** Adds a run whose id has no owner to the list of its requester. */
-  adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
   /** Removes a run that was deleted. */
   remove(runId: string, run: { readonly requester: string }): Promise<void>;
   list(filter: RunFilter): Promise<RunPage>;
@@ -104,10 +102,6 @@ export function openRunIndex(
   let passed = 0;
   return {
     add,
-
-    async adopt(runId, { requester, createdAt }) {
-      await fromRedis(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
-    },
 
     remove: (runId, { requester }) => removeFromLists(redis, runId, requester),
 
