@@ -39,6 +39,9 @@ const allowedSkips = allowed === undefined ? null : readAllowedSkips(readFileSyn
 /** First the longest files, then those that start whole instances, which keep every core busy. The others mostly wait. */
 const LONG = [
   "chat-kills",
+  "mcp-servers.release",
+  "clients.release",
+  "packages.release",
   "test/chaos/",
   "test/console/",
   "cli/src/commands/dev.",
