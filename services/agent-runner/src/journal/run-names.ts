@@ -3,7 +3,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { mayControl } from "./run-access.ts";
 import type { RunIndex } from "./run-index.ts";
-import { stateKey } from "./run-keys.ts";
+import { readColumns } from "./run-columns.ts";
 
 /** Resolves which run a caller means: its own, unless it names another owner. Whether the run exists is not checked here. */
 export interface RunNames {
@@ -41,7 +41,7 @@ export async function openRunNames(
   for (let from = 0; from < ids.length; from += AT_ONCE) {
     const some = ids.slice(from, from + AT_ONCE);
     const found = await Promise.all(
-      some.map((runId) => fromRedis(redis.hmget(stateKey(runId), "requester", "createdAt"))),
+      some.map((runId) => readColumns(redis, runId, ["requester", "createdAt"])),
     );
     for (const [at, runId] of some.entries()) {
       const [requester, createdAt] = found[at] ?? [];
