@@ -210,18 +210,18 @@ return {'ok'}
 /**
  * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, and replaces its columns, unless the run has changed
  * since they were read. The state is written anew because Redis stores a hash that once had a long value without packing it, whatever is deleted from it.
- * KEYS state, journal, blobs · ARGV number of entries, published, time after which nothing is deleted, number of texts, digests of texts…, columns…
+ * KEYS state, journal, blobs · ARGV number of entries, epoch, published, time after which nothing is deleted, number of texts, digests of texts…, columns…
  */
 export const ARCHIVE = `${ESSENTIAL}${NOW}
 local state, journal, blobs = KEYS[1], KEYS[2], KEYS[3]
-if now > tonumber(ARGV[3]) then return {'late'} end
-local run = redis.call('HMGET', state, 'status', 'published')
+if now > tonumber(ARGV[4]) then return {'late'} end
+local run = redis.call('HMGET', state, 'status', 'epoch', 'published')
 if not run[1] or run[1] == 'running' or run[1] == 'waiting' then return {'changed'} end
-if (run[2] or '') ~= ARGV[2] then return {'changed'} end
+if (run[2] or '') ~= ARGV[2] or (run[3] or '') ~= ARGV[3] then return {'changed'} end
 if redis.call('LLEN', journal) ~= tonumber(ARGV[1]) then return {'changed'} end
 local left = redis.call('PTTL', state)
-local columns = 5 + tonumber(ARGV[4])
-for i = 5, columns - 1 do redis.call('HDEL', blobs, ARGV[i]) end
+local columns = 6 + tonumber(ARGV[5])
+for i = 6, columns - 1 do redis.call('HDEL', blobs, ARGV[i]) end
 redis.call('DEL', state, journal)
 redis.call('HSET', state, unpack(ARGV, columns))
 if left > 0 then redis.call('PEXPIRE', state, left) end

@@ -221,6 +221,7 @@ class ObjectArchive implements RunArchive {
         const digests = Object.keys(texts);
         const [outcome, leftMs] = await this.#run("yardRunArchive", keysOf(runId), [
           entries.length,
+          columns["epoch"] ?? "",
           columns["published"] ?? "",
           object.untilMs,
           digests.length,
