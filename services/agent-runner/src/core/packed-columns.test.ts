@@ -65,4 +65,4 @@ test("any columns come back", () => {
 
 /** {@link USUAL}, packed by the first version that packs columns. */
 const PACKED =
-  "w2d2Zl5ZfmZyqm5yRmpydmoRV26FcWKxeWE6hFGWW8FlmVmsY5RhpmNWCbbTxNDI2MQUYYVRBVdwaW5uYlFmVaoCKGZBYaEANbYYFMf+ySX5SalFIJcAAA==";
+  "w2d2Zl5ZfmZyqm5yRmpydmoRV26FcWKxeWE6hFGWW8FlmVmsY5RhpmNWCbbTxNDI2MQUYYVRBVdwaW5uYlFmVaoCKNpAYaEANbYYFIH+ySX5SalFIJcAAA==";

@@ -55,7 +55,7 @@ const LINES: readonly (readonly [string, Form])[] = [
   ["labels", TEXT],
 ];
 
-/** What packed columns often contain, the most frequent at the end. With another text no packed column can be read: it never changes. */
+/** The texts that packed columns often contain are here, the most frequent at the end. They never change: with others no packed column can be read. */
 const DICTIONARY = Buffer.from(
   [
     '{"team":"","project":"","customer":"","user":"","env":"production"}',
@@ -63,7 +63,7 @@ const DICTIONARY = Buffer.from(
     '{"failure":"{\\"code\\":\\"internal\\",\\"message\\":\\"","wakeSeq":"1","open:',
     '{"errorCode":"limit_exceeded"}{"errorCode":"model_error"}',
     "https://www.the and of for with in this what how is please ",
-    "vllm/qwen3-\nollama/llama3.\ndeepseek/deepseek-chat\nmistral/mistral-large-latest\n",
+    "ollama/llama3.\nmistral/mistral-large-latest\n",
     "google/gemini-2.5-flash\ngoogle/gemini-2.5-pro\nopenai/gpt-4.1-mini\nopenai/gpt-5-mini\nopenai/gpt-5\n",
     "anthropic/claude-haiku-4-5\nanthropic/claude-opus-4-1\nanthropic/claude-sonnet-4-5\nscripted/plan\n",
     "\nnull\n0\n0.00\n1\n0\n5\n1\n22\n2\n1\n8\n1\n23\n4\n3\nc\n1\n24\n\n{}\n",

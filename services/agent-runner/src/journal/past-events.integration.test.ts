@@ -206,7 +206,7 @@ async function archived(runIds: readonly string[]): Promise<void> {
   await until(async () => (await Promise.all(runIds.map(isMoved))).every(Boolean));
 }
 
-/** What the runner replies about runs: each of them, and the lists that have them. */
+/** Returns the replies of the runner about runs: each of them, and the lists that have them. */
 async function answersAbout(runIds: readonly string[]): Promise<string> {
   const runs = await Promise.all(runIds.map((runId) => call(lab.bus, getRun, { runId })));
   const lists = await Promise.all(

@@ -29,7 +29,7 @@ const OF_OPEN_RUNS: ReadonlySet<string> = new Set([
   "wakeAt",
 ]);
 
-/** The characters that are left of an archived run's digest: enough to tell the commands of one id apart. */
+/** The characters that are left of an archived run's digest; 64 bits distinguish the commands of one run id. */
 export const SHORT_DIGEST = 16;
 
 /** Reads some columns of a run, in their order; null for one that it does not have. Rejects with StoreError. */
@@ -71,7 +71,7 @@ export function archivedColumns(
   const left: [string, string][] = [];
   const packed: [string, string][] = [["bytes", String(bytes)]];
   for (const [name, value] of Object.entries(columns)) {
-    if (name === "digest") left.push([name, value.slice(-SHORT_DIGEST)]);
+    if (name === "digest") left.push([name, shortDigest(value)]);
     else if (UNPACKED.has(name) || name.startsWith("control:")) left.push([name, value]);
     else if (name !== "bytes" && !OF_OPEN_RUNS.has(name)) packed.push([name, value]);
   }
@@ -80,5 +80,10 @@ export function archivedColumns(
 
 /** True when a run was made from the command with this digest; an archived run has the end of its own. */
 export function isSameCommand(ofRun: string | null, digest: string): boolean {
-  return ofRun === digest || ofRun === digest.slice(-SHORT_DIGEST);
+  return ofRun === digest || ofRun === shortDigest(digest);
+}
+
+function shortDigest(digest: string): string {
+  // oxlint-disable-next-line switchyard/text-cuts -- a digest
+  return digest.slice(-SHORT_DIGEST);
 }
