@@ -13,6 +13,7 @@ import { replay } from "../core/replay.ts";
 import { durationMs, rowFilter, type RowFilter, type RunRow } from "../core/run-row.ts";
 import { totalRows } from "../core/total-rows.ts";
 import { byTime } from "./by-time.ts";
+import { readColumns, readState } from "./run-columns.ts";
 import { stateKey } from "./run-keys.ts";
 import { MAX_SEARCHED, openRunRows, RETRIED_KEY, type RunRows } from "./run-rows.ts";
 import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
@@ -140,7 +141,7 @@ export function openRunIndex(
       const page = await byTime(redis, DEAD_KEY, { cursor, count: MAX_DEAD_SCANNED });
       const found = await Promise.all(
         page.rows.map(async ({ member, cursor: at }) => {
-          const run = readDead(member, await fromRedis(redis.hgetall(stateKey(member))));
+          const run = readDead(member, await readState(redis, member));
           return { member, cursor: at, run };
         }),
       );
@@ -159,9 +160,8 @@ export function openRunIndex(
       if (entries.length === 0) return null;
       const state = replay(entries);
       await add(runId, state.started.at);
-      const [attempts, suspended = null] = await fromRedis(
-        redis.hmget(stateKey(runId), "attempts", "suspended"),
-      );
+      const names = ["attempts", "suspended"];
+      const [attempts, suspended = null] = await readColumns(redis, runId, names);
       return detailOf(state, { attempts: Math.max(1, Number(attempts)), suspended });
     },
   };
@@ -233,9 +233,7 @@ async function listByTime(
 /** Summaries in the order of the ids; of a run that has just expired there is none. */
 async function summariesOf(redis: Redis, runIds: readonly string[]): Promise<RunSummary[]> {
   const found = await Promise.all(
-    runIds.map(async (runId) =>
-      readSummary(runId, await fromRedis(redis.hgetall(stateKey(runId)))),
-    ),
+    runIds.map(async (runId) => readSummary(runId, await readState(redis, runId))),
   );
   return found.filter((run) => run !== null);
 }

@@ -23,7 +23,7 @@ export interface KnownRuns {
   load(runId: string): Promise<readonly JournalEntry[]>;
   status(runId: string): Promise<string | null>;
   facts(runId: string): Promise<RunFacts | null>;
-  /** The digest of the command that the run was made from. */
+  /** The digest of the command that the run was made from, to be compared by `isSameCommand`. */
   digest(runId: string): Promise<string | null>;
 }
 
