@@ -423,15 +423,15 @@ test(
   },
 );
 
-const curiousRun = async (): Promise<string> =>
-  String((await there().send("/runs", { agent: "curious", input: "to be forgotten" }))["runId"]);
+const startedRun = async (agent: string): Promise<string> =>
+  String((await there().send("/runs", { agent, input: "to be forgotten" }))["runId"]);
 
 test(
   "an ended run is deleted after a prompt that lists what stays, and an old link and another tab report that it was deleted",
   { skip },
   async (t) => {
     const { page, context } = await there().look(t);
-    const runId = await curiousRun();
+    const runId = await startedRun("curious");
     const tab = await context.newPage();
     await tab.clock.install();
     for (const one of [tab, page]) await one.goto(`${there().dev.httpUrl}/runs/${runId}`);
@@ -467,7 +467,7 @@ test(
 );
 
 test("a deletion that is refused says why and what to do next", { skip }, async (t) => {
-  const runId = await curiousRun();
+  const runId = await startedRun("doubtful");
   await there().send(`/runs/${runId}/cancel`, {});
   const { page, go } = await there().look(t);
   await go(`/runs/${runId}`);
