@@ -209,15 +209,13 @@ async function archived(runIds: readonly string[]): Promise<void> {
 /** Returns the replies of the runner about runs: each of them, and the lists that have them. */
 async function answersAbout(runIds: readonly string[]): Promise<string> {
   const runs = await Promise.all(runIds.map((runId) => call(lab.bus, getRun, { runId })));
-  const lists = await Promise.all(
-    [
-      {},
-      { ids: [...runIds] },
-      { status: "cancelled" },
-      { sort: "longest" },
-      { text: "hunter2" },
-    ].map((filter) => call(lab.bus, listRuns, filter as object)),
-  );
+  const lists = [
+    await call(lab.bus, listRuns, {}),
+    await call(lab.bus, listRuns, { ids: [...runIds] }),
+    await call(lab.bus, listRuns, { status: "cancelled" }),
+    await call(lab.bus, listRuns, { sort: "longest" }),
+    await call(lab.bus, listRuns, { text: "hunter2" }),
+  ];
   return JSON.stringify([runs, lists]);
 }
 
