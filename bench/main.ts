@@ -33,6 +33,7 @@ const benchmarks: Readonly<Record<string, Readonly<Record<string, Load>>>> = {
     long: async () => (await import("./runs/long-run-bench.ts")).benchLongRun,
     cache: async () => (await import("./runs/cache-bench.ts")).benchCache,
     archive: async () => (await import("./runs/archive-bench.ts")).benchArchive,
+    "archive-hour": async () => (await import("./runs/archive-hour-bench.ts")).benchArchiveHour,
   },
   agents: {
     langgraph: async () => (await import("./agents/agents-bench.ts")).benchAgents,

@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { streamsFor } from "@switchyard/bus/streams";
 import { eventStream } from "@switchyard/topology/streams";
 import type { Bench } from "../lib/bench.ts";
 import { compared, type Figure, type Report } from "../lib/figure.ts";
+import { residentBytes } from "../lib/resident-bytes.ts";
 
 /** The events of a run of four model steps and three calls, with about the bytes that each has. */
 const STEP: readonly (readonly [kind: string, bytes: number])[] = [
@@ -102,10 +102,4 @@ async function store(
       } else nc.publish(subject, body);
     }
   }
-}
-
-/** Linux alone has this file. */
-async function residentBytes(pid: number): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
 }

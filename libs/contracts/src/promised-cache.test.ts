@@ -116,3 +116,16 @@ test("the sizes of all replies have a limit, and the oldest is dropped first", (
   cache.keep("b", "b".repeat(20), 100);
   assert.deepEqual([cache.size, cache.has("b"), cache.has("d")], [20, true, false]);
 });
+
+test("expired replies are dropped up to the first one that still holds", () => {
+  const { clock, cache } = cacheOf();
+  for (const [key, until] of Object.entries({ a: 10, b: 20, c: 50, d: 15 }))
+    cache.keep(key, key, until);
+  clock.now = 20;
+  cache.dropExpired();
+  assert.deepEqual(
+    ["a", "b", "c", "d"].filter((key) => cache.has(key)),
+    ["c", "d"],
+  );
+  assert.equal(cache.size, 2);
+});

@@ -92,6 +92,15 @@ export class PromisedCache<T> {
     this.#underWay.delete(key);
   }
 
+  /** Drops the replies that were cached first, up to the first one that still holds. */
+  dropExpired(): void {
+    const now = this.#now();
+    for (const [key, { until }] of this.#cached) {
+      if (now < until) return;
+      this.#drop(key);
+    }
+  }
+
   /** Drops every reply that matches, also those that are under way. */
   deleteWhere(matches: (value: T) => boolean): void {
     for (const [key, { value }] of this.#cached) if (matches(value)) this.#drop(key);

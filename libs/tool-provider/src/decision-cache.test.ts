@@ -61,6 +61,20 @@ test("holds a bounded number of decisions", () => {
   }
 });
 
+test("expired replies are dropped when others are cached, also those about no tool", () => {
+  let now = 0;
+  const cache = createDecisionCache(() => now);
+  const keep = (key: string, askedAt: number): void => {
+    cache.keep(key, reply("r1"), askedAt);
+    cache.filters.keep(key, { refs: [], reply: filtered("r1", []) }, askedAt);
+  };
+  for (const key of ["a", "b", "c"]) keep(key, 0);
+  assert.equal(cache.size, 6);
+  now = 500;
+  keep("d", 500);
+  assert.equal(cache.size, 2);
+});
+
 test("two questions share a key only when everything but the arguments is the same", () => {
   const question = fc.record({
     onBehalfOf: fc.constantFrom("cli", "runner"),

@@ -30,7 +30,7 @@ export interface Decided {
  * `decisions/` on why a cached decision is never an old one. `askedAt` is from before the request was sent.
  */
 export interface DecisionCache {
-  /** The number of cached decisions; some may have expired. */
+  /** The number of cached decisions and of the tools of cached lists, at least one for each list; some may have expired. */
   readonly size: number;
   find(key: string): Decided | null;
   keep(key: string, reply: CheckReply, askedAt: number): void;
@@ -60,7 +60,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
   const lists = new PromisedCache<{ refs: readonly ToolRef[]; reply: FilterReply }>({
     now,
     most: MAX_TOOLS,
-    sizeOf: ({ refs }) => refs.length,
+    sizeOf: ({ refs }) => Math.max(1, refs.length),
   });
   let newest: string | null = null;
   const clear = (): void => {
@@ -77,11 +77,13 @@ export function createDecisionCache(now: () => number): DecisionCache {
   const keep: DecisionCache["keep"] = (key, { cacheable, ...reply }, askedAt) => {
     const { decision, principal, epoch, audit, signed } = reply;
     const decided = { decision, principal, epoch, audit, signed };
+    // Each run has a token of its own, so most keys are never requested again.
+    decisions.dropExpired();
     decisions.keep(key, decided, untilOf(cacheable, askedAt));
   };
   return {
     get size() {
-      return decisions.size;
+      return decisions.size + lists.size;
     },
     find: (key) => decisions.find(key) ?? null,
     keep,
@@ -99,6 +101,7 @@ export function createDecisionCache(now: () => number): DecisionCache {
         return found?.refs === refs ? found.reply : null;
       },
       keep(key, answer, askedAt) {
+        lists.dropExpired();
         lists.keep(key, answer, untilOf(answer.reply.cacheable, askedAt));
       },
     },
