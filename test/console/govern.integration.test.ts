@@ -423,8 +423,8 @@ test(
   },
 );
 
-const startedRun = async (agent: string): Promise<string> =>
-  String((await there().send("/runs", { agent, input: "to be forgotten" }))["runId"]);
+const startedRun = async (agent: string, more: object = {}): Promise<string> =>
+  String((await there().send("/runs", { agent, input: "to be forgotten", ...more }))["runId"]);
 
 test(
   "an ended run is deleted after a prompt that lists what stays, and an old link and another tab report that it was deleted",
@@ -467,8 +467,7 @@ test(
 );
 
 test("a deletion that is refused says why and what to do next", { skip }, async (t) => {
-  const runId = await startedRun("doubtful");
-  await there().send(`/runs/${runId}/cancel`, {});
+  const runId = await startedRun("reader", { limits: { maxSteps: 1, onLimit: "fail" } });
   const { page, go } = await there().look(t);
   await go(`/runs/${runId}`);
   const confirmed = async (meanwhile: () => Promise<unknown>, refusal: RegExp): Promise<void> => {
@@ -484,7 +483,8 @@ test("a deletion that is refused says why and what to do next", { skip }, async 
   await confirmed(async () => {}, /cannot be reached[\s\S]*send the same request again/);
   await page.unroute(`**${address}`);
   await confirmed(async () => {
-    await there().send(`/runs/${runId}/retry`, {});
+    // The retried run waits for a higher limit.
+    await there().send(`/runs/${runId}/retry`, { limits: { maxSteps: 2, onLimit: "pause" } });
     await page.locator('.page-head [data-status="waiting"]').waitFor();
   }, /is waiting; cancel it and delete it when it has ended/);
   await there().send(`/runs/${runId}/cancel`, {});
