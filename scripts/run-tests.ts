@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, cpus } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describeTestSource, testSource } from "@switchyard/testing/test-source";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
@@ -36,7 +37,17 @@ const limitMs = Number(process.env["YARD_TEST_LIMIT_SECONDS"] ?? 480) * 1_000;
 const allowed = process.env["YARD_ALLOWED_SKIPS"];
 const allowedSkips = allowed === undefined ? null : readAllowedSkips(readFileSync(allowed, "utf8"));
 /** First the longest files, then those that start whole instances, which keep every core busy. The others mostly wait. */
-const LONG = ["test/chaos/", "cli/src/commands/dev.", "test/", "apps/"];
+const LONG = [
+  "chat-kills",
+  "mcp-servers.release",
+  "clients.release",
+  "packages.release",
+  "test/chaos/",
+  "test/console/",
+  "cli/src/commands/dev.",
+  "test/",
+  "apps/",
+];
 const orderOf = (file: string): number => {
   const at = LONG.findIndex((part) => file.includes(part));
   return at === -1 ? LONG.length : at;
@@ -56,9 +67,12 @@ if (files.length === 0) {
   process.exit(2);
 }
 
-// More files than there are cores: integration tests wait for leases, timers and starts for much of their time. With six, several instances
-// started at once, and tests that wait for one of them failed.
-const concurrency = Math.min(availableParallelism() + 2, 4);
+/** Files that run whatever else the machine does, and the most at a time. */
+const FEWEST = Math.min(availableParallelism(), 4);
+const MOST = Math.min(4 * FEWEST, 12);
+/** Integration tests wait for leases, timers and starts for much of their time: another file begins whenever this share of the processors was idle. */
+const IDLE_SHARE = 0.3;
+const IDLE_SAMPLE_MS = 500;
 const MOST_COSTLY = 10;
 /** More than this is not a coincidence. */
 const MOST_SECOND_LOOKS = 3;
@@ -72,7 +86,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => in
 if (kind !== "unit") await printServers();
 const began = performance.now();
 const allWork = kind === "unit" ? packagesOf(files) : files;
-const results = await runFiles(allWork, concurrency);
+const results = await runFiles(allWork, kind === "unit" ? FEWEST : MOST);
 print(
   "Skipped",
   results.flatMap(({ skips }) => skips).map(({ test, text }) => `${test}: ${text}`),
@@ -142,25 +156,48 @@ function nameOf(what: string | TestPackage): string {
 
 async function runFiles(
   work: readonly (string | TestPackage)[],
-  atOnce: number,
+  most: number,
 ): Promise<FileResult[]> {
   const waiting = [...work];
+  const running = new Set<Promise<void>>();
   const done: FileResult[] = [];
-  // Every other lane begins at the end of the list, so that files that wait run beside files that work.
-  const next = (lane: number): string | TestPackage | undefined =>
-    lane % 2 === 0 ? waiting.shift() : waiting.pop();
-  const runLane = async (lane: number): Promise<void> => {
-    for (let what = next(lane); what !== undefined; what = next(lane)) {
-      if (interrupt.signal.aborted) return;
-      const { signal } = interrupt;
-      const result = await runTestFile(what, { root, nodeOptions, limitMs, signal });
-      done.push(result);
-      console.log(fileLine(result));
-    }
+  const run = async (what: string | TestPackage): Promise<void> => {
+    const { signal } = interrupt;
+    const result = await runTestFile(what, { root, nodeOptions, limitMs, signal });
+    done.push(result);
+    console.log(fileLine(result));
   };
-  await Promise.all(Array.from({ length: atOnce }, (_, lane) => runLane(lane)));
+  const start = (): void => {
+    // In turn from both ends of the list, so that files that wait run beside files that work.
+    const what = (work.length - waiting.length) % 2 === 0 ? waiting.shift() : waiting.pop();
+    if (what === undefined) return;
+    const ended = run(what).finally(() => running.delete(ended));
+    running.add(ended);
+  };
+  while (waiting.length > 0 && !interrupt.signal.aborted) {
+    if (running.size < Math.min(FEWEST, most)) start();
+    else if ((await idleShare()) >= IDLE_SHARE && running.size < most) start();
+  }
+  await Promise.all(running);
   const names = work.map(nameOf);
   return done.toSorted((a, b) => names.indexOf(a.file) - names.indexOf(b.file));
+}
+
+/** Returns which share of the processors' time was idle during a moment. */
+async function idleShare(): Promise<number> {
+  const before = processorTimes();
+  await delay(IDLE_SAMPLE_MS);
+  const after = processorTimes();
+  return (after.idle - before.idle) / Math.max(1, after.all - before.all);
+}
+
+function processorTimes(): { readonly idle: number; readonly all: number } {
+  const times = cpus().map((cpu) => cpu.times);
+  const sum = (of: (typeof times)[number]): number => of.user + of.nice + of.sys + of.irq + of.idle;
+  return {
+    idle: times.reduce((total, { idle }) => total + idle, 0),
+    all: times.reduce((total, each) => total + sum(each), 0),
+  };
 }
 
 function fileLine(result: FileResult): string {

@@ -20,6 +20,14 @@ test(
     const { page, go } = await there().look(t, { token: String(made["key"]) });
     const links = await page.getByRole("navigation").getByRole("link").allInnerTexts();
     assert.ok(links.includes("Runs") && !links.includes("MCP servers") && !links.includes("Audit"));
+    const operator = await there().keyOf("visitor", ["operator"]);
+    const begun = await page.request.post(`${there().dev.httpUrl}/api/v1/runs`, {
+      headers: { authorization: `Bearer ${operator}` },
+      data: { runId: "seen", agent: "reader", input: "for a visitor" },
+    });
+    assert.equal(begun.status(), 202, await begun.text());
+    await go("/runs/seen");
+    await page.locator('.page-head [data-status="succeeded"]').waitFor();
     const forbidden = [
       "start-run",
       "add-server",
@@ -28,6 +36,7 @@ test(
       "approve",
       "say",
       "cancel",
+      "delete",
       "add-job",
       "run-job",
       "pause-job",
@@ -40,6 +49,7 @@ test(
     ];
     for (const path of [
       "/runs",
+      "/runs/seen",
       "/approvals",
       "/chat",
       "/agents/reader",
@@ -412,3 +422,74 @@ test(
     assert.equal(await page.getByTestId("row").filter({ hasText: "/govern" }).count(), 0);
   },
 );
+
+const startedRun = async (agent: string, more: object = {}): Promise<string> =>
+  String((await there().send("/runs", { agent, input: "to be forgotten", ...more }))["runId"]);
+
+test(
+  "an ended run is deleted after a prompt that lists what stays, and an old link and another tab report that it was deleted",
+  { skip },
+  async (t) => {
+    const { page, context } = await there().look(t);
+    const runId = await startedRun("curious");
+    const tab = await context.newPage();
+    await tab.clock.install();
+    for (const one of [tab, page]) await one.goto(`${there().dev.httpUrl}/runs/${runId}`);
+    await page.locator('.page-head [data-status="waiting"]').waitFor();
+    assert.equal(await page.getByTestId("delete").count(), 0);
+    await there().send(`/runs/${runId}/cancel`, {});
+    await tab.locator('.page-head [data-status="cancelled"]').waitFor();
+    const deletions: string[] = [];
+    page.on("request", (one) => one.method() === "DELETE" && deletions.push(one.url()));
+    await page.getByTestId("delete").click();
+    const confirm = page.getByTestId("confirm");
+    assert.match(await confirm.innerText(), /uploaded files[\s\S]*audit names who deleted the run/);
+    assert.deepEqual(await axeViolations(page), []);
+    await confirm.getByRole("button", { name: "Keep as it is" }).click();
+    await page.getByTestId("delete").click();
+    await confirm.getByRole("button", { name: "Delete the run" }).dblclick();
+    await page.waitForURL(/\/runs$/);
+    await page.getByTestId("toast").getByText("curious: to be forgotten is deleted").waitFor();
+    assert.equal(deletions.length, 1);
+    const rows = page.getByTestId("runs").getByTestId("row");
+    await rows.first().waitFor();
+    assert.equal(await rows.filter({ hasText: "to be forgotten" }).count(), 0);
+    await page.goBack();
+    await page.getByText("This run was deleted").waitFor();
+    assert.deepEqual(await axeViolations(page), []);
+    await tab.clock.fastForward(30_000);
+    await tab.getByText("This run was deleted").waitFor();
+    assert.equal(await tab.getByTestId("timeline").count(), 0);
+    await page.getByRole("link", { name: "audit", exact: true }).click();
+    await page.getByTestId("row").filter({ hasText: "runs.delete" }).first().click();
+    await page.getByTestId("audit-record").getByText(runId).first().waitFor();
+  },
+);
+
+test("a deletion that is refused says why and what to do next", { skip }, async (t) => {
+  const runId = await startedRun("reader", { limits: { maxSteps: 1, onLimit: "fail" } });
+  const { page, go } = await there().look(t);
+  await go(`/runs/${runId}`);
+  const confirmed = async (meanwhile: () => Promise<unknown>, refusal: RegExp): Promise<void> => {
+    await page.getByTestId("delete").click();
+    await meanwhile();
+    await page.getByTestId("confirm").getByRole("button", { name: "Delete the run" }).click();
+    const toast = page.getByTestId("toast");
+    assert.match(await toast.innerText(), refusal);
+    await toast.getByRole("button", { name: "Close" }).click();
+  };
+  const address = `/api/v1/runs/${runId}`;
+  await page.route(`**${address}`, (one) => one.abort());
+  await confirmed(async () => {}, /cannot be reached[\s\S]*send the same request again/);
+  await page.unroute(`**${address}`);
+  await confirmed(async () => {
+    // The retried run waits for a higher limit.
+    await there().send(`/runs/${runId}/retry`, { limits: { maxSteps: 2, onLimit: "pause" } });
+    await page.locator('.page-head [data-status="waiting"]').waitFor();
+  }, /is waiting; cancel it and delete it when it has ended/);
+  await there().send(`/runs/${runId}/cancel`, {});
+  const headers = { authorization: `Bearer ${there().token}` };
+  const elsewhere = () => page.request.delete(there().dev.httpUrl + address, { headers });
+  await confirmed(elsewhere, /was deleted before/);
+  await page.getByText("This run was deleted").waitFor();
+});

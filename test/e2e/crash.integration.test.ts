@@ -4,9 +4,15 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { connectBus } from "@switchyard/bus/connect";
+import { connectionOf } from "@switchyard/bus/connection";
+import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { until } from "@switchyard/local-servers/until";
+import { bucketStream, inputFiles, runArchive } from "@switchyard/topology/payload-stores";
 import { yard, yardEnvironment } from "../../apps/cli/test-fixtures/yard-process.ts";
+import { archiveRuns } from "../lib/archive-runs.ts";
 import { busyRunner } from "../lib/busy-runner.ts";
+import { redisWords } from "../lib/redis-words.ts";
 import { startYardDev, type DevProcess } from "../lib/yard-dev.ts";
 import { plainClient, type PlainClient } from "./plain-client.ts";
 
@@ -129,6 +135,74 @@ test("masked values survive a kill -9 of the runner: the model gets masks, a too
   assert.ok(exported.includes('"findings":{"card":1,"injection":1}'));
   assert.ok(!exported.includes(CARD) && !exported.includes("Ignore all"));
 });
+
+test("kill -9 of the runners right after a deletion was accepted: those that are started next delete the journal, files and events of the run", async () => {
+  const name = "erased";
+  const runId = `me~${name}`;
+  const long = "ä".repeat(200_000);
+  client.publish("yard.cmd.me.run.start.counter", { runId: name, input: { first: name, long } });
+  await assertFinishedOnce(name);
+  await archiveRuns(dev, [runId]);
+  // No runner sweeps while another one has the lease, so none deletes anything before it is killed.
+  const lease = "yard:runs:sweeper";
+  await sendToRedis(["SET", lease, "the test", "PX", "300000"]);
+  const before = await storedOf(name);
+  assert.ok(
+    before.every((messages) => messages > 0),
+    `archive, files, events: ${before.join()}`,
+  );
+  const request = JSON.stringify({ runId: name });
+  const deleted = await client.connection.request("yard.rpc.me.runs.delete", request);
+  const killed = await runnerPids();
+  for (const pid of killed) process.kill(pid, "SIGKILL");
+  assert.deepEqual(deleted.json(), { ok: true, value: { runId, outcome: "deleted" } });
+  assert.deepEqual(await storedOf(name), before, "nothing had been deleted yet");
+  await until(async () => {
+    const pids = await runnerPids();
+    return pids.length === killed.length && pids.every((pid) => !killed.includes(pid));
+  });
+  await sendToRedis(["DEL", lease]);
+  await until(
+    () => storedOf(name),
+    (stored) => stored.every((messages) => messages === 0),
+  );
+  assert.equal(await sendToRedis(["EXISTS", `yard:run:{${runId}}:state`]), ":0\r\n");
+});
+
+/** The processes of the runners that run now. */
+async function runnerPids(): Promise<number[]> {
+  const record = await readFile(join(stateDir, "dev.json"), "utf8");
+  const { processes } = JSON.parse(record) as { processes: DevProcess[] };
+  return processes.filter((one) => one.name.startsWith("runner")).map(({ pid }) => pid);
+}
+
+async function sendToRedis(command: readonly string[]): Promise<string> {
+  const password = (await readFile(join(stateDir, "keys", "admin.redis"), "utf8")).trim();
+  const answer = await redisWords(dev.redisUrl, { user: "admin", password }, [command]);
+  assert.doesNotMatch(answer, /^-/);
+  return answer;
+}
+
+/** Numbers of messages in the archive, in the bucket of files, and of events of a run. */
+async function storedOf(name: string): Promise<readonly number[]> {
+  const nkeySeed = () => readFile(join(stateDir, "keys", "admin.nk"), "utf8");
+  const admin = await connectBus({ servers: dev.natsUrl, user: "admin", nkeySeed });
+  try {
+    const { nc } = connectionOf(admin);
+    const stateOf = async (stream: string, filter = "") => {
+      const body = JSON.stringify({ subjects_filter: filter });
+      const answer = await nc.request(`$JS.API.STREAM.INFO.${stream}`, body);
+      return answer.json<{ state: { messages: number; subjects?: Record<string, number> } }>()
+        .state;
+    };
+    const archived = await stateOf(bucketStream(runArchive));
+    const files = await stateOf(bucketStream(inputFiles));
+    const { subjects = {} } = await stateOf(STREAM_NAMES.events, `yard.evt.run.me.${name}.>`);
+    return [archived.messages, files.messages, Object.keys(subjects).length];
+  } finally {
+    await admin.close();
+  }
+}
 
 test("kill -9 of NATS in the middle of a run: everything reconnects and the run finishes", async () => {
   await startAndWaitForSecondCall("killed-nats");

@@ -17,6 +17,15 @@ export async function whyNoCheckout(commit: string): Promise<string | null> {
   );
 }
 
+/** Returns the text of a file as it was in a commit that the history has. */
+export async function readAt(commit: string, path: string): Promise<string> {
+  const { stdout } = await run("git", ["show", `${commit}:${path}`], {
+    cwd: root,
+    maxBuffer: 64 * 1_024 ** 2,
+  });
+  return stdout;
+}
+
 /** Puts the code of a commit into an empty directory, with the packages that are installed here. */
 export async function checkOut(commit: string, directory: string): Promise<void> {
   const archive = join(directory, "code.tar");

@@ -26,7 +26,6 @@ import { PendingReplies } from "./pending-replies.ts";
 import { ReplyInbox } from "./reply-inbox.ts";
 import { StoreWatch } from "./store-watch.ts";
 import { tracedCalls } from "./traced-calls.ts";
-import { TurnPacer } from "./turn-pacer.ts";
 
 export interface BusOptions {
   /** `nats://127.0.0.1:4222`, several separated by commas. */
@@ -168,7 +167,6 @@ class NatsBus implements Bus {
       localReplies: new PendingReplies(deadlines),
       local,
       stores,
-      pacer: new TurnPacer(),
       claims: new ClaimCheck(replies, stores, () => this.#maxPayload),
       receivers: new Set(),
       listeners: new Set(),

@@ -11,7 +11,6 @@ import type { Outbox } from "./outbox.ts";
 import type { PendingReplies } from "./pending-replies.ts";
 import type { ReplyInbox } from "./reply-inbox.ts";
 import type { StoreWatch } from "./store-watch.ts";
-import type { TurnPacer } from "./turn-pacer.ts";
 
 /** A part of the bus that receives work: a service, a consumer, a live subscription. A drain stops all of them. */
 export interface Receiver {
@@ -43,8 +42,6 @@ export interface Connection {
   readonly local: LocalServices | null;
   /** Detects streams that do not answer. */
   readonly stores: StoreWatch;
-  /** Begins the requests to all services of this connection. */
-  readonly pacer: TurnPacer;
   readonly claims: ClaimCheck;
   readonly receivers: Set<Receiver>;
   readonly listeners: Set<ConnectionListener>;

@@ -91,7 +91,7 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
     this.#subscription = connection.nc.subscribe(this.filter, {
       queue: this.#queue,
       callback: (error, message) => {
-        if (error === null) connection.pacer.begin(() => this.#receive(message));
+        if (error === null) this.#receive(message);
         else this.#fault(infrastructureError(error, connection.user, this.filter), "");
       },
     });
@@ -111,8 +111,7 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
     if (this.#takeSlot(arrival) !== null) return false;
     this.#requests += 1;
     // A handler never begins before its caller has the promise of its reply.
-    const serve = (): void => queueMicrotask(() => void this.#serve(arrival));
-    this.#apart(() => this.#connection.pacer.begin(serve));
+    this.#apart(() => queueMicrotask(() => void this.#serve(arrival)));
     return true;
   }
 
@@ -145,7 +144,6 @@ export class RpcEndpoint implements Endpoint, LocalEndpoint {
     this.#options.onStop();
     this.#connection.local?.remove(this);
     await drainSubscription(this.#connection.nc, this.#subscription);
-    this.#connection.pacer.flush();
   }
 
   #receive(message: Msg): void {

@@ -10,7 +10,7 @@ export const CallerName = z
 
 /**
  * A run: `{owner}~{name}`. The owner is the NATS user that the run works for, so two owners may use the same name. An owner may leave its
- * own part out of its runs' ids. Runs of versions before 0.2 have no owner in their id.
+ * own part out of its runs' ids.
  */
 export const RunId = z
   .string()
@@ -24,7 +24,7 @@ export function fullRunId(caller: string, runId: string): string {
   return runId.includes("~") ? runId : `${caller}~${runId}`;
 }
 
-/** The owner in a run's id; null for a run of a version that had none there. */
+/** The owner in a run's id; null for an id in which its owner left that part out. */
 export function ownerOfRun(runId: string): string | null {
   const end = runId.indexOf("~");
   return end < 0 ? null : runId.slice(0, end);

@@ -3,6 +3,7 @@ import { readCallContext } from "@switchyard/contracts/agent-runner/call-context
 import { totalRuns } from "@switchyard/contracts/agent-runner/run-totals";
 import { listModels } from "@switchyard/contracts/agent-runner/models";
 import type { Fail } from "@switchyard/contracts/errors";
+import { fullRunId } from "@switchyard/contracts/ids";
 import { findAgentOfRun, listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { getRecording } from "@switchyard/contracts/agent-runner/run-recordings";
 import {
@@ -29,9 +30,8 @@ import { replay } from "./core/replay.ts";
 import { totalRows } from "./core/total-rows.ts";
 import { JournalCorrupt } from "./core/run-state.ts";
 import { recordingOf } from "./core/recording-of.ts";
-import { isAdmin, maySee } from "./journal/run-access.ts";
+import { controlledRun, isAdmin, maySee } from "./journal/run-access.ts";
 import type { RunDeletion } from "./journal/run-deletion.ts";
-import type { RunNames } from "./journal/run-names.ts";
 import type { RunStore } from "./journal/run-store.ts";
 import type { RunIndex } from "./journal/run-index.ts";
 import type { ParkedRuns } from "./journal/parked-runs.ts";
@@ -44,7 +44,6 @@ export function handleRuns(
   options: {
     readonly index: RunIndex;
     readonly store: Pick<RunStore, "load">;
-    readonly names: RunNames;
     readonly letters: DeadLetters;
     readonly kept: DeferredCommands;
     readonly record: RecordAction;
@@ -72,18 +71,16 @@ function handleRunQueries(
   service: Service,
   {
     index,
-    names,
     now,
     deletion,
   }: {
     readonly index: RunIndex;
-    readonly names: RunNames;
     readonly now: () => number;
     readonly deletion: Pick<RunDeletion, "wasDeleted">;
   },
 ): void {
   service.handle(listRuns, async ({ ids: named, ...given }, { caller }) => {
-    const ids = named?.map((runId) => names.known(caller, runId));
+    const ids = named?.map((runId) => fullRunId(caller, runId));
     const filter = { ...given, ids };
     if (isAdmin(caller)) return index.list(filter);
     const isOwn = filter.owner === undefined || filter.owner === caller;
@@ -103,8 +100,8 @@ function handleRunQueries(
   });
 
   service.handle(getRun, async (request, { caller, fail }) => {
-    const runId = names.known(caller, request.runId);
-    const run = await readable(() => index.get(runId), { runId, caller, names, fail });
+    const runId = fullRunId(caller, request.runId);
+    const run = await readable(() => index.get(runId), { runId, caller, fail });
     if (run !== null && maySee(caller, run)) return { run };
     const isDeleted = run === null && (await deletion.wasDeleted(runId, caller));
     if (isDeleted) throw fail.unknown_run(`run ${runId} was deleted`, { runId, isDeleted });
@@ -123,12 +120,10 @@ async function readable<T>(
   {
     runId,
     caller,
-    names,
     fail,
   }: {
     readonly runId: string;
     readonly caller: string;
-    readonly names: RunNames;
     readonly fail: Refusals;
   },
 ): Promise<T> {
@@ -136,7 +131,7 @@ async function readable<T>(
     return await read();
   } catch (error) {
     if (!(error instanceof JournalCorrupt)) throw error;
-    if (names.controlled(caller, runId) === null) throw unknownRun(runId, fail);
+    if (controlledRun(caller, runId) === null) throw unknownRun(runId, fail);
     const said = `the journal of run ${runId} cannot be read: ${error.message}`;
     throw fail.journal_corrupt(said, { runId });
   }
@@ -149,11 +144,11 @@ function unknownRun(runId: string, fail: Pick<Refusals, "unknown_run">): Error {
 /** Returns the answers of a run's models, for a replay. */
 function handleRecordings(
   service: Service,
-  { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
+  { store }: { readonly store: Pick<RunStore, "load"> },
 ): void {
   service.handle(getRecording, async (request, { caller, fail }) => {
-    const runId = names.known(caller, request.runId);
-    const entries = await readable(() => store.load(runId), { runId, caller, names, fail });
+    const runId = fullRunId(caller, request.runId);
+    const entries = await readable(() => store.load(runId), { runId, caller, fail });
     const [first] = entries;
     if (first?.kind !== "started" || !maySee(caller, first)) throw unknownRun(runId, fail);
     const recording = recordingOf(entries);
@@ -178,11 +173,11 @@ function whyNot({ fork, before = [] }: StartedEntry): string {
 /** Returns the events of runs that the stream may not have any more. */
 function handleHistory(
   service: Service,
-  { store, names }: { readonly store: Pick<RunStore, "load">; readonly names: RunNames },
+  { store }: { readonly store: Pick<RunStore, "load"> },
 ): void {
   service.handle(listRunEvents, async ({ runId: named, ...wanted }, { caller, fail }) => {
-    const runId = names.known(caller, named);
-    const entries = await readable(() => store.load(runId), { runId, caller, names, fail });
+    const runId = fullRunId(caller, named);
+    const entries = await readable(() => store.load(runId), { runId, caller, fail });
     const [first] = entries;
     if (first?.kind !== "started" || !maySee(caller, first)) throw unknownRun(runId, fail);
     return eventPage(entries, wanted);
@@ -273,19 +268,18 @@ function handleCancelRequests(
   service: Service,
   options: {
     readonly controls: RunControls;
-    readonly names: RunNames;
     readonly active: ActiveRuns;
     readonly storage: Pick<OwnerStorage, "admit">;
     readonly now: () => number;
   },
 ): void {
-  const { controls, names, active, storage, now } = options;
+  const { controls, active, storage, now } = options;
   service.handle(requestCancel, async ({ runId: named, reason = null }, { caller, fail }) => {
     const refusal = (): Error => {
       const message = `run ${named} was not started by ${caller}; its requester, cli and admin may cancel it`;
       return fail.not_allowed(message, { runId: named });
     };
-    const runId = names.controlled(caller, named);
+    const runId = controlledRun(caller, named);
     if (runId === null) throw refusal();
     const at = new Date(now()).toISOString();
     const outcome = await controls.cancel(

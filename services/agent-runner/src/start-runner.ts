@@ -43,10 +43,8 @@ import { createAnswerInspector } from "./waits/inspect-answer.ts";
 import { openRunControls } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunDeletion } from "./journal/run-deletion.ts";
-import { openRunNames } from "./journal/run-names.ts";
 import { runHolding } from "./journal/run-storage.ts";
 import { openRunStore } from "./journal/run-store.ts";
-import { oldMessages } from "./sessions/old-messages.ts";
 import { sessionHolding } from "./sessions/session-store.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
@@ -192,7 +190,6 @@ async function openParts(
     bus,
     relay: createRelay(bus, log),
     store,
-    names: await openRunNames(redis, { index, waiting: await oldMessages(sessions) }),
     controls,
     parked,
     letters: openDeadLetters(redis),

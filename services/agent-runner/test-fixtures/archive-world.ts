@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after } from "node:test";
 import type { Bus } from "@switchyard/bus/bus";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis, type Redis } from "@switchyard/service/redis";
 import { testBus } from "@switchyard/testing/test-bus";
@@ -19,7 +20,10 @@ import { startedEntry } from "./journals.ts";
 
 export const AFTER_MS = 60_000;
 export const KEEP_SECONDS = 600;
+/** The digest of the command of every run. */
+export const COMMAND_DIGEST = canonicalDigest("a command");
 export const AT = "2026-01-01T00:00:02.000Z";
+const FINISHED: JournalEntry = { kind: "finished", at: AT, output: "done" };
 export const FAILED: JournalEntry = {
   kind: "failed",
   at: AT,
@@ -100,14 +104,20 @@ export async function openArchiveWorld(objectsWith: (bus: Bus) => ArchiveObjects
     /** A run that has ended now; returns its id. */
     ended: async (
       fields: Partial<Parameters<typeof startedEntry>[0]> = {},
-      end: JournalEntry = { kind: "finished", at: AT, output: "done" },
+      ...entries: readonly JournalEntry[]
     ): Promise<string> => {
       runs += 1;
       const runId = `team-a~run-${runs}`;
       const started = startedEntry({ runId, requester: "team-a", ...fields });
-      const claimed = await store.claim({ runId, commandDigest: "d", delivery: "1", started });
+      const claimed = await store.claim({
+        runId,
+        commandDigest: COMMAND_DIGEST,
+        delivery: "1",
+        started,
+      });
       assert.ok(claimed.outcome === "claimed");
-      await store.append(claimed.hold, [end], applyEntry(startOf(started), end), 0);
+      const ends = entries.length === 0 ? [FINISHED] : entries;
+      await store.append(claimed.hold, ends, ends.reduce(applyEntry, startOf(started)), 0);
       return runId;
     },
 
@@ -120,18 +130,23 @@ export async function openArchiveWorld(objectsWith: (bus: Bus) => ArchiveObjects
     },
 
     /** A mover that does something before each of some commands of Redis. */
-    moverWith: (before: (command: string) => Promise<void>, objects = options.objects) =>
-      openRunArchive({ redis: intercepted(redis, before), log }, { ...options, objects }),
+    moverWith: (
+      before: (command: string) => Promise<void>,
+      objects = options.objects,
+      commands = MOVES,
+    ) =>
+      openRunArchive({ redis: intercepted(redis, before, commands), log }, { ...options, objects }),
   };
 }
 
+const MOVES: readonly string[] = ["set", "zadd", "time", "yardRunArchive", "yardRunRestore"];
 const CHANGES = ["eval", "yardRunDelete", "yardArchiveSwitch", "zadd", "zrem", "hdel"];
 
 /** A client with a step before its commands. */
 function intercepted(
   redis: Redis,
   before: (command: string) => Promise<void>,
-  commands: readonly string[] = ["set", "zadd", "time", "yardRunArchive"],
+  commands: readonly string[],
 ): Redis {
   return new Proxy(redis, {
     get(target, name) {

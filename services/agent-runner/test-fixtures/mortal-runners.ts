@@ -26,7 +26,6 @@ import { openDeadLetters } from "../src/commands/dead-letters.ts";
 import { createRunWorker, type RunWorker } from "../src/queue/run-worker.ts";
 import type { RunEventRelay } from "../src/journal/event-publisher.ts";
 import { openRunIndex } from "../src/journal/run-index.ts";
-import { runNames } from "../src/journal/run-names.ts";
 import { openRunStore } from "../src/journal/run-store.ts";
 import { openProviderLimiter } from "../src/model/provider-limiter.ts";
 import { openTeamLedger } from "../src/model/team-ledger.ts";
@@ -166,7 +165,6 @@ function newWorker(
     relay,
     log,
     store,
-    names: runNames(new Map()),
     controls,
     models,
     parked,

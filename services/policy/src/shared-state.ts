@@ -29,7 +29,6 @@ import type { Validator } from "./versions/validator.ts";
 import { createVersionHandlers } from "./versions/version-handlers.ts";
 import { createVersionStore } from "./versions/version-store.ts";
 import { LONGEST_LEASE_MS } from "./calls/decision-leases.ts";
-import { createRunRecords } from "./runs/run-records.ts";
 
 /** The interval at which each replica polls the shared state. */
 const LOOK_MS = 200;
@@ -100,7 +99,7 @@ export async function startSharedState(kit: Kit, path: string, now: () => number
       service.handle(listPolicyVersions, bundles.versions);
       service.handle(readPolicyTexts, bundles.texts);
       const stopping = createStopHandlers({
-        ...{ stops, admins, now, runs: createRunRecords(redis) },
+        ...{ stops, admins, now },
         async everywhere(stop) {
           await delay(EVERYWHERE_MS);
           await parts.endStopped(stop);

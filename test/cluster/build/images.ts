@@ -1,6 +1,6 @@
 import { cp, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { LAST_CHART } from "../../compatibility/versions.ts";
+import { LAST_VERSION } from "../../compatibility/versions.ts";
 import { checkOut, whyNoCheckout } from "../../lib/old-checkout.ts";
 import { repository } from "../settings.ts";
 import { runProgram } from "../run-program.ts";
@@ -91,17 +91,17 @@ async function buildOlder(
   const archive = archives(cache).older;
   await rm(code, { recursive: true, force: true });
   await rm(archive, { force: true });
-  const reason = await whyNoCheckout(LAST_CHART);
+  const reason = await whyNoCheckout(LAST_VERSION);
   if (reason !== null) {
     log(`${older} is not built: ${reason}`);
     return;
   }
   const began = performance.now();
   await mkdir(code, { recursive: true });
-  await checkOut(LAST_CHART, code);
+  await checkOut(LAST_VERSION, code);
   await docker.run(["build", ...serviceBuild, "-t", older, ...inContext(code)], 1_800_000);
   await docker.run(["save", "-o", archive, older]);
-  log(`${older} (${LAST_CHART}) is built, in ${seconds(began)} s`);
+  log(`${older} (${LAST_VERSION}) is built, in ${seconds(began)} s`);
 }
 
 const serviceBuild = ["--network", "host", "--build-arg", `NODE_IMAGE=${node}`];

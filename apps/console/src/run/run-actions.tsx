@@ -10,6 +10,7 @@ import { ask, Dialog } from "../ui/dialog.tsx";
 import { ResourceView } from "../ui/resource-view.tsx";
 import { Status } from "../ui/status.tsx";
 import { Time } from "../ui/time.tsx";
+import { DeleteRun } from "./delete-run.tsx";
 import { isOver } from "./is-over.ts";
 import type { StorySoFar } from "./run-story.ts";
 
@@ -17,10 +18,12 @@ interface Props {
   readonly run: RunDetail;
   readonly status: string;
   readonly story: StorySoFar;
+  /** Reads the run again. */
+  readonly reload: () => void;
 }
 
 /** The actions that the viewer may take on the run in its current state. */
-export function RunActions({ run, status, story }: Props) {
+export function RunActions({ run, status, story, reload }: Props) {
   const [isForking, setForking] = useState(false);
   const [isComparing, setComparing] = useState(false);
   const { runId } = run;
@@ -53,6 +56,8 @@ export function RunActions({ run, status, story }: Props) {
     );
   };
   const isEnded = isOver(status);
+  // A command that was rejected, or waits in the queue, has no run to delete.
+  const hasBegun = run.status !== "rejected" && run.status !== "queued";
   return (
     <>
       {!isEnded && may("POST /runs/{runId}/steer") && (
@@ -85,6 +90,7 @@ export function RunActions({ run, status, story }: Props) {
           Compare
         </button>
       )}
+      {isEnded && hasBegun && <DeleteRun runId={runId} name={name} reload={reload} />}
       {isComparing && <CompareWith run={run} onClose={() => setComparing(false)} />}
       {isForking && <ForkRun run={run} steps={story.steps} onClose={() => setForking(false)} />}
     </>

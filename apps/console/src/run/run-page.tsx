@@ -1,8 +1,10 @@
 import type { RunDetail } from "@switchyard/client/operations";
+import type { Problem } from "@switchyard/client/problem-error";
 import { count, shortRunId } from "../core/format.ts";
 import { clockText, firstWords } from "../core/names.ts";
-import { useResource } from "../core/resource.ts";
+import { useAgainEvery, useResource, type Resource } from "../core/resource.ts";
 import { filterOf, setFilter } from "../core/router.ts";
+import { may } from "../core/session.ts";
 import { CopyMenu, Snippet } from "../ui/copy.tsx";
 import { Page } from "../ui/page.tsx";
 import { Loading, ProblemNote } from "../ui/resource-view.tsx";
@@ -29,10 +31,50 @@ const TABS = [
   { id: "raw", title: "Raw" },
 ];
 
+/** A deletion publishes no event. */
+const AGAIN_MS = 30_000;
+
 export function RunPage({ params }: { params: Readonly<Record<string, string>> }) {
   const runId = params["runId"] ?? "";
-  const story = useStory(runId);
   const detail = useResource("GET /runs/{runId}", { path: { runId } }, ["run"]);
+  useAgainEvery(detail, AGAIN_MS);
+  return wasDeleted(detail.problem) ? (
+    <DeletedRun runId={runId} />
+  ) : (
+    <FollowedRun runId={runId} detail={detail} />
+  );
+}
+
+function wasDeleted(problem: Problem | null): boolean {
+  const data = problem?.data as { isDeleted?: boolean } | null | undefined;
+  return problem?.code === "unknown_run" && data?.isDeleted === true;
+}
+
+function DeletedRun({ runId }: { runId: string }) {
+  return (
+    <Page title={`Run ${shortRunId(runId)}`} about="There is nothing left of it to show.">
+      <div class="note wait" data-testid="problem" data-status={saidCode("problem", "unknown_run")}>
+        <strong>This run was deleted</strong>
+        <p>
+          Its texts and events cannot be restored.{" "}
+          {may("GET /audit") && (
+            <>
+              The <a href="/audit?kind=access">audit</a> names who deleted it.
+            </>
+          )}
+        </p>
+        <a class="button" href="/runs">
+          To the list of runs
+        </a>
+      </div>
+    </Page>
+  );
+}
+
+/** A run that exists, or may begin while the page is open. */
+function FollowedRun(props: { runId: string; detail: Resource<{ run: RunDetail }> }) {
+  const { runId, detail } = props;
+  const story = useStory(runId);
   const run = detail.data?.run ?? null;
   const approvals = useApprovalsOf(runId);
   const family = useFamily(run);
@@ -59,7 +101,10 @@ export function RunPage({ params }: { params: Readonly<Record<string, string>> }
         )
       }
       {...(isKnown && isAnswered && elsewhereOf(runId))}
-      actions={run !== null && isAnswered && <RunActions run={run} status={status} story={story} />}
+      actions={
+        run !== null &&
+        isAnswered && <RunActions run={run} status={status} story={story} reload={detail.reload} />
+      }
     >
       {!isKnown && detail.problem !== null && detail.problem.code !== "unknown_run" && (
         <ProblemNote problem={detail.problem} onRetry={detail.reload} />

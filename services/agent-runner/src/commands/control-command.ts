@@ -10,7 +10,7 @@ import {
 } from "@switchyard/contracts/agent-runner/run-commands";
 import { cancelRun, retryRun, startRun } from "@switchyard/contracts/agent-runner/runs";
 import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
-import type { RunNames } from "../journal/run-names.ts";
+import { controlledRun } from "../journal/run-access.ts";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { holderOf } from "../journal/run-storage.ts";
 import { madeRunId, namedRunId, wholeRunId, type Rejection } from "./run-command.ts";
@@ -48,7 +48,6 @@ type Received = Extract<Delivery, { kind: "command" }>;
 
 interface ControlParts {
   readonly controls: RunControls;
-  readonly names: RunNames;
   readonly storage: Pick<OwnerStorage, "admit">;
   readonly now: () => number;
 }
@@ -66,7 +65,7 @@ export async function applyControl(
     const message = `${delivery.subject} is not a subject of ${contract.name}: it needs a caller's name and a run id`;
     return { next: "reject", rejection: rejection("invalid_command", message), runId: null };
   }
-  const runId = parts.names.controlled(by.data, named.data);
+  const runId = controlledRun(by.data, named.data);
   if (runId === null) {
     const refusal = notAllowed(named.data, by.data);
     return { next: "reject", rejection: refusal, runId: named.data };

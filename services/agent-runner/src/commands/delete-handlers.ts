@@ -1,23 +1,18 @@
 import type { Service } from "@switchyard/bus/serve";
 import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
-import { isAdmin } from "../journal/run-access.ts";
+import { controlledRun, isAdmin } from "../journal/run-access.ts";
 import type { RunDeletion } from "../journal/run-deletion.ts";
-import type { RunNames } from "../journal/run-names.ts";
 import { unlessUnrecorded, type RecordAction } from "./action-audit.ts";
 
 interface DeletionParts {
   readonly deletion: RunDeletion;
-  readonly names: RunNames;
   readonly record: RecordAction;
 }
 
 /** Deletes runs by request. Each run that may be deleted is recorded by its id before that. */
-export function handleDeletions(
-  service: Service,
-  { deletion, names, record }: DeletionParts,
-): void {
+export function handleDeletions(service: Service, { deletion, record }: DeletionParts): void {
   service.handle(deleteRun, async (request, { caller, correlationId, fail }) => {
-    const runId = names.controlled(caller, request.runId);
+    const runId = controlledRun(caller, request.runId);
     // The run of another owner is as absent as one that does not exist.
     if (runId === null) return { runId: request.runId, outcome: "absent" as const };
     const action = { caller, operation: deleteRun.name, about: runId, correlationId };

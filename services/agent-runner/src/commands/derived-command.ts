@@ -5,14 +5,13 @@ import { AgentName, CallerName, RunId } from "@switchyard/contracts/ids";
 import type { RunLimits } from "@switchyard/contracts/agent-runner/runs";
 import type { CopiedTurn } from "../core/answer-part.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
-import { mayControl } from "../journal/run-access.ts";
-import type { RunNames } from "../journal/run-names.ts";
+import { mayControl, ownRun } from "../journal/run-access.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState, Turn } from "../core/run-state.ts";
 import { dictationOf } from "../core/started-entry.ts";
 import {
   foreignRunId,
-  madeName,
+  madeRunId,
   type MessageFacts,
   type Rejection,
   type RunCommand,
@@ -64,10 +63,9 @@ export function readFork(
   given: {
     readonly payload: z.output<typeof forkRun.payload>;
     readonly sourceJournal: readonly JournalEntry[];
-    readonly names: RunNames;
   },
 ): Read {
-  const { payload, sourceJournal, names } = given;
+  const { payload, sourceJournal } = given;
   const { newRunId, fromStep, input, agent, model, limits, labels } = payload;
   const source = RunId.safeParse(runToken);
   const requester = CallerName.safeParse(message.caller);
@@ -75,7 +73,7 @@ export function readFork(
     return refuse("invalid_command", `${message.subject} is not a subject of run.fork`);
   if (sourceJournal.length === 0) return refuse("unknown_run", `there is no run ${runToken}`);
   const { started, turns, limits: pinned } = replay(sourceJournal);
-  const runId = names.own(requester.data, newRunId ?? madeName(message));
+  const runId = ownRun(requester.data, newRunId ?? madeRunId(message));
   if (runId === null) return { rejection: foreignRunId(newRunId, requester.data) };
   if (!mayControl(requester.data, started))
     return { rejection: notYoursToCopy(runToken, requester.data) };

@@ -1,11 +1,10 @@
 import { lastMessageId } from "@switchyard/bus/last-event";
 import { subjectOf } from "@switchyard/contracts/define";
-import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
+import { RUNNER_USER, SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { ownerOfRun, runTokens } from "@switchyard/contracts/ids";
 import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { shownText } from "../core/event-facts.ts";
 import { publishNoted, type NotedParts } from "../journal/publish-noted.ts";
-import { RUNNER } from "../journal/run-names.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
 
 const MAX_PROBLEMS = 20;
@@ -31,7 +30,7 @@ export async function publishRejection(
   // scheduler sent concerns another user's run, so it goes to that run's owner.
   const tokens = runTokens(
     runId,
-    caller === RUNNER || caller === SCHEDULER_USER ? (ownerOfRun(runId) ?? caller) : caller,
+    caller === RUNNER_USER || caller === SCHEDULER_USER ? (ownerOfRun(runId) ?? caller) : caller,
   );
   const payload = {
     runId,

@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runNames } from "../journal/run-names.ts";
-import { madeName, madeRunId, namedRunId, readCommand } from "./run-command.ts";
+import { madeRunId, namedRunId, readCommand } from "./run-command.ts";
 
-const names = runNames(new Map());
 const message = {
   subject: "yard.cmd.cli.run.start.demo",
   streamSequence: 7,
@@ -22,21 +20,10 @@ test("gives every delivery of one message the same generated run id, and another
   assert.match(madeRunId(message), /^cli~run-[0-9a-f]{26}$/);
 });
 
-test("recognises the run that a version without owners in ids made of the same message", () => {
-  const idOf = (old: [string, string][]): string => {
-    const known = runNames(new Map(old));
-    const read = readCommand(message, "demo", { payload: { input: "x" }, names: known });
-    assert.ok("command" in read);
-    return read.command.runId;
-  };
-  assert.equal(idOf([[madeName(message), "cli"]]), madeName(message));
-  assert.equal(idOf([[madeName(message), "team-a"]]), madeRunId(message), "of another user");
-});
-
 test("distinguishes commands under one run id by everything that they request", () => {
   const digest = (change: Partial<typeof message>, agent: string, payload: object): string => {
     const start = { runId: "r", input: "x", ...payload };
-    const read = readCommand({ ...message, ...change }, agent, { payload: start, names });
+    const read = readCommand({ ...message, ...change }, agent, start);
     assert.ok("command" in read);
     return read.command.digest;
   };
@@ -68,27 +55,24 @@ test("finds the run that a refused payload names, and for a copy the new run", (
 test("refuses a model beside a recording, which would have no effect", () => {
   const replay = { version: 1 as const, answers: [], summaries: [] };
   const payload = { input: "x", replay, model: "scripted/plan" };
-  const read = readCommand(message, "demo", { payload, names });
+  const read = readCommand(message, "demo", payload);
   assert.ok("rejection" in read);
   assert.equal(read.rejection.code, "invalid_command");
   assert.match(read.rejection.problems.join(), /^model: /);
-  assert.ok("command" in readCommand(message, "demo", { payload: { input: "x", replay }, names }));
+  assert.ok("command" in readCommand(message, "demo", { input: "x", replay }));
 });
 
 test("rejects onBusy without a session, and explains what happens there", () => {
   const payload = { input: "x", onBusy: "steer" as const };
-  const read = readCommand(message, "demo", { payload, names });
+  const read = readCommand(message, "demo", payload);
   assert.ok("rejection" in read);
   assert.match(read.rejection.problems.join(), /^onBusy: /);
   const inSession = { ...payload, session: "support" };
-  assert.ok("command" in readCommand(message, "demo", { payload: inSession, names }));
+  assert.ok("command" in readCommand(message, "demo", inSession));
 });
 
 test("refuses a subject whose tokens cannot be names", () => {
-  const read = readCommand({ ...message, caller: "CLI" }, "_demo", {
-    payload: { input: "x" },
-    names,
-  });
+  const read = readCommand({ ...message, caller: "CLI" }, "_demo", { input: "x" });
   assert.ok("rejection" in read);
   assert.equal(read.rejection.code, "invalid_command");
   assert.equal(read.rejection.problems.length, 2);

@@ -3,7 +3,8 @@ import { AgentName, CallerName, fullRunId, RunId } from "@switchyard/contracts/i
 import type { RunFollowUp } from "@switchyard/contracts/agent-runner/run-follow-up";
 import type { RunSender } from "@switchyard/contracts/agent-runner/run-sender";
 import type { StartRun } from "@switchyard/contracts/agent-runner/runs";
-import { RUNNER, type RunNames } from "../journal/run-names.ts";
+import { RUNNER_USER } from "@switchyard/contracts/user-names";
+import { ownRun } from "../journal/run-access.ts";
 import type { Dictation, StartedEntry } from "../core/started-entry.ts";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
@@ -61,7 +62,7 @@ export interface MessageFacts {
 export function readCommand(
   message: MessageFacts,
   agentToken: string,
-  { payload, names }: { readonly payload: StartRun; readonly names: RunNames },
+  payload: StartRun,
 ): { readonly command: RunCommand } | { readonly rejection: Rejection } {
   const agent = AgentName.safeParse(agentToken);
   const requester = CallerName.safeParse(message.caller);
@@ -84,7 +85,7 @@ export function readCommand(
     return { rejection: { code: "invalid_command", message: said, problems } };
   }
   const { runId: named, ...content } = payload;
-  const runId = names.own(requester.data, named ?? madeName(message));
+  const runId = ownRun(requester.data, named ?? madeRunId(message));
   if (runId === null) return { rejection: foreignRunId(named, requester.data) };
   return {
     command: {
@@ -115,25 +116,21 @@ export function namedRunId(payload: unknown): string | null {
  * Generates the id of a run whose command names none. It depends on the stored message alone, so every delivery of one message
  * makes the same id, and a recreated stream makes other ones.
  */
-export function madeRunId(message: Omit<MessageFacts, "messageId">): string {
-  return wholeRunId(message.caller, madeName(message));
-}
-
-/** The generated id without an owner. Versions before 0.2 used it as the whole id, and their messages may come again. */
-export function madeName({
+export function madeRunId({
   subject,
+  caller,
   streamSequence,
   publishedAt,
-}: Omit<MessageFacts, "messageId" | "caller">): string {
+}: Omit<MessageFacts, "messageId">): string {
   const digest = createHash("sha256")
     .update(`${subject}\n${streamSequence}\n${publishedAt.toISOString()}`)
     .digest("hex");
-  return `run-${digest.slice(0, 26)}`;
+  return wholeRunId(caller, `run-${digest.slice(0, 26)}`);
 }
 
 /** Resolves the run id that a message names. Runners send whole ids, and a sender that is not a caller owns no runs. */
 export function wholeRunId(caller: string, runId: string): string {
-  const isOwner = caller !== RUNNER && CallerName.safeParse(caller).success;
+  const isOwner = caller !== RUNNER_USER && CallerName.safeParse(caller).success;
   return isOwner ? fullRunId(caller, runId) : runId;
 }
 

@@ -11,7 +11,6 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import { readFork } from "../commands/derived-command.ts";
 import type { JournalEntry } from "./journal-entry.ts";
 import { replay } from "./replay.ts";
-import { runNames } from "../journal/run-names.ts";
 import { hasRoomFor, narrowedLayers, narrowingOf, type ToolNarrowing } from "./tool-narrowing.ts";
 
 const tools = [
@@ -134,8 +133,7 @@ test("a copy of a run's steps keeps the tool restrictions of the skills in these
 function forkAt(fromStep: number) {
   const subject = "yard.cmd.cli.run.fork.r1";
   const message = { subject, caller: "cli", streamSequence: 7, publishedAt: new Date(at) };
-  const names = runNames(new Map());
-  const asked = { payload: { fromStep }, sourceJournal: journal, names };
+  const asked = { payload: { fromStep }, sourceJournal: journal };
   const read = readFork({ ...message, messageId: null }, "r1", asked);
   assert.ok("command" in read);
   return read.command.fork;

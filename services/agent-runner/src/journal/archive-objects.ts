@@ -8,7 +8,7 @@ import { z } from "zod";
 
 /** The objects of the archive of runs. Everything rejects with StoreError while the store cannot be used. */
 export interface ArchiveObjects {
-  /** Stores bytes under a new name of 32 hexadecimal digits for at least `keepMs`, if `storedForMs` is not less. */
+  /** Stores bytes under a new name of 16 characters of base64url for at least `keepMs`, if `storedForMs` is not less. */
   put(name: string, bytes: Buffer, keepMs: number): Promise<PutObject>;
   /** Null when the object is no longer stored, or another one is in its place. */
   get(reference: string): Promise<Buffer | null>;

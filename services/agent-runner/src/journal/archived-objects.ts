@@ -1,4 +1,4 @@
-import { randomUUID } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { constant } from "@switchyard/service/constant";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import type { Log } from "@switchyard/service/log";
@@ -221,8 +221,9 @@ function lookAfter(keepMs: number, storedForMs: number): number {
   return storedForMs < keepMs ? storedForMs / 2 : keepMs;
 }
 
+/** Every run has the name of its object in Redis, so it is as short as chance allows. */
 function newName(): string {
-  return randomUUID().replaceAll("-", "");
+  return randomBytes(12).toString("base64url");
 }
 
 /** The key with the reference to an object. */

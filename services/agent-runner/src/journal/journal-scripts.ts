@@ -1,4 +1,5 @@
 import { ESSENTIAL } from "@switchyard/service/essential-write";
+import { SHORT_DIGEST } from "./run-columns.ts";
 
 /**
  * The only ways to write a run. Each script is atomic, touches keys of one run only (one hash slot) and, apart from `claim`,
@@ -7,13 +8,13 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
  * The keys of a run: state (hash), journal (list), blobs (hash of long texts by digest), cancels (hash of requests to cancel a run
  * that does not exist yet, and of the commands that brought them, by caller), and after a deletion by request: deleted (hash: requester;
  * open, archive and references to large texts, until these are deleted, too).
- * State hash: digest (of the command), epoch, delivery (stream sequence of the command that holds the run), heldUntil (ms, by
+ * State hash: digest (of the command; its end once the run is archived), epoch, delivery (stream sequence of the command that holds the run), heldUntil (ms, by
  * Redis' clock), holder (digest of the secret of the runner process that claimed it last), restsUntil (until then only its message
  * in the queue, if any, brings a released run back), attempts, stalled (claims since the last progress), rests (how often it was
  * released to rest since then), suspended (the reason, while it rests), bytes (approximate size of the run's keys), published
  * (events that are surely in the stream), cancel (1 when the journal has a request to cancel), control:… (commands that were
  * applied), status and the other columns of a summary;
- * archive (the object with the journal, once that was moved out of Redis);
+ * archive (the object with the journal, once that was moved out of Redis), packed (most other columns since then, see `run-columns.ts`);
  * for a run that waits: wakeAt (ms, 0: never by itself), wakeSeq (how often it was released or woken), open:… (the calls and
  * children of which an entry is expected, each accepted once).
  */
@@ -102,7 +103,8 @@ if not run[1] then
   end
   return {'claimed', '1', '1', '1', '0', request}
 end
-if digest ~= '' and run[1] ~= digest then return {'taken'} end
+local isSame = run[1] == digest or run[1] == string.sub(digest, -${SHORT_DIGEST})
+if digest ~= '' and not isSame then return {'taken'} end
 if run[2] == 'waiting' then
   local wakeAt = tonumber(redis.call('HGET', state, 'wakeAt') or 0)
   if wakeAt == 0 or now < wakeAt then return {'waiting', run[5], run[6]} end
@@ -206,34 +208,39 @@ return {'ok'}
 `;
 
 /**
- * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, unless the run was opened again meanwhile. The
- * columns about its holder, which a claim writes again, go with it.
- * KEYS state, journal, blobs · ARGV number of entries, archive, bytes of the run, time after which nothing is deleted, digests of texts…
+ * Deletes the journal of an ended run that is stored in the archive, with the texts that are stored there, and replaces its columns, unless the run has changed
+ * since they were read. The state is written anew because Redis stores a hash that once had a long value without packing it, whatever is deleted from it.
+ * KEYS state, journal, blobs · ARGV number of entries, epoch, published, time after which nothing is deleted, number of texts, digests of texts…, columns…
  */
 export const ARCHIVE = `${ESSENTIAL}${NOW}
 local state, journal, blobs = KEYS[1], KEYS[2], KEYS[3]
 if now > tonumber(ARGV[4]) then return {'late'} end
-local status = redis.call('HGET', state, 'status')
-if not status or status == 'running' or status == 'waiting' then return {'changed'} end
+local run = redis.call('HMGET', state, 'status', 'epoch', 'published')
+if not run[1] or run[1] == 'running' or run[1] == 'waiting' then return {'changed'} end
+if (run[2] or '') ~= ARGV[2] or (run[3] or '') ~= ARGV[3] then return {'changed'} end
 if redis.call('LLEN', journal) ~= tonumber(ARGV[1]) then return {'changed'} end
-redis.call('DEL', journal)
-for i = 5, #ARGV do redis.call('HDEL', blobs, ARGV[i]) end
-redis.call('HSET', state, 'archive', ARGV[2], 'bytes', ARGV[3])
-redis.call('HDEL', state, 'holder', 'delivery', 'heldUntil', 'restsUntil', 'stalled', 'rests')
-return {'ok', tostring(redis.call('PTTL', state))}
+local left = redis.call('PTTL', state)
+local columns = 6 + tonumber(ARGV[5])
+for i = 6, columns - 1 do redis.call('HDEL', blobs, ARGV[i]) end
+redis.call('DEL', state, journal)
+redis.call('HSET', state, unpack(ARGV, columns))
+if left > 0 then redis.call('PEXPIRE', state, left) end
+return {'ok', tostring(left)}
 `;
 
 /**
- * Puts the journal of an ended run back, which expires with the run.
- * KEYS state, journal, blobs · ARGV archive, number of entries, entries…, digest and content of texts…
+ * Puts the journal and the columns of an ended run back, which expire with the run.
+ * KEYS state, journal, blobs · ARGV archive, number of entries, number of columns, entries…, columns…, digest and content of texts…
  */
 export const RESTORE = `${WEIGH}
 local state, journal, blobs = KEYS[1], KEYS[2], KEYS[3]
 if redis.call('HGET', state, 'archive') ~= ARGV[1] then return {'changed'} end
-local texts = 3 + tonumber(ARGV[2])
-redis.call('HDEL', state, 'archive')
+local columns = 4 + tonumber(ARGV[2])
+local texts = columns + tonumber(ARGV[3])
+redis.call('HDEL', state, 'archive', 'packed')
+if texts > columns then redis.call('HSET', state, unpack(ARGV, columns, texts - 1)) end
 redis.call('HSET', state, 'bytes', ${RUN_BYTES} + keep(blobs, texts))
-for i = 3, texts - 1 do put(state, journal, ARGV[i]) end
+for i = 4, columns - 1 do put(state, journal, ARGV[i]) end
 local left = redis.call('PTTL', state)
 if left > 0 then
   for _, key in ipairs(KEYS) do redis.call('PEXPIRE', key, left) end

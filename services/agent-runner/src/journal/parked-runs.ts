@@ -9,7 +9,7 @@ import { z } from "zod";
 import { pairsOf } from "./by-time.ts";
 import { defineScripts } from "./redis-scripts.ts";
 import { keptKey } from "./run-storage.ts";
-import { stateKey } from "./run-keys.ts";
+import { readColumns } from "./run-columns.ts";
 import { FACTS, factsIn, KEPT, type RunFacts } from "../core/due.ts";
 
 /**
@@ -88,6 +88,7 @@ export function runOf(member: string): string {
 }
 
 const PARKED_KEY = "yard:runs:parked";
+const QUESTION_COLUMNS = ["status", "waits", "requester", "agent"];
 const SWEEPER_KEY = "yard:runs:sweeper";
 const PAGE = 200;
 /** Sorts after everything that the names of a run's calls append to the run's. */
@@ -119,7 +120,6 @@ const REPEAT_MS = 20_000;
 export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): ParkedRuns {
   const setAgain = clusterOf(redis) === null ? null : repeatedLooks(redis, repeatMs);
   const run = defineScripts(redis, { yardRunsPostpone: POSTPONE, yardRunsStrike: STRIKE });
-  const columns = (runId: string, ...names: string[]) => columnsOf(redis, runId, names);
   return {
     async lookAgain(runId, atMs) {
       await essentialWrite(redis, ["zadd", PARKED_KEY, atMs, runId]);
@@ -151,7 +151,7 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
             const isKept = (await fromRedis(redis.exists(keptKey(ofCommand)))) === 1;
             return { runId, facts: isKept ? KEPT : null, approvals: [], stop: null };
           }
-          const [waits = null, ...read] = await columns(runId, "waits", ...FACTS);
+          const [waits = null, ...read] = await readColumns(redis, runId, ["waits", ...FACTS]);
           const facts = factsIn(read);
           return { runId, facts, approvals: approvalsOf(runId, waits), stop: stopIn(waits) };
         }),
@@ -171,7 +171,7 @@ export function openParkedRuns(redis: Redis, { repeatMs = REPEAT_MS } = {}): Par
         const read = await Promise.all(
           rows.map(async (row) => ({
             ...row,
-            values: await columns(row.member, "status", "waits", "requester", "agent"),
+            values: await readColumns(redis, row.member, QUESTION_COLUMNS),
           })),
         );
         for (const { member: runId, score: at, values } of read) {
@@ -225,14 +225,6 @@ function repeatedLooks(redis: Redis, everyMs: number): (runId: string, atMs: num
   };
 }
 
-function columnsOf(
-  redis: Redis,
-  runId: string,
-  names: readonly string[],
-): Promise<(string | null)[]> {
-  return fromRedis(redis.hmget(stateKey(runId), ...names));
-}
-
 /** Reads the whole list, a page at a time; for the moment when a stop is lifted. */
 async function stoppedRuns(redis: Redis): Promise<StoppedRun[]> {
   const found: StoppedRun[] = [];
@@ -240,7 +232,7 @@ async function stoppedRuns(redis: Redis): Promise<StoppedRun[]> {
     const ids = await fromRedis(redis.zrange(PARKED_KEY, String(from), String(from + PAGE - 1)));
     const read = await Promise.all(
       ids.map(async (runId) => {
-        const [status, waits = null] = await columnsOf(redis, runId, ["status", "waits"]);
+        const [status, waits = null] = await readColumns(redis, runId, ["status", "waits"]);
         const scope = status === "waiting" ? stopIn(waits) : null;
         return scope === null ? [] : [{ runId, scope }];
       }),

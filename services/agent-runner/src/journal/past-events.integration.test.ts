@@ -6,7 +6,7 @@ import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { runTokens } from "@switchyard/contracts/ids";
 import { findAgentOfRun, listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
-import { getRun, requestCancel } from "@switchyard/contracts/agent-runner/runs";
+import { getRun, listRuns, requestCancel } from "@switchyard/contracts/agent-runner/runs";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
@@ -136,12 +136,10 @@ test("the events of runs are derived from their journals as they were published,
   );
   assert.deepEqual(all, new Set(KINDS));
 
-  await redis.zadd("yard:runs:ended", ...runIds.flatMap((runId) => [1, runId]));
-  const isMoved = async (runId: string) =>
-    (await redis.exists(journalKey(runId))) === 0 &&
-    (await redis.hexists(stateKey(runId), "archive")) === 1;
-  await until(async () => (await Promise.all(runIds.map(isMoved))).every(Boolean));
+  const before = await answersAbout(runIds);
+  await archived(runIds);
   for (const [runId, events] of published) assert.deepEqual(await derived(runId), events, runId);
+  assert.equal(await answersAbout(runIds), before, "byte for byte, as before the move");
 
   // The stream loses its older half: some runs are gone, and one begins in the middle.
   const [first] = await storedIn("cli~questioned");
@@ -165,6 +163,30 @@ test("the events of runs are derived from their journals as they were published,
   assert.deepEqual(await call(lab.bus, findAgentOfRun, { runId: "cli~none" }), { agent: null });
 });
 
+test("an archived run is not started again by its command, and is forked and retried", async () => {
+  const body = { runId: "moved", input: "x", limits: { maxSteps: 1 } };
+  await lab.command("walker", body);
+  await lab.eventsUntil("moved", "failed");
+  await archived(["cli~moved"]);
+  await lab.command("walker", body);
+  await until(async () => (await lab.pendingCommands()) === 0);
+  assert.equal(await redis.hget(stateKey("cli~moved"), "epoch"), "1", "claimed once");
+  await lab.command("walker", { ...body, input: "y" });
+  const refused = await lab.eventsUntil("moved", "rejected");
+  assert.match(JSON.stringify(refused.at(-1)?.payload), /run_id_taken/);
+
+  const fork = { newRunId: "forked", fromStep: 1, limits: { maxSteps: 9 } };
+  await lab.publish("yard.cmd.cli.run.fork.moved", JSON.stringify(fork));
+  await lab.eventsUntil("forked", "finished");
+  const { run: forked } = await call(lab.bus, getRun, { runId: "forked" });
+  assert.equal(forked.forkedFrom?.runId, "cli~moved");
+
+  await lab.publish("yard.cmd.cli.run.retry.moved", JSON.stringify({ limits: { maxSteps: 9 } }));
+  await lab.eventsUntil("moved", "finished");
+  const { run } = await call(lab.bus, getRun, { runId: "moved" });
+  assert.deepEqual([run.status, run.attempts], ["succeeded", 2]);
+});
+
 test("a refused command is read behind the events that happened before it", async () => {
   await lab.command("helper", { runId: "old", input: "x" });
   await lab.eventsUntil("old", "finished");
@@ -174,6 +196,28 @@ test("a refused command is read behind the events that happened before it", asyn
   const names = (await read("cli~old")).map(({ subject }) => subject.split(".").at(-1));
   assert.deepEqual(names, ["started", "model-responded", "finished", "rejected"]);
 });
+
+/** Has the journals of runs moved into the archive now. */
+async function archived(runIds: readonly string[]): Promise<void> {
+  await redis.zadd("yard:runs:ended", ...runIds.flatMap((runId) => [1, runId]));
+  const isMoved = async (runId: string) =>
+    (await redis.exists(journalKey(runId))) === 0 &&
+    (await redis.hexists(stateKey(runId), "archive")) === 1;
+  await until(async () => (await Promise.all(runIds.map(isMoved))).every(Boolean));
+}
+
+/** Returns the replies of the runner about runs: each of them, and the lists that have them. */
+async function answersAbout(runIds: readonly string[]): Promise<string> {
+  const runs = await Promise.all(runIds.map((runId) => call(lab.bus, getRun, { runId })));
+  const lists = [
+    await call(lab.bus, listRuns, {}),
+    await call(lab.bus, listRuns, { ids: [...runIds] }),
+    await call(lab.bus, listRuns, { status: "cancelled" }),
+    await call(lab.bus, listRuns, { sort: "longest" }),
+    await call(lab.bus, listRuns, { text: "hunter2" }),
+  ];
+  return JSON.stringify([runs, lists]);
+}
 
 /** Every kind of event that these runs have. */
 const KINDS = [

@@ -1,7 +1,7 @@
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 
-type Argument = string | number;
+type Argument = string | number | Buffer;
 type Script = (keyCount: number, ...args: Argument[]) => Promise<string[]>;
 
 /** Defines scripts on a client, by name, and returns the one function that runs them. */

@@ -6,12 +6,14 @@ import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
+import type { Columns } from "../core/packed-columns.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
 import type { ArchiveObjects } from "./archive-objects.ts";
 import { openArchivedObjects, type ArchivedObjects, type ChangeBytes } from "./archived-objects.ts";
 import { ARCHIVE, RESTORE, RUN_BYTES } from "./journal-scripts.ts";
 import { OBJECT_FIELD } from "./large-texts.ts";
 import { defineScripts } from "./redis-scripts.ts";
+import { archivedColumns, readArchived, readState } from "./run-columns.ts";
 import { blobsKey, journalKey, keysOf, stateKey } from "./run-keys.ts";
 import { holderOf, runThing } from "./run-storage.ts";
 
@@ -23,8 +25,8 @@ const StoredJournal = z.object({
 export type StoredJournal = z.infer<typeof StoredJournal>;
 
 /**
- * The journals of runs that ended some time ago, outside of Redis. The state of a run stays in Redis with everything that lists and counts need, and has the
- * name of the object with its journal. A journal is deleted in Redis after the object is stored, and only if the run has not been opened again meanwhile, so it
+ * The journals of runs that ended some time ago, outside of Redis. The state of a run stays in Redis, packed, with everything that lists and counts need, and has
+ * the name of the object with its journal. A journal is deleted in Redis after the object is stored, and only if the run has not been opened again meanwhile, so it
  * is never in neither place.
  */
 export interface RunArchive {
@@ -93,6 +95,7 @@ interface EndedRun {
   readonly bytes: number;
   /** The time until the run is deleted. */
   readonly leftMs: number;
+  readonly columns: Columns;
 }
 
 class ObjectArchive implements RunArchive {
@@ -152,11 +155,13 @@ class ObjectArchive implements RunArchive {
   }
 
   async restore(runId: string): Promise<void> {
-    const { redis } = this.#parts;
-    const id = await fromRedis(redis.hget(stateKey(runId), "archive"));
-    if (id === null) return;
+    const archived = await readArchived(this.#parts.redis, runId);
+    if (archived === null) return;
+    const { id } = archived;
+    const columns = Object.entries(archived.columns).flat();
     const { entries, texts } = await this.#journalIn(id, runId);
-    const args = [id, entries.length, ...entries, ...Object.entries(texts).flat()];
+    const counts = [entries.length, columns.length];
+    const args = [id, ...counts, ...entries, ...columns, ...Object.entries(texts).flat()];
     await this.#objects.replaceLater(id);
     await this.#run("yardRunRestore", keysOf(runId), args);
   }
@@ -177,19 +182,17 @@ class ObjectArchive implements RunArchive {
   /** Returns runs for one object, and those of which there is nothing to move: they run again, were moved, or are gone. */
   async #choose(ids: readonly string[]): Promise<{ chosen: EndedRun[]; settled: string[] }> {
     const { redis } = this.#parts;
-    const columns = await Promise.all(
+    const found = await Promise.all(
       ids.map((runId) =>
-        Promise.all([
-          fromRedis(redis.hmget(stateKey(runId), "status", "archive", "requester", "bytes")),
-          fromRedis(redis.pttl(stateKey(runId))),
-        ]),
+        Promise.all([readState(redis, runId), fromRedis(redis.pttl(stateKey(runId)))]),
       ),
     );
     const chosen: EndedRun[] = [];
     const settled: string[] = [];
     let bytes = 0;
-    for (const [index, [[status, archive, requester, size], leftMs]] of columns.entries()) {
+    for (const [index, [columns, leftMs]] of found.entries()) {
       const runId = ids[index] ?? "";
+      const { status, archive, requester, bytes: size } = columns;
       const hasEnded = status && status !== "running" && status !== "waiting" && leftMs > 0;
       if (!hasEnded || archive || !requester) {
         settled.push(runId);
@@ -197,7 +200,7 @@ class ObjectArchive implements RunArchive {
       }
       bytes += Number(size);
       if (bytes > MOST_BYTES && chosen.length > 0) break;
-      chosen.push({ runId, requester, bytes: Number(size), leftMs });
+      chosen.push({ runId, requester, bytes: Number(size), leftMs, columns });
     }
     return { chosen, settled };
   }
@@ -212,11 +215,19 @@ class ObjectArchive implements RunArchive {
     const object = await this.#objects.store(await pack(journals), keepMs);
     const total = runs.reduce((sum, { bytes }) => sum + bytes, 1);
     const moved = await Promise.all(
-      runs.map(async ({ runId, requester, bytes }, index) => {
+      runs.map(async ({ runId, requester, bytes, columns }, index) => {
         const [, { entries, texts } = EMPTY] = journals[index] ?? [];
         const size = RUN_BYTES + Math.round((object.bytes * bytes) / total);
-        const args = [entries.length, object.id, size, object.untilMs, ...Object.keys(texts)];
-        const [outcome, leftMs] = await this.#run("yardRunArchive", keysOf(runId), args);
+        const digests = Object.keys(texts);
+        const [outcome, leftMs] = await this.#run("yardRunArchive", keysOf(runId), [
+          entries.length,
+          columns["epoch"] ?? "",
+          columns["published"] ?? "",
+          object.untilMs,
+          digests.length,
+          ...digests,
+          ...archivedColumns(columns, { archive: object.id, bytes: size }),
+        ]);
         if (outcome !== "ok") return 0;
         const holding = { bytes: size, ends: this.#options.now() + Number(leftMs) };
         this.#options.storage.set(holderOf(runId, requester), runThing(runId), holding);

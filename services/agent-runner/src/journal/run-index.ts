@@ -13,6 +13,7 @@ import { replay } from "../core/replay.ts";
 import { durationMs, rowFilter, type RowFilter, type RunRow } from "../core/run-row.ts";
 import { totalRows } from "../core/total-rows.ts";
 import { byTime } from "./by-time.ts";
+import { readColumns, readState } from "./run-columns.ts";
 import { stateKey } from "./run-keys.ts";
 import { MAX_SEARCHED, openRunRows, RETRIED_KEY, type RunRows } from "./run-rows.ts";
 import { KEEP_SECONDS, type RunStore } from "./run-store.ts";
@@ -25,8 +26,6 @@ import { detailOf, readDead, readSummary } from "../core/run-summary.ts";
 export interface RunIndex {
   /** Adds a run; repeating it changes nothing. */
   add(runId: string, createdAt: string): Promise<void>;
-  /** Adds a run whose id has no owner to the list of its requester. */
-  adopt(runId: string, run: { requester: string; createdAt: string }): Promise<void>;
   /** Removes a run that was deleted. */
   remove(runId: string, run: { readonly requester: string }): Promise<void>;
   list(filter: RunFilter): Promise<RunPage>;
@@ -105,10 +104,6 @@ export function openRunIndex(
   return {
     add,
 
-    async adopt(runId, { requester, createdAt }) {
-      await fromRedis(redis.zadd(ownerKey(requester), "NX", Date.parse(createdAt), runId));
-    },
-
     remove: (runId, { requester }) => removeFromLists(redis, runId, requester),
 
     async trim() {
@@ -146,7 +141,7 @@ export function openRunIndex(
       const page = await byTime(redis, DEAD_KEY, { cursor, count: MAX_DEAD_SCANNED });
       const found = await Promise.all(
         page.rows.map(async ({ member, cursor: at }) => {
-          const run = readDead(member, await fromRedis(redis.hgetall(stateKey(member))));
+          const run = readDead(member, await readState(redis, member));
           return { member, cursor: at, run };
         }),
       );
@@ -165,9 +160,8 @@ export function openRunIndex(
       if (entries.length === 0) return null;
       const state = replay(entries);
       await add(runId, state.started.at);
-      const [attempts, suspended = null] = await fromRedis(
-        redis.hmget(stateKey(runId), "attempts", "suspended"),
-      );
+      const names = ["attempts", "suspended"];
+      const [attempts, suspended = null] = await readColumns(redis, runId, names);
       return detailOf(state, { attempts: Math.max(1, Number(attempts)), suspended });
     },
   };
@@ -239,9 +233,7 @@ async function listByTime(
 /** Summaries in the order of the ids; of a run that has just expired there is none. */
 async function summariesOf(redis: Redis, runIds: readonly string[]): Promise<RunSummary[]> {
   const found = await Promise.all(
-    runIds.map(async (runId) =>
-      readSummary(runId, await fromRedis(redis.hgetall(stateKey(runId)))),
-    ),
+    runIds.map(async (runId) => readSummary(runId, await readState(redis, runId))),
   );
   return found.filter((run) => run !== null);
 }

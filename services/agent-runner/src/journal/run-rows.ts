@@ -2,7 +2,7 @@ import type { Redis } from "@switchyard/service/redis";
 import { essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { hasEnded, readRow, ROW_COLUMNS, type RunRow } from "../core/run-row.ts";
-import { stateKey } from "./run-keys.ts";
+import { readColumns } from "./run-columns.ts";
 
 /**
  * The rows of runs, read from the runs' own state. A run is in another hash slot than the lists, so no script can count it where
@@ -50,10 +50,8 @@ export function openRunRows(
       const missing = rows.flatMap((row, index) => (row === undefined ? [index] : []));
       for (let from = 0; from < missing.length; from += PIPELINED) {
         const part = missing.slice(from, from + PIPELINED);
-        const found = await fromRedis(
-          Promise.all(
-            part.map((index) => redis.hmget(stateKey(runIds[index] ?? ""), ...ROW_COLUMNS)),
-          ),
+        const found = await Promise.all(
+          part.map((index) => readColumns(redis, runIds[index] ?? "", ROW_COLUMNS)),
         );
         for (const [at, values] of found.entries()) {
           const index = part[at] ?? 0;

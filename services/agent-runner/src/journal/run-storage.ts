@@ -4,6 +4,7 @@ import type { Holding } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
 import { RUN_BYTES } from "./journal-scripts.ts";
+import { readColumns } from "./run-columns.ts";
 import { stateKey } from "./run-keys.ts";
 
 // The names under which things of the runner are counted for their owner, see libs/service/src/owner-storage.ts.
@@ -45,11 +46,11 @@ export async function runHolding(
   now: () => number,
 ): Promise<Holding | null> {
   if (thing.startsWith(RUN)) {
-    const key = stateKey(thing.slice(RUN.length));
-    const [status, bytes] = await fromRedis(redis.hmget(key, "status", "bytes"));
+    const runId = thing.slice(RUN.length);
+    const [status, bytes] = await readColumns(redis, runId, ["status", "bytes"]);
     // A run of an older version has no size.
     return status
-      ? { bytes: Number(bytes ?? RUN_BYTES), ends: await endOf(redis, key, now) }
+      ? { bytes: Number(bytes ?? RUN_BYTES), ends: await endOf(redis, stateKey(runId), now) }
       : null;
   }
   if (!thing.startsWith(KEPT)) return null;

@@ -6,7 +6,6 @@ import type { RunEventRelay } from "../journal/event-publisher.ts";
 import type { ActiveRuns } from "../journal/active-runs.ts";
 import type { DeferredCommands } from "../journal/deferred-commands.ts";
 import type { RunIndex } from "../journal/run-index.ts";
-import type { RunNames } from "../journal/run-names.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { UnsyncedEvents } from "../journal/unsynced-events.ts";
 import type { PublishBehind } from "./publish-behind.ts";
@@ -18,7 +17,6 @@ import type { RunDefaults } from "../start/run-limits.ts";
 export interface RunnerParts extends DriverParts, RunDefaults {
   readonly relay: RunEventRelay;
   readonly store: RunStore;
-  readonly names: RunNames;
   readonly letters: DeadLetters;
   readonly kept: DeferredCommands;
   readonly active: ActiveRuns;

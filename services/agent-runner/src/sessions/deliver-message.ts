@@ -8,6 +8,7 @@ import {
   sessionOutcome,
 } from "@switchyard/contracts/agent-runner/session-delivery";
 import type { z } from "zod";
+import { isSameCommand } from "../journal/run-columns.ts";
 import { lookForAnswer } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
@@ -27,7 +28,7 @@ export function handleDeliveries(service: Service, parts: SessionParts): void {
       parts.runs.digest(command.runId),
       findSession(parts.store, { ref, caller: owner }),
     ]);
-    if (known !== null && known !== command.digest) throw taken(command.runId, fail);
+    if (known !== null && !isSameCommand(known, command.digest)) throw taken(command.runId, fail);
     if (known !== null && found !== null)
       return { ...namesOf(found.session), runId: command.runId, placed: "started" as const };
     await parts.storage.admit(owner);

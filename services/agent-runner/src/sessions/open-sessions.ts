@@ -3,6 +3,7 @@ import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { fromRedis } from "@switchyard/service/store-error";
+import { readColumns } from "../journal/run-columns.ts";
 import { stateKey } from "../journal/run-keys.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import type { RunControls } from "../journal/run-controls.ts";
@@ -51,7 +52,7 @@ export function openSessions(
     index: openSessionIndex(redis, maxPerOwner),
     runs: {
       load: runs.load,
-      facts: async (runId) => factsIn(await fromRedis(redis.hmget(stateKey(runId), ...FACTS))),
+      facts: async (runId) => factsIn(await readColumns(redis, runId, FACTS)),
       status: (runId) => fromRedis(redis.hget(stateKey(runId), "status")),
       digest: (runId) => fromRedis(redis.hget(stateKey(runId), "digest")),
     },

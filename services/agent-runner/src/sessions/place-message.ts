@@ -2,6 +2,7 @@ import { filesOf, inputText } from "@switchyard/contracts/agent-runner/input-tex
 import { cutForReader } from "@switchyard/contracts/cut-text";
 import type { BusyPolicy } from "@switchyard/contracts/agent-runner/session-key";
 import { redactText } from "@switchyard/service/redact";
+import { isSameCommand } from "../journal/run-columns.ts";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
 import { findSession, type FoundSession } from "./find-session.ts";
@@ -144,7 +145,7 @@ async function endedRun(
   if (session === null || session.active?.runId === runId) return null;
   const status = await runs.status(runId);
   if (status === null || status === "running" || status === "waiting") return null;
-  const isSame = (await runs.digest(runId)) === digest;
+  const isSame = isSameCommand(await runs.digest(runId), digest);
   return { outcome: isSame ? "go" : "taken", session };
 }
 

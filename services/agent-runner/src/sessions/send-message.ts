@@ -7,6 +7,7 @@ import { fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { sendToSession } from "@switchyard/contracts/agent-runner/sessions";
 import { TOOLBOX_USER } from "@switchyard/contracts/user-names";
 import type { z } from "zod";
+import { isSameCommand } from "../journal/run-columns.ts";
 import { answerOf, type Answered } from "./await-answer.ts";
 import { findSession } from "./find-session.ts";
 import { labelHolder } from "./list-sessions.ts";
@@ -152,7 +153,7 @@ async function ranBefore(
 ): Promise<true | null> {
   const known = await parts.runs.digest(runId);
   if (known === null) return null;
-  if (known === digest) return true;
+  if (isSameCommand(known, digest)) return true;
   throw fail.run_id_taken(`run ${runId} is another one; choose another runId`, { runId });
 }
 

@@ -2,7 +2,7 @@ import type { Bus } from "@switchyard/bus/bus";
 import { lastMessageId } from "@switchyard/bus/last-event";
 import { publishCommand } from "@switchyard/bus/publish";
 import { subjectOf } from "@switchyard/contracts/define";
-import { CallerName, ownerOfRun, runTokens } from "@switchyard/contracts/ids";
+import { CallerName, runTokens } from "@switchyard/contracts/ids";
 import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import type { Log } from "@switchyard/service/log";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
@@ -23,7 +23,7 @@ export interface KnownRuns {
   load(runId: string): Promise<readonly JournalEntry[]>;
   status(runId: string): Promise<string | null>;
   facts(runId: string): Promise<RunFacts | null>;
-  /** The digest of the command that the run was made from. */
+  /** The digest of the command that the run was made from, to be compared by `isSameCommand`. */
   digest(runId: string): Promise<string | null>;
 }
 
@@ -61,13 +61,13 @@ export async function flush(
   { isLate = false }: { readonly isLate?: boolean } = {},
 ): Promise<void> {
   const { bus, store, log } = parts;
-  const { outbox, session } = (await store.read(slot)).record;
+  const { outbox } = (await store.read(slot)).record;
   if (outbox.length === 0) return;
   try {
     for (const { event, token, messageId, payload } of outbox) {
       const contract = OUTBOX_EVENTS.get(event);
       if (contract === undefined) throw new TypeError(`no event of a session is called ${event}`);
-      const tokens = tokensOf(token, { event, payload, owner: session?.owner ?? null });
+      const tokens = tokensOf(token, { event, payload });
       if (isLate && (await isStored(bus, subjectOf<string>(contract, tokens), messageId))) continue;
       await publishNoted({ contract, tokens, payload, messageId, correlationId: token }, parts);
     }
@@ -84,12 +84,11 @@ export async function flush(
   });
 }
 
-/** `owner` is the session's owner, which is used for a run of an earlier version, whose id has none. */
 function tokensOf(
   token: string,
-  { event, payload, owner }: Pick<PendingEvent, "event" | "payload"> & { owner: string | null },
+  { event, payload }: Pick<PendingEvent, "event" | "payload">,
 ): { readonly owner: string; readonly runId?: string; readonly sessionId?: string } {
-  if (event.startsWith("run.")) return runTokens(token, ownerOfRun(token) ?? owner);
+  if (event.startsWith("run.")) return runTokens(token);
   return { owner: CallerName.parse(payload["owner"]), sessionId: token };
 }
 

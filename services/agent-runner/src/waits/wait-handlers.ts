@@ -12,8 +12,7 @@ import { failuresOf } from "@switchyard/contracts/errors";
 import type { z } from "zod";
 import type { RunIndex } from "../journal/run-index.ts";
 import type { RunStore } from "../journal/run-store.ts";
-import { isAdmin } from "../journal/run-access.ts";
-import type { RunNames } from "../journal/run-names.ts";
+import { controlledRun, isAdmin } from "../journal/run-access.ts";
 import type { RunControls } from "../journal/run-controls.ts";
 import { problemsOfAnswer } from "./check-answer.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
@@ -21,7 +20,6 @@ import type { ParkedRuns } from "../journal/parked-runs.ts";
 export interface WaitParts {
   readonly index: RunIndex;
   readonly controls: RunControls;
-  readonly names: RunNames;
   readonly parked: ParkedRuns;
   readonly store: Pick<RunStore, "load">;
   readonly now: () => number;
@@ -56,7 +54,7 @@ export function handleWaits(service: Service, parts: WaitParts): void {
 
 /** `binding` is that of the question which the person was shown. */
 async function answer(
-  { index, controls, names, now }: WaitParts,
+  { index, controls, now }: WaitParts,
   { runId: named, callId, answer: given }: AnswerRequest,
   by: string,
   binding?: string,
@@ -65,7 +63,7 @@ async function answer(
     const message = `run ${named} was not started by ${by}; its requester, cli and admin may answer`;
     return fail.not_allowed(message, { runId: named });
   };
-  const runId = names.controlled(by, named);
+  const runId = controlledRun(by, named);
   if (runId === null) throw refusal();
   const none = `run ${runId} asks nothing under ${callId}, or no longer`;
   const run = await index.get(runId);

@@ -1,5 +1,5 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import { Agent, fetch } from "undici";
+import { openGuardedAgent } from "@switchyard/service/network/guarded-agent";
 import { ChannelError } from "./adapter.ts";
 
 export interface FetchFileOptions {
@@ -27,13 +27,11 @@ export async function fetchFile(
   source: URL,
   { headers = {}, guard, maxRedirects = 0, maxBytes, signal }: FetchFileOptions,
 ): Promise<FetchedFile> {
-  const agent = new Agent(guard === undefined ? {} : { connect: { lookup: guard.lookup } });
+  const agent = openGuardedAgent({ guard: guard ?? null });
   try {
     let url = source;
     for (let followed = 0; followed <= maxRedirects; followed += 1) {
-      guard?.checkUrl(url);
-      const request = { dispatcher: agent, redirect: "manual", headers, signal } as const;
-      const response = await fetch(url, request);
+      const response = await agent.fetch(url, { headers, signal });
       const location = response.headers.get("location");
       if (response.status >= 300 && response.status < 400 && location !== null) {
         url = webUrl(new URL(location, url).href);
@@ -53,7 +51,7 @@ export async function fetchFile(
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     throw failed(`it cannot be loaded: ${cause instanceof Error ? cause.message : String(cause)}`);
   } finally {
-    void agent.destroy();
+    agent.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
-import { Agent, fetch } from "undici";
 import { EgressError, type EgressGuard } from "@switchyard/service/network/egress-guard";
+import { openGuardedAgent } from "@switchyard/service/network/guarded-agent";
 
 /** A `fetch` whose sockets reach permitted addresses only, with the sockets to end it. */
 export interface GuardedFetch {
@@ -25,20 +25,17 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
  */
 export function createGuardedFetch({ guard, own }: GuardedFetchOptions): GuardedFetch {
   // A call has its own time, and an event stream may be silent for hours.
-  const agent = new Agent({ connect: { lookup: guard.lookup }, headersTimeout: 0, bodyTimeout: 0 });
+  const agent = openGuardedAgent({ guard, isEndless: true });
 
   const send = async (url: URL, { signal, ...init }: RequestToSend): Promise<Response> => {
-    guard.checkUrl(url);
     const headers = new Headers(init.headers);
     if (url.origin === own.origin)
       for (const [name, value] of Object.entries(own.headers))
         if (!headers.has(name)) headers.set(name, value);
     try {
-      const response = await fetch(url, {
+      const response = await agent.fetch(url, {
         method: init.method,
         headers: Object.fromEntries(headers),
-        redirect: "manual",
-        dispatcher: agent,
         ...(init.body === undefined ? {} : { body: init.body }),
         ...(signal === undefined ? {} : { signal }),
       });
@@ -65,7 +62,7 @@ export function createGuardedFetch({ guard, own }: GuardedFetchOptions): Guarded
       }
     },
     close() {
-      void agent.destroy();
+      agent.close();
     },
   };
 }

@@ -83,7 +83,7 @@ export function createMemoryStore(
   return {
     async names(scope) {
       const names = (await fromRedis(redis.hkeys(keyOf(scope)))).toSorted();
-      // Versions before 0.2 stored all memories there.
+      // The agent has memory that this run does not get, such as after its sharing was taken back.
       const shared = { ...scope, owner: null };
       const mayBeUnread = scope.owner !== null && names.length === 0;
       if (mayBeUnread && (await fromRedis(redis.exists(keyOf(shared)))) === 1)

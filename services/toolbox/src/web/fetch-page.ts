@@ -1,6 +1,6 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { EgressError } from "@switchyard/service/network/egress-guard";
-import { Agent, fetch, type Response } from "undici";
+import { openGuardedAgent, type GuardedAgent } from "@switchyard/service/network/guarded-agent";
 import { ToolError } from "../tool-error.ts";
 import { cutBytes } from "../workspace/cut-bytes.ts";
 
@@ -44,10 +44,10 @@ const HEADERS = {
  */
 export async function fetchPage(address: string, options: FetchOptions): Promise<Page | Elsewhere> {
   const { guard, timeoutMs, limitBytes } = options;
-  const agent = new Agent({ connect: { lookup: guard.lookup } });
+  const agent = openGuardedAgent({ guard });
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(timeoutMs)]);
   try {
-    const { response, url, elsewhere } = await follow(urlOf(address), { guard, agent, signal });
+    const { response, url, elsewhere } = await follow(urlOf(address), agent, signal);
     if (elsewhere !== null)
       return { url: url.href, status: response.status, elsewhere: elsewhere.href };
     const { body, truncated } = await readBody(response, limitBytes);
@@ -60,7 +60,7 @@ export async function fetchPage(address: string, options: FetchOptions): Promise
     });
   } finally {
     // The rest of a body that was cut must not keep a socket open.
-    void agent.destroy();
+    agent.close();
   }
 }
 
@@ -74,19 +74,16 @@ export function checkAddress(address: string, guard: EgressGuard): void {
   }
 }
 
+type Response = Awaited<ReturnType<GuardedAgent["fetch"]>>;
+
 async function follow(
   first: URL,
-  { guard, agent, signal }: { guard: EgressGuard; agent: Agent; signal: AbortSignal },
+  agent: GuardedAgent,
+  signal: AbortSignal,
 ): Promise<{ response: Response; url: URL; elsewhere: URL | null }> {
   let url = first;
   for (let followed = 0; followed <= MAX_REDIRECTS; followed += 1) {
-    guard.checkUrl(url);
-    const response = await fetch(url, {
-      dispatcher: agent,
-      headers: HEADERS,
-      redirect: "manual",
-      signal,
-    });
+    const response = await agent.fetch(url, { headers: HEADERS, signal });
     const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
     if (location === null) return { response, url, elsewhere: null };
     await response.body?.cancel();
