@@ -102,9 +102,10 @@ test(
       const line = page.getByTestId("outcome-line");
       await scrollTo(page, 0);
       await line.getByText("Asked").waitFor();
+      // The run's facts come by another request than its events.
+      await line.locator("span").last().filter({ hasText: words }).waitFor();
       const { above, below } = await edgesOf(page);
       assert.ok(below >= 0 && below < 4 && above > 0, `at ${below} px of the lower edge`);
-      assert.match(await line.locator("span").last().innerText(), words);
     }
   },
 );

@@ -387,7 +387,7 @@ const WATCH_SHIFTS = `
   const isBelowAnswer = ({ node }) => (node?.closest ? node : node?.parentElement)?.closest(".chat-state");
   new PerformanceObserver((list) => {
     for (const { value, hadRecentInput, sources } of list.getEntries())
-      if (!hadRecentInput && !sources.every(isBelowAnswer)) window.shifts.push([value, sources.map(({ node }) => (node?.outerHTML ?? node?.textContent ?? "").slice(0, 120)).join(" | ")]);
+      if (!hadRecentInput && !sources.every(isBelowAnswer)) window.shifts.push([value, sources.map(({ node, previousRect, currentRect }) => previousRect.y + " to " + currentRect.y + " px: " + (node?.outerHTML ?? node?.textContent ?? "").slice(0, 120)).join(" | ")]);
   }).observe({ type: "layout-shift", buffered: true });
 `;
 const MOST_SHIFT = 0.02;

@@ -102,7 +102,7 @@ test(
     assert.deepEqual(await axeViolations(page), []);
     await page.keyboard.press("Escape");
     await question.waitFor({ state: "detached" });
-    assert.equal(await page.evaluate("document.activeElement.dataset.testid === 'cancel'"), true);
+    await page.waitForFunction("document.activeElement.dataset.testid === 'cancel'");
     assert.equal(await status(page, "waiting").count(), 1, "nothing has happened");
     await page.getByTestId("cancel").focus();
     for (let repeats = 0; repeats < 30; repeats += 1) await page.keyboard.down("Enter");
