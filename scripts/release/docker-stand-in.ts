@@ -12,7 +12,8 @@ export const DIGESTS = ["1", "2"].map((digit) => `sha256:${digit.repeat(64)}`);
 /** Replaces Docker, which has neither an engine nor a registry here: it records its arguments, and prints digests as buildx does. */
 export async function dockerStandIn(folder: string, said: readonly string[]): Promise<string> {
   const bin = await mkdtemp(join(folder, "bin-"));
-  const text = `#!${process.execPath}
+  // The path of this Node.js may have a space.
+  const text = `#!/usr/bin/env node
 const { appendFileSync, existsSync, readFileSync, writeFileSync } = require("node:fs");
 const log = ${JSON.stringify(join(bin, "asked"))};
 const count = existsSync(log) ? readFileSync(log, "utf8").trim().split("\\n").length : 0;

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { parse } from "yaml";
-import { runScenario } from "../../test-conformance/run-scenario.ts";
+import { linkClient, runScenario } from "../../test-conformance/run-scenario.ts";
 import { packageFile } from "../../test-fixtures/test-broker.ts";
 
 /**
@@ -35,6 +35,7 @@ const PART: Readonly<Record<string, readonly string[]>> = {
 const AT_ONCE = 2;
 
 const [redis, directory] = await Promise.all([testRedis(), testDirectory()]);
+const command = await linkClient(directory);
 
 for (const [revision, part] of Object.entries(PART)) {
   const required = await requiredBy(revision);
@@ -49,7 +50,12 @@ for (const [revision, part] of Object.entries(PART)) {
     const failed: string[] = [];
     const worker = async (): Promise<void> => {
       for (let scenario = waiting.shift(); scenario !== undefined; scenario = waiting.shift()) {
-        const run = await runScenario(scenario, { revision, redisUrl: redis.url, directory });
+        const run = await runScenario(scenario, {
+          command,
+          revision,
+          redisUrl: redis.url,
+          directory,
+        });
         const passed = run.checks.filter(({ status }) => status === "SUCCESS");
         if (run.exitCode !== 0 || passed.length === 0) failed.push(`${scenario}\n${run.output}`);
       }
