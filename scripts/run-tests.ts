@@ -67,8 +67,9 @@ if (files.length === 0) {
   process.exit(2);
 }
 
-/** Files that run whatever else the machine does, and the most at a time. */
+/** So many files run whatever else the machine does. */
 const FEWEST = Math.min(availableParallelism(), 4);
+/** The most files at a time, however idle the machine is. */
 const MOST = Math.min(4 * FEWEST, 12);
 /** Integration tests wait for leases, timers and starts for much of their time: another file begins whenever this share of the processors was idle. */
 const IDLE_SHARE = 0.3;

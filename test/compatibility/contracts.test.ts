@@ -32,7 +32,7 @@ const skip = (await whyNoCheckout(LAST_VERSION)) ?? false;
 const now = Document.parse(
   JSON.parse(await readFile(join(import.meta.dirname, "../..", PATH), "utf8")),
 );
-/** Where the history lacks the last version, there is nothing to compare with. */
+/** This version takes the place of the last one if the history lacks that, so no message differs. */
 const last = skip === false ? Document.parse(JSON.parse(await readAt(LAST_VERSION, PATH))) : now;
 const ajv = new Ajv({ strict: false, validateFormats: false });
 

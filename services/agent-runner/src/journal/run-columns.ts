@@ -84,6 +84,6 @@ export function isSameCommand(ofRun: string | null, digest: string): boolean {
 }
 
 function shortDigest(digest: string): string {
-  // oxlint-disable-next-line switchyard/text-cuts -- a digest
+  // oxlint-disable-next-line switchyard/text-cuts -- a digest has hexadecimal digits alone, so no character is cut in two
   return digest.slice(-SHORT_DIGEST);
 }
