@@ -17,7 +17,7 @@ const world = await testWorld();
 const { cli } = world;
 const ROUNDS = 40;
 
-/** So many requests that each of the three brokers answers some: one that knows nothing yet is left out once in a million times. */
+/** So many requests that each of the three brokers answers some, but for one time in a million. */
 const often = <T>(ask: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: ROUNDS }, ask));
 
