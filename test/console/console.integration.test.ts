@@ -252,7 +252,7 @@ test(
   "a question is shown with its options, and is answered on the page of the run or among approvals",
   { skip },
   async (t) => {
-    const { page, go } = await there().look(t);
+    const { page, go, load } = await there().look(t);
     const ask = async (): Promise<string> =>
       String((await there().send("/runs", { agent: "chooser", input: "a box" }))["runId"]);
     const onPage = await ask();
@@ -263,7 +263,7 @@ test(
     await wait.getByRole("button", { name: "left" }).click();
     await page.locator('.page-head [data-status="succeeded"]').waitFor();
     const listed = await ask();
-    await go("/");
+    await load("/");
     const clicks = await countClicks(page);
     await page.getByTestId("needs-you").click();
     const need = page.getByTestId("need").filter({ hasText: "Which box" });

@@ -377,7 +377,7 @@ test(
   "schedules and channels are no views where their services do not answer",
   { skip },
   async (t) => {
-    const { page, go } = await there().look(t);
+    const { page, load } = await there().look(t);
     const links = page.getByRole("navigation").getByRole("link");
     const names = ["Schedules", "Channels"];
     for (const hasText of names) await links.filter({ hasText }).waitFor();
@@ -388,7 +388,7 @@ test(
         json: { status: 503, code: "no_responders", detail: "nobody answers", requestId: "r" },
       }),
     );
-    await go("/");
+    await load("/");
     for (const hasText of names) await links.filter({ hasText }).waitFor({ state: "detached" });
   },
 );

@@ -159,7 +159,7 @@ test(
   { skip },
   async (t) => {
     const runId = await started("curious", "ask me");
-    const { page, context, go } = await there().look(t);
+    const { page, context, load } = await there().look(t);
     const open = async () => {
       const tab = await context.newPage();
       await tab.goto(`${there().dev.httpUrl}/runs/${runId}`);
@@ -171,7 +171,7 @@ test(
     // A browser opens six connections to an address; each tab had two streams of its own.
     const tabs: Page[] = [];
     for (let tab = 0; tab < 9; tab += 1) tabs.push(await open());
-    await go(`/runs/${runId}`);
+    await load(`/runs/${runId}`);
     await status(page, "waiting").waitFor();
     await first.close();
     await there().send(`/runs/${runId}/cancel`, {});
@@ -440,7 +440,7 @@ test("nothing jumps while the page of a run comes, wherever the run is", { skip 
   const ended = await started("reader", "for the layout");
   const waiting = await started("curious", "for the layout, too");
   const approved = await started("careful", "notes.md");
-  const { page, go } = await there().look(t);
+  const { page, go, load } = await there().look(t);
   await go(`/runs/${ended}`);
   await status(page, "succeeded").waitFor();
   await go(`/runs/${waiting}`);
@@ -449,7 +449,7 @@ test("nothing jumps while the page of a run comes, wherever the run is", { skip 
   for (const width of [1280, 360])
     for (const runId of [ended, waiting, approved]) {
       await page.setViewportSize({ width, height: 900 });
-      await go(`/runs/${runId}`);
+      await load(`/runs/${runId}`);
       await page.getByTestId("timeline").getByText("started by").waitFor();
       await page.getByTestId("loading").first().waitFor({ state: "detached" });
       await assertUnmoved(page, `${runId} at ${width} px`);

@@ -25,8 +25,10 @@ export interface Look {
   readonly context: BrowserContext;
   /** Faults of the page. */
   readonly faults: readonly string[];
-  /** Goes to a path of the console and waits until the view is there. */
+  /** Opens a path of the console as a link in it does, and waits until there is a view. */
   readonly go: (path: string) => Promise<void>;
+  /** Loads the console anew at a path, as a person with a bookmark does. */
+  readonly load: (path: string) => Promise<void>;
 }
 
 export interface ConsoleOptions {
@@ -85,10 +87,16 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
       await page.getByRole("button", { name: "Sign in with it" }).click();
     await page.getByTestId("page").waitFor();
     const go = async (path: string): Promise<void> => {
+      await page.evaluate(
+        `history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`,
+      );
+      await page.getByTestId("page").waitFor();
+    };
+    const load = async (path: string): Promise<void> => {
       await page.goto(`${at}${path}`);
       await page.getByTestId("page").waitFor();
     };
-    return { page, context, faults, go };
+    return { page, context, faults, go, load };
   };
   /** Makes a key of another caller. */
   const keyOf = async (caller: string, roles: readonly string[]): Promise<string> =>

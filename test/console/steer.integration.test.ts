@@ -289,7 +289,7 @@ test(
 );
 
 test("who may call a tool is said rule by rule", { skip }, async (t) => {
-  const { page, go } = await there().look(t);
+  const { page, go, load } = await there().look(t);
   await go("/policy?view=who&tool=files.get_file_info");
   const reach = page.getByTestId("reach");
   await reach.getByText("careful-info").waitFor();
@@ -298,7 +298,7 @@ test("who may call a tool is said rule by rule", { skip }, async (t) => {
   await page.getByText("yard policy who-can files.get_file_info", { exact: true }).waitFor();
   await page.getByText(/^curl .*\/api\/v1\/policy\/rules'$/).waitFor();
   assert.deepEqual(await axeViolations(page), []);
-  await go("/policy?view=stops");
+  await load("/policy?view=stops");
   await page.getByTestId("api").getByText("API", { exact: true }).click();
   await page.getByText("yard policy stops", { exact: true }).waitFor();
 });
@@ -405,7 +405,7 @@ test(
   "the browser notifies of what needs the person, where it is wanted and another tab is in front, and the note opens it",
   { skip },
   async (t) => {
-    const { page, go } = await there().look(t, { permissions: ["notifications"] });
+    const { page, go, load } = await there().look(t, { permissions: ["notifications"] });
     // Notifications that the page requests; the system's own list cannot be read.
     await page.addInitScript(`
       window.shown = [];
@@ -418,7 +418,7 @@ test(
       };
       Object.defineProperty(document, "hasFocus", { value: () => window.isLooking ?? true });
     `);
-    await go("/approvals");
+    await load("/approvals");
     await page.getByTestId("notify").click();
     await page.getByText("Notify me: on").waitFor();
     await page.locator('[data-testid="live"][data-status="live"]').waitFor();

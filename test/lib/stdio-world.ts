@@ -36,10 +36,11 @@ export async function startStdioWorld() {
   const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
   const seed = (await readFile(join(stateDir, "keys", "cli.nk"), "utf8")).trim();
 
+  const cache = process.env["NODE_COMPILE_CACHE"];
   const basics = {
     PATH: process.env["PATH"] ?? "",
     HOME: directory,
-    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"] ?? "",
+    ...(cache !== undefined && { NODE_COMPILE_CACHE: cache }),
     YARD_STATE_DIR: stateDir,
   };
   const bridge = (url: string, gatewayToken: string) => ({

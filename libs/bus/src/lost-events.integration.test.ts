@@ -159,7 +159,8 @@ test("a reading behind the last event ends at once, and continues with one reque
   assert.deepEqual(await seqsAfter(place, filterOf(run)), []);
   const made = new Set<string>();
   const { nc } = connectionOf(await testBus(nats, "watcher"));
-  const watch = nc.subscribe("$JS.API.CONSUMER.CREATE.>", {
+  // The server's own requests, for streams that have a source, are of other streams.
+  const watch = nc.subscribe("$JS.API.CONSUMER.CREATE.YARD_EVENTS.>", {
     callback: (_error, message) => {
       // The client repeats a request whose name is in use with another name.
       const { config } = message.json<{ config: { description: string } }>();

@@ -36,6 +36,7 @@ const { store, controls, index, moveAt, ended, retried } = world;
 test("the journal of an ended run is moved after its time, and is read as before [42]", async () => {
   const [first, second] = [await ended({ prompt: "ä".repeat(BLOB_BYTES) }), await ended()];
   const before = await store.load(first);
+  const [bytesBefore] = await readColumns(redis, second, ["bytes"]);
   assert.equal(await moveAt(AFTER_MS - 1), 0, "not yet");
   assert.equal(await moveAt(AFTER_MS), 2);
   for (const runId of [first, second]) {
@@ -51,6 +52,10 @@ test("the journal of an ended run is moved after its time, and is read as before
   );
   const [bytes, one] = await readColumns(redis, first, ["bytes", "archive"]);
   assert.equal(counted.get(`run:${first}`), Number(bytes), "what the owner is counted for");
+  const [bytesAfter] = await readColumns(redis, second, ["bytes"]);
+  const used = await redis.memory("USAGE", stateKey(second));
+  assert.ok(Number(bytesAfter) >= Number(used), `${bytesAfter} are counted for ${used}`);
+  assert.ok(Number(bytesAfter) < Number(bytesBefore) / 2, `${bytesAfter} of ${bytesBefore}`);
   assert.equal(await redis.hget(stateKey(second), "archive"), one, "one object for both");
   assert.equal(await moveAt(AFTER_MS), 0, "once");
 });
