@@ -18,7 +18,6 @@ import { authInfoOf, requesterIn } from "./mcp-request.ts";
 import { createMcpServer, wholeInstructions } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
 import { createPendingCalls } from "./pending-calls.ts";
-import { soonAsJson } from "./soon-as-json.ts";
 import type { McpParts } from "./tool-call.ts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
@@ -88,10 +87,9 @@ export function createMcpEndpoint(
     if (outgoing.closed) release();
     else outgoing.once("close", release);
     const { caller } = requester;
-    const answer = (await isLegacyRequest(request, body))
-      ? await sessions.answer({ request, body, caller, scope, authInfo })
-      : await scopes.run(scope, () => modern.fetch(request, { authInfo, parsedBody: body }));
-    return request.method === "POST" ? soonAsJson(answer, outgoing) : answer;
+    return (await isLegacyRequest(request, body))
+      ? sessions.answer({ request, body, caller, scope, authInfo })
+      : scopes.run(scope, () => modern.fetch(request, { authInfo, parsedBody: body }));
   };
 }
 
