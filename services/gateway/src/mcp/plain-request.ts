@@ -5,6 +5,7 @@ import {
   SERVER_INFO_META_KEY,
   type InboundClassificationOutcome,
   type JSONRPCRequest,
+  type Tool,
 } from "@modelcontextprotocol/server";
 import { isRecord } from "@switchyard/contracts/json-record";
 import type { Requester } from "../identity/requester.ts";
@@ -98,8 +99,10 @@ async function resultOf(
   { method, name, args, meta }: PlainRequest,
   { requester, server, signal, onFault }: Sender,
 ): Promise<object> {
-  if (method === "tools/list")
-    return { ...(await listTools(catalogueOf(server), requester)), ...NOT_CACHED };
+  if (method === "tools/list") {
+    const { tools, ...rest } = await listTools(catalogueOf(server), requester);
+    return { ...rest, tools: tools.map(withoutExecution), ...NOT_CACHED };
+  }
   const abilities = abilitiesIn(meta[CLIENT_CAPABILITIES_META_KEY]);
   const mcpReq = { _meta: meta, signal, requestState: () => undefined, notify: async () => {} };
   return callTool(server, name, {
@@ -114,6 +117,11 @@ async function resultOf(
 
 /** The cache hints of 2026-07-28 for a list that each client has of its own. */
 const NOT_CACHED = { ttlMs: 0, cacheScope: "private" };
+
+/** The revision has no tasks of the protocol's own, and so none of the member that announces them. */
+function withoutExecution({ execution: _, ...tool }: Tool): Tool {
+  return tool;
+}
 
 /** Returns the result with the members that 2026-07-28 adds to every one. */
 function completed(result: object, server: string | null): object {
