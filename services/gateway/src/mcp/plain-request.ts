@@ -119,13 +119,15 @@ async function resultOf(
 const NOT_CACHED = { ttlMs: 0, cacheScope: "private" };
 
 /** The revision has no tasks of the protocol's own, and so none of the member that announces them. */
-function withoutExecution({ execution: _, ...tool }: Tool): Tool {
-  return tool;
+function withoutExecution(tool: Tool): Tool {
+  const { execution: _, ...rest } = tool;
+  return rest;
 }
 
 /** Returns the result with the members that 2026-07-28 adds to every one. */
 function completed(result: object, server: string | null): object {
-  const meta = "_meta" in result && isRecord(result._meta) ? result._meta : {};
+  const { _meta: own } = result as { readonly _meta?: unknown }; // Each result may have it.
+  const meta = isRecord(own) ? own : {};
   return {
     resultType: "complete",
     ...result,
