@@ -156,6 +156,24 @@ for (const { name, connect } of [
   });
 }
 
+test("a client of 2026-07-28 that disconnects from a call without progress cancels it", async () => {
+  const { client, callWith } = await connectV2();
+  const giveUp = new AbortController();
+  const statusOf = async () => {
+    const { runs } = (await world.send("/runs?agent=patient&limit=1")) as {
+      runs: { status: string }[];
+    };
+    return runs[0]?.status;
+  };
+  const call = { name: "agent__patient", arguments: { input: "no progress" } };
+  const called = assert.rejects(callWith(call, { signal: giveUp.signal }));
+  await until(async () => (await statusOf()) === "running");
+  giveUp.abort();
+  await called;
+  await until(async () => (await statusOf()) === "cancelled");
+  await client.close();
+});
+
 test("a session is its caller's, and a viewer may look at the catalogue and start nothing", async () => {
   const { client, transport } = await connectV1();
   const session = transport.sessionId ?? assert.fail("no session");

@@ -86,11 +86,17 @@ async function connectServe(mode: "legacy" | "auto" = "legacy") {
 
 /** A request as any client may write it, without an SDK that drops unknown members. */
 async function modern(path: string, method: string, params: Json): Promise<Json> {
+  const reply = await modernReply(path, method, params);
+  return (reply["result"] as Json | undefined) ?? assert.fail(JSON.stringify(reply));
+}
+
+async function modernReply(path: string, method: string, params: Json, own = {}): Promise<Json> {
   const meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": clientInfo,
     "io.modelcontextprotocol/clientCapabilities": {},
     "example.com/trace": "t-1",
+    ...own,
   };
   const named = params["name"] ?? params["uri"];
   const response = await fetch(new URL(path, url), {
@@ -107,7 +113,7 @@ async function modern(path: string, method: string, params: Json): Promise<Json>
   });
   const text = await response.text();
   const line = text.split("\n").findLast((one) => one.startsWith("data: ")) ?? `data: ${text}`;
-  return (JSON.parse(line.slice(6)) as { result?: Json }).result ?? assert.fail(text);
+  return JSON.parse(line.slice(6)) as Json;
 }
 
 const without = (value: Json, ...names: string[]): Json =>
@@ -186,6 +192,23 @@ test("the server of one id lists and answers what its clients get directly, and 
   const wholeAnswer = await all.callTool({ ...call, name: "mcp__rich__rich" });
   assert.deepEqual(without(wholeAnswer, "content"), without(answer, "content"));
   assert.match(JSON.stringify(wholeAnswer.content), /yard-mcp:\/\/rich\/file:\/\/\/a\.txt/);
+});
+
+test("a request of 2026-07-28 has the same answer when the client wants progress, for which the SDK answers it", async () => {
+  const requests: [path: string, method: string, params: Json][] = [
+    ["/mcp/servers/rich", "tools/list", {}],
+    ["/mcp", "tools/list", {}],
+    ["/mcp/servers/rich", "tools/call", { name: "flag", arguments: {} }],
+    ["/mcp", "tools/call", { name: "mcp__rich__list_out", arguments: {} }],
+    ["/mcp/servers/rich", "tools/call", { name: "no_such_tool" }],
+    ["/mcp", "tools/call", { name: "no_such_tool" }],
+  ];
+  for (const [path, method, params] of requests)
+    assert.deepEqual(
+      await modernReply(path, method, params),
+      await modernReply(path, method, params, { progressToken: 1 }),
+      `${path} ${method} ${String(params["name"])}`,
+    );
 });
 
 test("tools with schemas that clients refuse are listed by both official SDKs and by yard mcp serve", async () => {

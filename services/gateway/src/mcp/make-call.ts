@@ -57,7 +57,7 @@ export function callIdFor(tool: ProviderTool, request: ToolCall): string {
 }
 
 function sameAs({ server, tool }: ProviderTool, { requester, args }: ToolCall) {
-  return { caller: requester.caller, same: canonicalDigest([server, tool, args]) };
+  return { caller: requester.caller, same: () => canonicalDigest([server, tool, args]) };
 }
 
 /**

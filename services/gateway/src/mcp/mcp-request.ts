@@ -1,5 +1,6 @@
 import type { AuthInfo, ServerContext } from "@modelcontextprotocol/server";
-import { CLIENT_CAPABILITIES_META_KEY, ProtocolError } from "@modelcontextprotocol/server";
+import { ProtocolError } from "@modelcontextprotocol/server";
+import { isRecord } from "@switchyard/contracts/json-record";
 import type { Requester } from "../identity/requester.ts";
 
 /** The facts about a request's sender that the SDK passes to the handlers. The credential is left out, since no handler passes it on. */
@@ -28,21 +29,12 @@ export interface ClientAbilities {
   readonly tasks: boolean;
 }
 
-/** Returns the client's capabilities: since 2026-07-28 the request states them, before it the start of the session did. */
-export function abilitiesOf(
-  context: ServerContext,
-  ofSession: Readonly<Record<string, unknown>> | undefined,
-): ClientAbilities {
-  const envelope = objectOf(context.mcpReq.envelope) ?? {};
-  const said = objectOf(envelope[CLIENT_CAPABILITIES_META_KEY]) ?? ofSession ?? {};
-  const elicitation = objectOf(said["elicitation"]);
+/** Reads the client's capabilities, which each request states since 2026-07-28, and the start of the session before it. */
+export function abilitiesIn(capabilities: unknown): ClientAbilities {
+  const said = isRecord(capabilities) ? capabilities : {};
+  const { elicitation, extensions } = said;
   // Before modes were introduced, an empty object meant forms.
   const forms =
-    elicitation !== undefined && ("form" in elicitation || Object.keys(elicitation).length === 0);
-  return { forms, tasks: TASKS_EXTENSION in (objectOf(said["extensions"]) ?? {}) };
-}
-
-function objectOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  return Object.fromEntries(Object.entries(value));
+    isRecord(elicitation) && ("form" in elicitation || Object.keys(elicitation).length === 0);
+  return { forms, tasks: isRecord(extensions) && TASKS_EXTENSION in extensions };
 }

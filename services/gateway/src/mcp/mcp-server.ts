@@ -1,4 +1,5 @@
 import {
+  CLIENT_CAPABILITIES_META_KEY,
   ProtocolError,
   Server,
   type CallToolResult,
@@ -10,10 +11,11 @@ import { z } from "zod";
 import { callAgent } from "./call-agent.ts";
 import { callProviderTool } from "./call-provider-tool.ts";
 import { serverCatalogue, wholeCatalogue, type Catalogue, type Missing } from "./catalogue.ts";
-import { abilitiesOf, requesterOfRequest, TASKS_EXTENSION } from "./mcp-request.ts";
+import { abilitiesIn, requesterOfRequest, TASKS_EXTENSION } from "./mcp-request.ts";
 import { unknownTool, withErrors } from "./mcp-errors.ts";
 import { AGENT_TOOL, runTools } from "./run-tools.ts";
 import { cancelTask, getTask } from "./run-tasks.ts";
+import type { Requester } from "../identity/requester.ts";
 import type { McpParts, ToolCall } from "./tool-call.ts";
 
 const INSTRUCTIONS =
@@ -29,6 +31,15 @@ export function wholeInstructions(unavailable: readonly string[]): string {
   const more =
     unavailable.length > MOST_NAMED ? ` and ${unavailable.length - MOST_NAMED} more` : "";
   return `${INSTRUCTIONS} Not connected at the moment: ${names}${more}; a list_changed notification follows when their tools are there.`;
+}
+
+/** The name under which the gateway answers: that of the only server, or its own. */
+export function identityOf(server: string | null) {
+  return { name: server ?? "switchyard", title: "Switchyard", version: "0.1.0" };
+}
+
+export function catalogueOf(server: string | null): Catalogue {
+  return server === null ? wholeCatalogue : serverCatalogue(server);
 }
 
 const TaskRef = z.looseObject({ taskId: z.string().min(1).max(100) });
@@ -48,29 +59,28 @@ export function createMcpServer(
   },
 ): Server {
   const isWhole = server === null;
-  const catalogue = isWhole ? wholeCatalogue : serverCatalogue(server);
-  const mcp = new Server(
-    { name: isWhole ? "switchyard" : server, title: "Switchyard", version: "0.1.0" },
-    {
-      capabilities: {
-        tools: { listChanged: true },
-        resources: { listChanged: true },
-        prompts: { listChanged: true },
-        completions: {},
-        ...(isWhole && era === "modern" && { extensions: { [TASKS_EXTENSION]: {} } }),
-      },
-      ...(instructions !== undefined && { instructions }),
+  const catalogue = catalogueOf(server);
+  const mcp = new Server(identityOf(server), {
+    capabilities: {
+      tools: { listChanged: true },
+      resources: { listChanged: true },
+      prompts: { listChanged: true },
+      completions: {},
+      ...(isWhole && era === "modern" && { extensions: { [TASKS_EXTENSION]: {} } }),
     },
-  );
+    ...(instructions !== undefined && { instructions }),
+  });
 
   handleLists(mcp, parts, { catalogue, era });
   mcp.setRequestHandler("tools/call", ({ params }, context) =>
     withErrors(faultOf(parts, context), async () => {
+      const envelope: Readonly<Record<string, unknown>> = context.mcpReq.envelope ?? {};
+      const stated = envelope[CLIENT_CAPABILITIES_META_KEY] ?? mcp.getClientCapabilities();
       const call: ToolCall = {
         parts,
         requester: requesterOfRequest(context),
         context,
-        abilities: abilitiesOf(context, mcp.getClientCapabilities()),
+        abilities: abilitiesIn(stated),
         args: params.arguments ?? {},
         onFault: faultOf(parts, context),
       };
@@ -104,11 +114,8 @@ function handleLists(
 ): void {
   mcp.setRequestHandler("tools/list", (_request, context) =>
     withErrors(faultOf(parts, context), async () => {
-      const { items, missing } = await catalogue.tools(requesterOfRequest(context));
-      return {
-        tools: era === "legacy" ? items.map(withObjectOutput) : items,
-        ...missingMeta(missing),
-      };
+      const { tools, ...rest } = await listTools(catalogue, requesterOfRequest(context));
+      return { tools: era === "legacy" ? tools.map(withObjectOutput) : tools, ...rest };
     }),
   );
   mcp.setRequestHandler("resources/list", (_request, context) =>
@@ -129,6 +136,12 @@ function handleLists(
       return { prompts: items, ...missingMeta(missing) };
     }),
   );
+}
+
+/** The result of `tools/list`. */
+export async function listTools(catalogue: Catalogue, requester: Requester) {
+  const { items, missing } = await catalogue.tools(requester);
+  return { tools: items, ...missingMeta(missing) };
 }
 
 /** Tasks are an extension, which the SDK transports without types. */
@@ -154,14 +167,20 @@ function missingMeta(missing: readonly Missing[]): { _meta?: Record<string, unkn
 const MISSING = "switchyard/missing";
 
 function faultOf(parts: McpParts, context: ServerContext): (error: unknown) => void {
-  const { method } = context.mcpReq;
-  return (err) => {
-    const { requestId } = requesterOfRequest(context);
-    parts.log.error({ err, requestId, method }, "request fault");
-  };
+  return (err) =>
+    logFault(parts, { err, method: context.mcpReq.method }, requesterOfRequest(context));
 }
 
-function callTool(server: string | null, name: string, call: ToolCall): Promise<unknown> {
+export function logFault(
+  { log }: McpParts,
+  { err, method }: { readonly err: unknown; readonly method: string },
+  { requestId }: Requester,
+): void {
+  log.error({ err, requestId, method }, "request fault");
+}
+
+/** Calls a tool of the catalogue of all servers, or of one server alone. */
+export function callTool(server: string | null, name: string, call: ToolCall): Promise<object> {
   if (server !== null) return callProviderTool({ server, tool: name, isOfAll: false }, call);
   if (name.startsWith(AGENT_TOOL)) return callAgent(name.slice(AGENT_TOOL.length), call);
   const own = runTools.find(({ tool }) => tool.name === name);

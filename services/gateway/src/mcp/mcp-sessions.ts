@@ -1,17 +1,15 @@
 import { randomUUID } from "node:crypto";
-import {
-  WebStandardStreamableHTTPServerTransport as Transport,
-  type Server,
-} from "@modelcontextprotocol/server";
+import type { AuthInfo, Server } from "@modelcontextprotocol/server";
 import type { Slots } from "../identity/slots.ts";
 import type { ListChange, ListChanges } from "./list-changes.ts";
 import { Problem } from "../problems/problem.ts";
+import { SessionTransport } from "./session-transport.ts";
 
 /** A session of a client that uses a revision before 2026-07-28. It lives on one replica. */
 interface Session {
   readonly caller: string;
   readonly scope: string | null;
-  readonly transport: Transport;
+  readonly transport: SessionTransport;
   usedAt: number;
   /** Requests under way, without the stream that only listens. */
   busy: number;
@@ -29,7 +27,7 @@ export interface SessionRequest {
   readonly caller: string;
   /** The only server that the session may use; null is all. */
   readonly scope: string | null;
-  readonly authInfo: NonNullable<Parameters<Transport["handleRequest"]>[1]>["authInfo"];
+  readonly authInfo: AuthInfo;
 }
 
 /** Many clients disappear without ending their sessions, so unused sessions expire. */
@@ -37,7 +35,7 @@ const IDLE_MS = 30 * 60_000;
 const SWEEP_MS = 60_000;
 
 export function openMcpSessions(
-  createServer: (scope: string | null, authInfo: SessionRequest["authInfo"]) => Promise<Server>,
+  createServer: (scope: string | null, authInfo: AuthInfo) => Promise<Server>,
   slots: Slots,
   changes: ListChanges,
 ): McpSessions {
@@ -70,7 +68,7 @@ export function openMcpSessions(
       release();
       throw error;
     });
-    const transport = new Transport({
+    const transport = new SessionTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (id) => void sessions.set(id, session),
     });
@@ -107,7 +105,7 @@ export function openMcpSessions(
       try {
         // The previous stream may be half open: its client has disconnected, and TCP has not noticed yet.
         if (request.method === "GET") session.transport.closeStandaloneSSEStream();
-        const options = { parsedBody: body, ...(authInfo !== undefined && { authInfo }) };
+        const options = { parsedBody: body, authInfo };
         const response = await session.transport.handleRequest(request, options);
         // A request that did not start a session leaves none behind.
         if (known === undefined && session.transport.sessionId === undefined)

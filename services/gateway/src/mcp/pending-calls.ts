@@ -28,8 +28,8 @@ export interface PendingCall {
 export interface CallIdentity {
   readonly caller: string;
   readonly callId: string;
-  /** Equal for calls of the same tool with the same arguments. */
-  readonly same: string;
+  /** Returns the digest that calls of the same tool with the same arguments share. Few calls need it: computing it costs more than finding one. */
+  readonly same: () => string;
   /** The MCP server whose tool is called. */
   readonly server: string;
 }
@@ -74,11 +74,10 @@ export function createPendingCalls(hub: EventHub): PendingCalls {
   return {
     find: (identity) => calls.get(keyOf(identity)) ?? null,
     parkedId({ caller, same }) {
-      const found = [...calls.values()].find(
-        ({ identity, isParked }) =>
-          isParked && identity.caller === caller && identity.same === same,
-      );
-      return found?.identity.callId ?? null;
+      for (const { identity, isParked } of calls.values())
+        if (isParked && identity.caller === caller && identity.same() === same())
+          return identity.callId;
+      return null;
     },
     begin: (identity, provider) => beginCall({ hub, calls, beingAsked }, identity, provider),
   };
@@ -102,7 +101,10 @@ function beginCall(
   let isParked = false;
   let isOver = false;
   const clock = startClock();
-  clock.late.catch(cancel);
+  clock.late.catch(() => {
+    ended.abort();
+    cancel();
+  });
   const questions = receiveQuestions(gateway, identity, () => clock.stop());
   const forget = (): void => {
     calls.delete(keyOf(identity));
@@ -114,7 +116,6 @@ function beginCall(
       isOver = true;
       clock.stop();
       questions.stop();
-      ended.abort();
       if (!isAwaited) setTimeout(forget, UNCLAIMED_MS).unref();
     },
   );
@@ -203,9 +204,10 @@ function startClock() {
   const stop = (): void => clearTimeout(timer);
   const start = (): void => {
     stop();
-    const text = `MCP tool call timed out after ${timeoutMs}ms`;
-    const error = new ServiceError("tool_timeout", text, { data: { timeoutMs } });
-    timer = setTimeout(() => reject(error), timeoutMs).unref();
+    timer = setTimeout(() => {
+      const text = `MCP tool call timed out after ${timeoutMs}ms`;
+      reject(new ServiceError("tool_timeout", text, { data: { timeoutMs } }));
+    }, timeoutMs).unref();
   };
   start();
   return { late, start, stop };

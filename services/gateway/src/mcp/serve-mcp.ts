@@ -1,5 +1,10 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createMcpHandler, isLegacyRequest, type AuthInfo } from "@modelcontextprotocol/server";
+import {
+  classifyInboundRequest,
+  createMcpHandler,
+  type AuthInfo,
+  type InboundClassificationOutcome,
+} from "@modelcontextprotocol/server";
 import { ServerId } from "@switchyard/contracts/ids";
 import { isRecord } from "@switchyard/contracts/json-record";
 import { invalidParams, lenientMessages } from "@switchyard/contracts/mcp-broker/mcp-requests";
@@ -8,7 +13,7 @@ import type { Context } from "hono";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { requesterOf } from "../identity/requester.ts";
 import { openSlots } from "../identity/slots.ts";
-import type { GatewayEnv } from "../identity/request-context.ts";
+import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { lenientRequest } from "./lenient-request.ts";
@@ -18,7 +23,7 @@ import { authInfoOf, requesterIn } from "./mcp-request.ts";
 import { createMcpServer, wholeInstructions } from "./mcp-server.ts";
 import { openMcpSessions } from "./mcp-sessions.ts";
 import { createPendingCalls } from "./pending-calls.ts";
-import { soonAsJson } from "./soon-as-json.ts";
+import { createPlainAnswers, plainRequestIn, type McpHeaders } from "./plain-request.ts";
 import type { McpParts } from "./tool-call.ts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
@@ -50,6 +55,7 @@ export function createMcpEndpoint(
     changes,
   );
   const streams = openSlots("MCP requests", STREAMS);
+  const plain = createPlainAnswers(parts);
   // The SDK's event bus does not pass the request to which a stream belongs.
   const scopes = new AsyncLocalStorage<string | null>();
   const modern = createMcpHandler(
@@ -65,6 +71,7 @@ export function createMcpEndpoint(
   follow.hub.onStop(() => {
     isStopping = true;
     setTimeout(() => {
+      plain.close();
       modern.close().catch(onerror);
       sessions.close().catch(onerror);
     }, CLOSE_AFTER_MS);
@@ -80,18 +87,41 @@ export function createMcpEndpoint(
     if (Array.isArray(body) && body.length > MOST_IN_BATCH) throw tooManyMessages();
     const requester = requesterOf(c, parts);
     if (scope !== null && isOpening(c, body)) await requireServer(requester, scope);
-    const authInfo = authInfoOf(requester, scope);
-    const request = lenientRequest(c.req.raw);
     const release = streams.take(requester.caller);
     const { outgoing } = c.env;
     // The answer has been sent, or the client has disconnected.
     if (outgoing.closed) release();
     else outgoing.once("close", release);
+    const route = routeOf(c, body);
+    const simple = route === null ? null : plainRequestIn(route, headersOf(c));
+    if (simple !== null) return plain.answer(simple, { requester, server: scope }, outgoing);
     const { caller } = requester;
-    const answer = (await isLegacyRequest(request, body))
-      ? await sessions.answer({ request, body, caller, scope, authInfo })
-      : await scopes.run(scope, () => modern.fetch(request, { authInfo, parsedBody: body }));
-    return request.method === "POST" ? soonAsJson(answer, outgoing) : answer;
+    const authInfo = authInfoOf(requester, scope);
+    const request = lenientRequest(c.req.raw);
+    return route === null || route.kind === "legacy"
+      ? sessions.answer({ request, body, caller, scope, authInfo })
+      : scopes.run(scope, () => modern.fetch(request, { authInfo, parsedBody: body }));
+  };
+}
+
+/** Returns how the SDK classifies the request; null for one without a body. */
+function routeOf(c: Context<GatewayEnv>, body: unknown): InboundClassificationOutcome | null {
+  if (body === undefined) return null;
+  const { version, method, name } = headersOf(c);
+  return classifyInboundRequest({
+    httpMethod: c.req.method,
+    body,
+    ...(version !== undefined && { protocolVersionHeader: version }),
+    ...(method !== undefined && { mcpMethodHeader: method }),
+    ...(name !== undefined && { mcpNameHeader: name }),
+  });
+}
+
+function headersOf(c: Context<GatewayEnv>): McpHeaders {
+  return {
+    version: headerOf(c, "mcp-protocol-version"),
+    method: headerOf(c, "mcp-method"),
+    name: headerOf(c, "mcp-name"),
   };
 }
 
@@ -112,7 +142,7 @@ function isInitialize(body: unknown): boolean {
 
 /** True for what a client of either era sends first. */
 function isOpening(c: Context<GatewayEnv>, body: unknown): boolean {
-  return isInitialize(body) || c.req.header("mcp-method") === "server/discover";
+  return isInitialize(body) || headerOf(c, "mcp-method") === "server/discover";
 }
 
 function tooManyMessages(): Problem {

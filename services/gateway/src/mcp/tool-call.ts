@@ -12,18 +12,28 @@ export interface McpParts extends FollowParts {
   readonly calls: PendingCalls;
 }
 
+/** The facts of a request that calls of tools need. */
+export interface CallContext {
+  /** Undefined for a request of 2026-07-28, which has no session. */
+  readonly sessionId?: string | undefined;
+  readonly mcpReq: Pick<
+    ServerContext["mcpReq"],
+    "_meta" | "inputResponses" | "notify" | "requestState" | "signal"
+  >;
+}
+
 /** A `tools/call` with its sender and the client's capabilities. */
 export interface ToolCall {
   readonly parts: McpParts;
   readonly requester: Requester;
-  readonly context: ServerContext;
+  readonly context: CallContext;
   readonly abilities: ClientAbilities;
   readonly args: Readonly<Record<string, unknown>>;
   readonly onFault: (error: unknown) => void;
 }
 
 /** Returns the client's progress token; undefined when it did not request progress. */
-export function progressTokenOf(request: ServerContext["mcpReq"]): string | number | undefined {
+export function progressTokenOf(request: CallContext["mcpReq"]): string | number | undefined {
   // oxlint-disable-next-line no-underscore-dangle -- the protocol's own name
   return request._meta?.progressToken;
 }
@@ -31,7 +41,7 @@ export function progressTokenOf(request: ServerContext["mcpReq"]): string | numb
 /** Sends progress notifications if the client requested them. Numbers only increase, as the protocol requires. */
 export function progressOf({
   mcpReq,
-}: ServerContext): (
+}: CallContext): (
   message: string | null,
   numbers?: { readonly progress: number; readonly total: number | null },
 ) => void {
