@@ -1,10 +1,11 @@
 import type { ServerResponse } from "node:http";
 import {
   CLIENT_CAPABILITIES_META_KEY,
-  ProtocolError,
   SERVER_INFO_META_KEY,
   type InboundClassificationOutcome,
+  type JSONRPCMessage,
   type JSONRPCRequest,
+  type ProtocolError,
   type Tool,
 } from "@modelcontextprotocol/server";
 import { isRecord } from "@switchyard/contracts/json-record";
@@ -12,6 +13,7 @@ import type { Requester } from "../identity/requester.ts";
 import { withErrors } from "./mcp-errors.ts";
 import { abilitiesIn } from "./mcp-request.ts";
 import { callTool, catalogueOf, identityOf, listTools, logFault } from "./mcp-server.ts";
+import { PostReply } from "./post-reply.ts";
 import type { McpParts } from "./tool-call.ts";
 
 /** The headers in which a request of 2026-07-28 repeats what its body states. */
@@ -55,7 +57,7 @@ export function plainRequestIn(
 export function createPlainAnswers(parts: McpParts) {
   const open = new Set<AbortController>();
   return {
-    async answer(
+    answer(
       request: PlainRequest,
       { requester, server }: { readonly requester: Requester; readonly server: string | null },
       outgoing: ServerResponse,
@@ -69,15 +71,15 @@ export function createPlainAnswers(parts: McpParts) {
       const { id, method } = request;
       const onFault = (err: unknown): void => logFault(parts, { err, method }, requester);
       const sender = { requester, server, signal: ended.signal, onFault };
-      const answer = await withErrors(onFault, () => resultOf(parts, request, sender))
-        .then((result) => ({ result: completed(result, server) }))
-        .catch((error: unknown) => ({ error: errorOf(error) }));
-      outgoing.off("close", abort);
-      open.delete(ended);
-      if (ended.signal.aborted) return new Response(null, { status: 499 });
-      return new Response(JSON.stringify({ jsonrpc: "2.0", id, ...answer }), {
-        headers: { "content-type": "application/json" },
-      });
+      const reply = new PostReply([id], {}, () => {});
+      const finish = async (): Promise<void> => {
+        const message = await messageOf(parts, request, sender);
+        outgoing.off("close", abort);
+        open.delete(ended);
+        reply.answer(id, message);
+      };
+      void finish();
+      return reply.response;
     },
     /** Ends the requests under way, when the gateway stops. */
     close(): void {
@@ -92,6 +94,21 @@ interface Sender {
   readonly server: string | null;
   readonly signal: AbortSignal;
   readonly onFault: (error: unknown) => void;
+}
+
+async function messageOf(
+  parts: McpParts,
+  request: PlainRequest,
+  sender: Sender,
+): Promise<JSONRPCMessage> {
+  const { id } = request;
+  try {
+    const result = await withErrors(sender.onFault, () => resultOf(parts, request, sender));
+    return { jsonrpc: "2.0", id, result: completed(result, sender.server) };
+  } catch (error) {
+    const { code, message, data } = error as ProtocolError; // as withErrors throws
+    return { jsonrpc: "2.0", id, error: { code, message, data } };
+  }
 }
 
 async function resultOf(
@@ -125,7 +142,7 @@ function withoutExecution(tool: Tool): Tool {
 }
 
 /** Returns the result with the members that 2026-07-28 adds to every one. */
-function completed(result: object, server: string | null): object {
+function completed(result: object, server: string | null): Record<string, unknown> {
   const { _meta: own } = result as { readonly _meta?: unknown }; // Each result may have it.
   const meta = isRecord(own) ? own : {};
   return {
@@ -133,10 +150,4 @@ function completed(result: object, server: string | null): object {
     ...result,
     _meta: { [SERVER_INFO_META_KEY]: identityOf(server), ...meta },
   };
-}
-
-function errorOf(error: unknown): object {
-  if (!(error instanceof ProtocolError)) throw error;
-  const { code, message, data } = error;
-  return { code, message, data };
 }

@@ -25,6 +25,7 @@ export class PostReply {
   readonly #isSingle: boolean;
   #stream: ReadableStreamDefaultController<Uint8Array> | null = null;
   #timer: NodeJS.Timeout;
+  #isOver = false;
 
   /** `onEnd` is called when the reply accepts no more messages: its requests are answered, or the client has disconnected. */
   constructor(
@@ -42,8 +43,9 @@ export class PostReply {
     this.#timer = setTimeout(() => this.#open(), SOON_MS);
   }
 
-  /** Sends the answer to one of the requests. */
+  /** Sends the answer to one of the requests. What comes after the end is dropped. */
   answer(id: RequestId, message: JSONRPCMessage): void {
+    if (this.#isOver) return;
     if (this.#isSingle && this.#stream === null) {
       this.#finish();
       const headers = { "content-type": "application/json", ...this.#headers };
@@ -57,12 +59,14 @@ export class PostReply {
 
   /** Sends a notification or a question about one of the requests. */
   notify(message: JSONRPCMessage): void {
+    if (this.#isOver) return;
     const text = `event: message\ndata: ${JSON.stringify(message)}\n\n`;
     this.#open().enqueue(encoder.encode(text));
   }
 
   /** Ends the reply, even when requests have no answer: the session is over. */
   end(): void {
+    if (this.#isOver) return;
     const stream = this.#open();
     this.#finish();
     stream.close();
@@ -89,6 +93,7 @@ export class PostReply {
   }
 
   #finish(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
     this.#onEnd();
   }
