@@ -7,10 +7,10 @@ import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { ClaimResult, Hold } from "../journal/run-claim.ts";
 import { holderOf, runThing, sizeOf } from "../journal/run-storage.ts";
 import { Suspended } from "../core/interruption.ts";
-import { storageRefusalOf } from "../commands/storage-refusal.ts";
+import { storageRefusalOf } from "../commands/rejection.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { listForNewRun } from "../run/list-for-new-run.ts";
+import { listForNewRun } from "../start/list-for-new-run.ts";
 import { workOnRun, type Created } from "../run/work-on-run.ts";
 import { enterSession } from "../sessions/enter-session.ts";
 import { prepareRun } from "../start/prepare-run.ts";
@@ -209,7 +209,7 @@ export class RunAttempt {
     if (prepared.outcome === "not-ours") return this.#claimOr(command, () => AGAIN);
     const { started, token } = prepared;
     // Nothing of it depends on whether the run can be made, so neither waits for the other.
-    const listing = listForNewRun(prepared, this.#options, signal);
+    const listing = listForNewRun(prepared, this.#options.clients, signal);
     const full = await reserving;
     if (full !== null) return this.#withoutRoom(command, { full, isUnderWay });
     const claimed = await this.#claim(command, started);

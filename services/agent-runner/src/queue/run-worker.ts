@@ -1,6 +1,6 @@
 import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { asOwnersStart } from "../commands/begun-for-owner.ts";
+import { asOwnersStart } from "../commands/read-start.ts";
 import { RunAttempt } from "./run-attempt.ts";
 
 /** Handles the messages of a runner's queue. */

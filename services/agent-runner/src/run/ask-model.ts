@@ -1,7 +1,7 @@
 import type { RunState } from "../core/run-state.ts";
 import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import type { CallNeed } from "./step-budget.ts";
-import type { StepListener } from "../journal/live-steps.ts";
+import type { StepListener } from "../journal/live-text.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import {
   compactionPoint,

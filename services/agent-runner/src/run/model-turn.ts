@@ -14,7 +14,7 @@ import type { ToolLister } from "./tool-lister.ts";
 import { newPrints, type ToolPrints } from "../core/tool-print.ts";
 import { consequencesOf } from "../core/consequences.ts";
 import type { RunContext } from "../context/run-context.ts";
-import { liveSteps } from "../journal/live-steps.ts";
+import { liveSteps } from "../journal/live-text.ts";
 
 interface TurnParts {
   readonly tools: ToolLister;

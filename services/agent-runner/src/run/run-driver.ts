@@ -3,10 +3,10 @@ import { scheduleCommand } from "@switchyard/bus/publish";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
-import { boundedParallel } from "../context/bounded-parallel.ts";
+import { boundedParallel } from "./bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { holderOf } from "../journal/run-storage.ts";
-import { storageRefusalOf } from "../commands/storage-refusal.ts";
+import { storageRefusalOf } from "../commands/rejection.ts";
 import { cancelledCall } from "../core/cancelled-call.ts";
 import {
   CancelRequested,
@@ -28,7 +28,7 @@ import { openCalls, type CallState } from "../core/run-state.ts";
 import type { Listing } from "../context/listed-tool.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
 import { firstCheckAt } from "../core/due.ts";
-import { suspendOnOutage } from "../context/suspend-on-outage.ts";
+import { suspendOnOutage } from "../context/service-clients.ts";
 import { routeCall } from "./route-call.ts";
 import { routeOf } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";
