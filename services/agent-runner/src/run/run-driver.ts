@@ -22,7 +22,7 @@ import { ModelUnusable } from "../model/model-registry.ts";
 import { endNow } from "../core/consequences.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { linkSignals } from "../core/linked-signal.ts";
-import { ModelTurn } from "./model-turn.ts";
+import { ModelStep } from "./model-step.ts";
 import { deadlineOf, limitFailure, nextAction, type NextAction } from "../core/next-action.ts";
 import { openCalls, type CallState } from "../core/run-state.ts";
 import type { Listing } from "../context/listed-tool.ts";
@@ -96,13 +96,13 @@ class Driver {
   readonly #context: RunContext;
   readonly #run: ActiveRun;
   readonly #tools: ToolLister;
-  readonly #model: ModelTurn;
+  readonly #model: ModelStep;
 
   constructor(context: RunContext, listing: Promise<Listing> | undefined) {
     this.#context = context;
     this.#run = context.run;
     this.#tools = new ToolLister(context, listing);
-    this.#model = new ModelTurn(context, {
+    this.#model = new ModelStep(context, {
       tools: this.#tools,
       atOnce: PARALLEL_CALLS,
       noteOutcome: (outcome) => this.#noteOutcome(outcome),
