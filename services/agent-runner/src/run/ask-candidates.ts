@@ -19,7 +19,7 @@ import {
   type UnusableAnswer,
 } from "../core/unusable-answer.ts";
 import type { ProviderScope } from "../model/provider-limiter.ts";
-import { fillFiles } from "../context/fill-files.ts";
+import { fillFiles } from "./fill-files.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
 import { backoffOf, MAX_RETRIES, ModelFailure, retryDelay } from "../model/model-failure.ts";
