@@ -14,7 +14,7 @@ import { controlledRun } from "../journal/run-access.ts";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import { holderOf } from "../journal/run-storage.ts";
 import { madeRunId, namedRunId, wholeRunId, type Rejection } from "./run-command.ts";
-import { storageRefusalOf } from "./storage-refusal.ts";
+import { storageRefusalOf } from "./rejection.ts";
 import type {
   CancelOutcome,
   RetryOutcome,

@@ -6,6 +6,8 @@ import { runRejected } from "@switchyard/contracts/agent-runner/run-events";
 import { shownText } from "../core/event-facts.ts";
 import { publishNoted, type NotedParts } from "../journal/publish-noted.ts";
 import { madeRunId, type MessageFacts, type Rejection } from "./run-command.ts";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { StorageFull } from "@switchyard/contracts/store-errors";
 
 const MAX_PROBLEMS = 20;
 
@@ -52,4 +54,14 @@ export async function publishRejection(
     await publishNoted({ contract: runRejected, tokens, payload, ...ids }, parts);
   }
   return { runId, caller, subject };
+}
+
+/** The rejection of a command for lack of storage, and whose limit is reached; null for any other error. */
+export function storageRefusalOf(
+  error: unknown,
+): { readonly rejection: Rejection; readonly scope: StorageFull["scope"] } | null {
+  if (!(error instanceof ServiceError) || error.code !== "storage_full") return null;
+  const { code, message } = error;
+  const { scope } = StorageFull.parse(error.data);
+  return { rejection: { code, message, problems: [] }, scope };
 }

@@ -15,6 +15,7 @@ import { getSkill, renderSkill } from "@switchyard/contracts/skill-importer/skil
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
 import { ensuringOwner } from "@switchyard/service/call-mcp-tool";
+import { Suspended } from "../core/interruption.ts";
 
 /** Idempotent calls: a repetition changes nothing more at the services. */
 const idempotentCalls = {
@@ -74,6 +75,17 @@ export function createServiceClients(
       return (await policy.checkPolicy(question, options)).decision;
     },
   };
+}
+
+/** Calls a service; when the service is down the run is suspended and comes again after a pause. */
+export async function suspendOnOutage<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!isOutage(error)) throw error;
+    throw new Suspended("a service that the run needs is down", { cause: error });
+  }
 }
 
 /** True when a service could not handle a request now, but may do so later: it is down, full or out of reach. */

@@ -1,9 +1,10 @@
 import { answerRunTool } from "./run-tools.ts";
 import type { EntryOf } from "./journal-entry.ts";
 import { applyEntry } from "./replay.ts";
-import type { CallState, RunState } from "./run-state.ts";
+import { isCutOff, type CallState, type RunState } from "./run-state.ts";
+import { isArguments } from "./answer-part.ts";
+import { hasChanged } from "./tool-print.ts";
 import type { CallOutcome } from "./call-outcome.ts";
-import { goesToProvider } from "./sendable-call.ts";
 import { routeOf, type ToolCatalogue } from "./tool-catalogue.ts";
 import { nextAction } from "./next-action.ts";
 
@@ -59,4 +60,12 @@ function callsNow(state: RunState, tools: ToolCatalogue, now: number): readonly 
   const next = nextAction(state, now);
   if (next.action !== "call-tools") return [];
   return next.calls.some(({ part }) => routeOf(part.tool, tools).to === "skill") ? [] : next.calls;
+}
+
+/** True for a call that was not sent yet and that goes to a tool provider unchanged. */
+function goesToProvider(call: CallState, tools: ToolCatalogue, state: RunState): boolean {
+  const { tool, input } = call.part;
+  const { to } = routeOf(tool, tools);
+  const isWhole = isArguments(input) && !isCutOff(call, state);
+  return to === "server" && isWhole && !hasChanged(tool, tools, state.shownTools);
 }

@@ -1,11 +1,10 @@
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
-import { repeatsOf } from "./repeated-calls.ts";
 import { acceptedAnswer, answerInText, MAX_REMINDERS, missedAnswers } from "./final-answer.ts";
 import type { AnswerPart } from "./answer-part.ts";
 import { unusableAnswer } from "./unusable-answer.ts";
-import { firstUntil, isParked } from "./waits-of.ts";
 import { openCalls, type CallState, type RunState, type Turn } from "./run-state.ts";
+import { canonicalJson } from "@switchyard/contracts/canonical-json";
 
 /** The next action of a runner. */
 export type NextAction =
@@ -162,4 +161,36 @@ function answerText(state: RunState, turn: Turn): string {
 
 function limitReached(limit: string, value: number): NextAction {
   return { action: "limit", reached: { limit, value, until: null } };
+}
+
+/**
+ * Counts how often the most repeated call of the last answer was made with the same arguments and the same result. Repeating a
+ * call whose result changes is not a repetition.
+ */
+function repeatsOf({ turns }: RunState): number {
+  const last = turns.at(-1)?.calls ?? [];
+  const all = turns.flatMap(({ calls }) => calls);
+  return Math.max(0, ...last.map((call) => all.filter((other) => isSame(call, other)).length));
+}
+
+/** The cheap questions first: a run has many calls, and few of them are alike. */
+function isSame(one: CallState, other: CallState): boolean {
+  if (one === other) return true;
+  return (
+    one.part.tool === other.part.tool &&
+    one.result?.text === other.result?.text &&
+    canonicalJson(one.part.input) === canonicalJson(other.part.input)
+  );
+}
+
+/** True for a call that nothing can be done for at `now`, in milliseconds since the Unix epoch. */
+function isParked({ wait, resolution }: CallState, now: number): boolean {
+  if (wait === null || resolution !== null) return false;
+  return wait.until === null || now < Date.parse(wait.until);
+}
+
+/** Returns when the first of the waits ends by itself; null when none does. */
+function firstUntil(calls: readonly CallState[]): string | null {
+  const times = calls.flatMap(({ wait }) => (wait?.until ? [wait.until] : []));
+  return times.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
 }

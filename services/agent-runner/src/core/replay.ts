@@ -1,18 +1,18 @@
 import type { RunLimits } from "@switchyard/contracts/agent-runner/runs";
 import { addCost, addUsage } from "./model-price.ts";
 import {
+  childEnded,
   copiedTurn,
   denial,
+  earlyEnd,
   newCall,
   parked,
   resolved,
+  resultOf,
   skillDispatched,
   withCall,
-  resultOf,
 } from "./call-changes.ts";
-import { childEnded, earlyEnd } from "./child-changes.ts";
-import { eventCountOf } from "./event-count.ts";
-import { isProgress, mayFollowCancel } from "./entry-traits.ts";
+import { eventCountOf, isProgress, mayFollowCancel } from "./entry-traits.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import type { SkillRef } from "./answer-part.ts";
 import { narrowedLayers } from "./tool-narrowing.ts";

@@ -6,7 +6,13 @@ import type {
   UnavailableServer,
   Usage,
 } from "@switchyard/contracts/agent-runner/runs";
-import type { AnswerPart, SkillRef, ToolCallPart } from "./answer-part.ts";
+import {
+  isArguments,
+  type AnswerPart,
+  type FinishReason,
+  type SkillRef,
+  type ToolCallPart,
+} from "./answer-part.ts";
 import type { StartedEntry } from "./started-entry.ts";
 import type { EntryOf } from "./journal-entry.ts";
 import type { ToolNarrowing } from "./tool-narrowing.ts";
@@ -149,4 +155,22 @@ export function callOf(state: RunState, callId: string): CallState {
   if (call === undefined)
     throw new JournalCorrupt(`call ${callId} is not in the last answer of the model`);
   return call;
+}
+
+/**
+ * True for the last call of an answer that broke off, when it has no arguments: they may not have been sent yet. Arguments that
+ * were cut in the middle are not JSON.
+ */
+export function isCutOff({ part }: CallState, { turns }: RunState): boolean {
+  const last = turns.at(-1);
+  if (last === undefined || !BROKEN_OFF.has(last.finishReason)) return false;
+  const isLast = last.calls.at(-1)?.part.callId === part.callId;
+  return isLast && isArguments(part.input) && Object.keys(part.input).length === 0;
+}
+
+const BROKEN_OFF: ReadonlySet<FinishReason> = new Set(["length", "content-filter", "error"]);
+
+/** True for a call that cannot have had its effect yet. */
+export function isUnsent({ dispatched, wait }: CallState): boolean {
+  return !dispatched || (wait?.reason === "approval" && wait.again !== true);
 }

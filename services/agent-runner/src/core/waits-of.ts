@@ -1,17 +1,5 @@
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
-import { openCalls, type CallState, type RunState } from "./run-state.ts";
-
-/** True for a call that nothing can be done for at `now`, in milliseconds since the Unix epoch. */
-export function isParked({ wait, resolution }: CallState, now: number): boolean {
-  if (wait === null || resolution !== null) return false;
-  return wait.until === null || now < Date.parse(wait.until);
-}
-
-/** Returns when the first of the waits ends by itself; null when none does. */
-export function firstUntil(calls: readonly CallState[]): string | null {
-  const times = calls.flatMap(({ wait }) => (wait?.until ? [wait.until] : []));
-  return times.toSorted((a, b) => Date.parse(a) - Date.parse(b))[0] ?? null;
-}
+import { openCalls, type RunState } from "./run-state.ts";
 
 /** Returns the waits of a run for display; empty when it waits for nothing. */
 export function waitsOf(state: RunState): RunWait[] {

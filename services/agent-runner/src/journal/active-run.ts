@@ -6,7 +6,7 @@ import { isRevocable, mayFollowCancel } from "../core/entry-traits.ts";
 import type { JournalEntry, WithoutTime } from "../core/journal-entry.ts";
 import { applyEntry } from "../core/replay.ts";
 import { openCalls, type RunState } from "../core/run-state.ts";
-import { DiscardedCalls } from "../core/discarded-calls.ts";
+import { DiscardedCalls } from "../core/model-price.ts";
 import { eventsOfEntry } from "../core/run-events.ts";
 import type { Hold } from "./run-claim.ts";
 import { FenceLost, type RunStore } from "./run-store.ts";

@@ -1,8 +1,12 @@
 import { runTokens } from "@switchyard/contracts/ids";
 import { eventStream } from "@switchyard/topology/streams";
 import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
-import { messageIdOf } from "./last-seq.ts";
-import type { RunEvent } from "../core/run-events.ts";
+import { lastSeqOf, messageIdOf } from "./last-seq.ts";
+import { eventsOf, type RunEvent } from "../core/run-events.ts";
+import { oldestEventTime } from "@switchyard/bus/last-event";
+import type { StartedEntry } from "../core/started-entry.ts";
+import type { Bus } from "@switchyard/bus/bus";
+import type { RunStore } from "./run-store.ts";
 
 /** An event of a run on its way into the stream. */
 export interface RelayedRunEvent extends RelayedEvent {
@@ -21,6 +25,49 @@ export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
  * expired. Rejects when the stream or the journal cannot be read.
  */
 export type LostBehind = (found: number, acknowledged: number) => Promise<readonly RunEvent[]>;
+
+/** Creates the publisher of a run's events, of which `published` are acknowledged already. */
+export function publisherOf(
+  run: {
+    readonly started: StartedEntry;
+    readonly published: number;
+    /** True for a run of which no runner can have published an event. */
+    readonly isNew: boolean;
+    readonly signal: AbortSignal;
+  },
+  {
+    bus,
+    relay,
+    store,
+  }: { readonly bus: Bus; readonly relay: RunEventRelay; readonly store: Pick<RunStore, "load"> },
+): EventPublisher {
+  const { started, published, isNew, signal } = run;
+  const { runId, requester } = started;
+  return new EventPublisher({
+    relay,
+    runId,
+    requester,
+    published,
+    isNew,
+    lastSeq: () => lastSeqOf(bus, started),
+    async lostBehind(found, acknowledged) {
+      const [entries, oldest] = await Promise.all([store.load(runId), oldestEventTime(bus)]);
+      return lostOf(eventsOf(entries), { found, acknowledged, oldest });
+    },
+    server: () => bus.loneServer,
+    signal,
+  });
+}
+
+/** A stream that has older events has not expired the acknowledged ones: it lost them. */
+function lostOf(
+  events: readonly RunEvent[],
+  at: { readonly found: number; readonly acknowledged: number; readonly oldest: Date | null },
+): readonly RunEvent[] {
+  const last = events[at.acknowledged - 1]?.payload["at"];
+  const isForgotten = at.oldest !== null && new Date(String(last)) < at.oldest;
+  return last === undefined || isForgotten ? [] : events.slice(at.found);
+}
 
 /** Within this time the stream deduplicates everything that a runner sent, since it remembers the message ids. */
 const SURE_MS = eventStream.duplicateWindowMs / 2;

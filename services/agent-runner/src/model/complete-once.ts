@@ -10,7 +10,6 @@ import type { z } from "zod";
 import type { FinishReason } from "../core/answer-part.ts";
 import type { ProviderLimiter, ProviderScope } from "./provider-limiter.ts";
 import { callModel } from "./model-call.ts";
-import { chooseModel } from "./choose-model.ts";
 import { ModelFailure } from "./model-failure.ts";
 import { ModelUnusable, type ModelRegistry } from "./model-registry.ts";
 
@@ -141,4 +140,20 @@ function partOf(part: CompletionPart): TextPart | FilePart {
 function stopReasonOf(reason: FinishReason): Reply["stopReason"] {
   if (reason === "stop") return "endTurn";
   return reason === "length" ? "maxTokens" : "other";
+}
+
+/**
+ * Chooses the model that fits the hints best: the first choice whose name contains the first hint that any choice contains. Hints
+ * only select among what the operator offers; without a match, the first choice is taken.
+ */
+export function chooseModel(
+  choices: readonly [string, ...string[]],
+  hints: readonly string[],
+): string {
+  for (const hint of hints) {
+    const wanted = hint.trim().toLowerCase();
+    const found = choices.find((name) => wanted !== "" && name.toLowerCase().includes(wanted));
+    if (found !== undefined) return found;
+  }
+  return choices[0];
 }

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts";
 import type { Protocol } from "../../test-fixtures/model-protocols.ts";
 import { userContent } from "../core/file-content.ts";
-import { fillFiles } from "../context/fill-files.ts";
+import { fillFiles } from "../run/fill-files.ts";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { callModel } from "./model-call.ts";
 import type { ModelAnswer, ModelRequest } from "./model-request.ts";

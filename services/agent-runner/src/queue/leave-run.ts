@@ -21,6 +21,21 @@ export interface Beginning {
   readonly message: DeferredCommand;
 }
 
+/** States how far a delivery has come. */
+export type Stage = {
+  /** The number of releases to rest since the last progress of the run, or of the stored command. */
+  readonly rests: number;
+  /** The command that is to become a run; null when none is. */
+  readonly beginning: Beginning | null;
+  /** The run id of the stored command that the delivery is a hint about. */
+  readonly keptRun: string | null;
+} & (
+  | { readonly stage: "read" }
+  /** The run was found without a runner, and has ended or waits. */
+  | { readonly stage: "found"; readonly hold: Hold }
+  | { readonly stage: "held"; readonly hold: Hold }
+);
+
 type Parts = Pick<
   RunnerParts,
   | "bus"
@@ -38,16 +53,9 @@ type Parts = Pick<
 
 export interface Leaving extends Parts {
   readonly delivery: Delivery;
-  /** Null when it was not about to be made. */
-  readonly beginning: Beginning | null;
-  /** Null when the run was not held when it was left. */
-  readonly hold: Hold | null;
-  /** The number of releases to rest since its last progress. */
-  readonly rests: number;
+  readonly stage: Stage;
   /** True when a renewal reported that another runner has the run. */
   readonly isLost: boolean;
-  /** A run that was found without a runner. */
-  readonly found: Hold | null;
   readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
 }
 
@@ -65,9 +73,9 @@ const LONGEST_PAUSE_MS = 300_000;
  * Returns the acknowledgement for the queue when a run is released before its end; a fault is rethrown and counts as an attempt.
  */
 export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
-  const { metrics, log, stopping, random, hold, found } = leaving;
+  const { metrics, log, stopping, random, stage } = leaving;
   const { signal, isEarly } = leaving.delivery;
-  const runId = hold?.runId;
+  const runId = stage.stage === "held" ? stage.hold.runId : undefined;
   const departure = departureOf(error, {
     isLost: leaving.isLost,
     isDeliveryAborted: signal.aborted,
@@ -90,9 +98,9 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       const delayMs = pauseOf(error, leaving) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
       const reason = reasonOf(error);
-      const isParked = await (hold === null
-        ? keepAside(leaving, { delayMs, reason })
-        : release(leaving, { ms: delayMs, by: "sweeper", reason }));
+      const isParked = await (stage.stage === "held"
+        ? release(leaving, { ms: delayMs, by: "sweeper", reason })
+        : keepAside(leaving, { delayMs, reason }));
       // In the queue it would count as work that waits for a runner.
       return isParked && !isEarly ? { outcome: "done" } : { outcome: "retry", delayMs };
     }
@@ -102,7 +110,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
         await handBack(leaving);
         return { outcome: "retry", delayMs: 0 };
       }
-      log.error({ runId: runId ?? found?.runId, err: error }, "journal is corrupt");
+      log.error({ runId: holdOf(stage)?.runId, err: error }, "journal is corrupt");
       return bury(String(error), leaving);
     case "faulted":
       throw error;
@@ -112,7 +120,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
 }
 
 /** An outage that is expected to last is not checked every half a minute by every run that waits for its end. */
-function pauseOf(error: unknown, { rests, delivery }: Leaving): number {
+function pauseOf(error: unknown, { stage: { rests }, delivery }: Leaving): number {
   // Each wake-up of a run is a new message, so its delivery count starts anew.
   const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), BACKOFF);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
@@ -127,7 +135,8 @@ async function keepAside(
   leaving: Leaving,
   { delayMs, reason }: { readonly delayMs: number; readonly reason: string },
 ): Promise<boolean> {
-  const { beginning, kept, parked, delivery, log, now } = leaving;
+  const { kept, parked, delivery, log, now } = leaving;
+  const { beginning, rests } = leaving.stage;
   if (beginning === null || delivery.isEarly) return false;
   const { runId, message } = beginning;
   try {
@@ -138,7 +147,7 @@ async function keepAside(
       return false;
     }
     await parked.lookAgain(keptMember(runId), now() + delayMs);
-    if (leaving.rests === 0) publishDelayed(beginning, reason, leaving);
+    if (rests === 0) publishDelayed(beginning, reason, leaving);
     return true;
   } catch (err) {
     log.warn({ runId, err }, "command not kept");
@@ -170,7 +179,7 @@ const MAX_REASON_BYTES = 512;
 /** Lists a run whose journal cannot be read with the dead ones, and leaves its keys unchanged. */
 async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   const { store, index, now, reject } = leaving;
-  const hold = leaving.hold ?? leaving.found;
+  const hold = holdOf(leaving.stage);
   const code = "journal_corrupt";
   const message = `the journal of the run cannot be read: ${reason}`;
   if (hold !== null) {
@@ -186,6 +195,11 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
   return reject({ code, message, problems: [] }, hold?.runId ?? null);
 }
 
+/** The run that is held, or was found without a runner. */
+function holdOf(stage: Stage): Hold | null {
+  return stage.stage === "read" ? null : stage.hold;
+}
+
 /** Releases the run for any runner at once. The queue has no message of a run that was taken early, so the sweeper wakes it. */
 function handBack(leaving: Leaving): Promise<boolean> {
   return release(leaving, { ms: 0, by: leaving.delivery.isEarly ? "sweeper" : "queue" });
@@ -197,8 +211,9 @@ function handBack(leaving: Leaving): Promise<boolean> {
  * attempt counts against it when it is another runner and this was not a release.
  */
 async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
-  const { store, parked, log, hold, now } = leaving;
-  if (hold === null) return false;
+  const { store, parked, log, stage, now } = leaving;
+  if (stage.stage !== "held") return false;
+  const { hold } = stage;
   try {
     // The list is written first, so that the sweeper always has a run that no runner holds.
     if (rest.by === "sweeper") await parked.lookAgain(hold.runId, now() + rest.ms);

@@ -7,15 +7,15 @@ import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { ClaimResult, Hold } from "../journal/run-claim.ts";
 import { holderOf, runThing, sizeOf } from "../journal/run-storage.ts";
 import { Suspended } from "../core/interruption.ts";
-import { storageRefusalOf } from "../commands/storage-refusal.ts";
+import { storageRefusalOf } from "../commands/rejection.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { listForNewRun } from "../run/list-for-new-run.ts";
+import { listForNewRun } from "../start/list-for-new-run.ts";
 import { workOnRun, type Created } from "../run/work-on-run.ts";
 import { enterSession } from "../sessions/enter-session.ts";
 import { prepareRun } from "../start/prepare-run.ts";
 import { turnOf, type DeliveryTurn } from "./delivery-turn.ts";
-import { leaveRun, type Beginning } from "./leave-run.ts";
+import { leaveRun, type Stage } from "./leave-run.ts";
 import { listAsDead, refuse, reject } from "./refusal.ts";
 import {
   deadTextOf,
@@ -48,18 +48,11 @@ export class RunAttempt {
   readonly #turn: DeliveryTurn;
   /** The command's own message, which may differ from the one that was delivered. */
   #message: MessageFacts;
-  /** The command that is to become a run. */
-  #beginning: Beginning | null = null;
-  /** The run id of a stored command, until it has become a run. */
-  #keptRun: string | null = null;
-  #hold: Hold | null = null;
-  #rests = 0;
+  #stage: Stage = { stage: "read", rests: 0, beginning: null, keptRun: null };
   #isLost = false;
   /** The session in which the command's run has its turn. */
   #sessionId: string | null = null;
   #deaths = 0;
-  /** A run that was found without a runner. */
-  #found: Hold | null = null;
   /** False when a runner already works on the run or has ended it, and when the message is left for its turn. */
   #isNews = true;
 
@@ -71,11 +64,12 @@ export class RunAttempt {
   }
 
   async renew(): Promise<boolean> {
-    if (this.#hold === null) return true;
+    const hold = this.#held;
+    if (hold === null) return true;
     const { store, active } = this.#options;
-    const answer = await store.renew(this.#hold);
-    if (answer === "cancelled") await active.lookForNews(this.#hold.runId);
-    if (answer !== "lost") await active.verifyEvents(this.#hold.runId);
+    const answer = await store.renew(hold);
+    if (answer === "cancelled") await active.lookForNews(hold.runId);
+    if (answer !== "lost") await active.verifyEvents(hold.runId);
     this.#isLost = answer === "lost";
     return !this.#isLost;
   }
@@ -160,18 +154,11 @@ export class RunAttempt {
     const received = receivedOf(command, this.#delivery);
     if (received === null) return DONE;
     if (!this.#turn.mayRefuse) return this.#leaveForItsTurn();
-    this.#rests = rests;
-    this.#keptRun = runId;
+    this.#stage = { stage: "read", rests, beginning: null, keptRun: runId };
     const outcome = await this.#act(await takeMessage(received, this.#options));
-    await this.#forgetKept();
+    // A run that was claimed has forgotten it already.
+    if (this.#held === null) await this.#options.kept.forget(runId);
     return outcome;
-  }
-
-  async #forgetKept(): Promise<void> {
-    const runId = this.#keptRun;
-    if (runId === null) return;
-    await this.#options.kept.forget(runId);
-    this.#keptRun = null;
   }
 
   async #create(start: Start): Promise<Outcome> {
@@ -185,7 +172,7 @@ export class RunAttempt {
       const full = await errorOf(storage.admit(owner, { isUnderWay }));
       if (full !== null) return this.#withoutRoom(start.command, { full, isUnderWay });
     }
-    this.#beginning = { runId, digest, message: keptOf(start.received) };
+    this.#stage = { ...this.#stage, beginning: { runId, digest, message: keptOf(start.received) } };
     const entering = await enterSession(this.#options.sessions, start.command, this.#message);
     if (entering.next === "done") return DONE;
     if (entering.next === "reject") return this.#reject(entering.rejection, runId);
@@ -209,7 +196,7 @@ export class RunAttempt {
     if (prepared.outcome === "not-ours") return this.#claimOr(command, () => AGAIN);
     const { started, token } = prepared;
     // Nothing of it depends on whether the run can be made, so neither waits for the other.
-    const listing = listForNewRun(prepared, this.#options, signal);
+    const listing = listForNewRun(prepared, this.#options.clients, signal);
     const full = await reserving;
     if (full !== null) return this.#withoutRoom(command, { full, isUnderWay });
     const claimed = await this.#claim(command, started);
@@ -252,15 +239,16 @@ export class RunAttempt {
       case "ended":
       case "waiting":
         this.#isNews = false;
-        this.#found = claimed.hold;
+        this.#stage = { ...this.#stage, stage: "found", hold: claimed.hold };
         await finishEnd({ ...claimed, signal: this.#delivery.signal }, this.#options);
         return DONE;
-      case "claimed":
-        this.#hold = claimed.hold;
-        this.#rests = claimed.rests;
-        await this.#forgetKept();
+      case "claimed": {
+        const { keptRun } = this.#stage;
+        this.#stage = { ...this.#stage, stage: "held", hold: claimed.hold, rests: claimed.rests };
+        if (keptRun !== null) await this.#options.kept.forget(keptRun);
         await this.#turn.claimed();
         return workOnRun({ claimed, created, delivery: this.#delivery }, this.#options);
+      }
       case "absent": // made and removed between two reads; the next delivery creates it again
         return { outcome: "retry", delayMs: 0 };
       default:
@@ -275,11 +263,8 @@ export class RunAttempt {
       const outcome = await leaveRun(error, {
         ...this.#options,
         delivery: this.#delivery,
-        beginning: this.#beginning,
-        hold: this.#hold,
-        rests: this.#rests,
+        stage: this.#stage,
         isLost: this.#isLost,
-        found: this.#found,
         reject: (rejection, runId) => this.#reject(rejection, runId),
       });
       isFault = false;
@@ -287,6 +272,10 @@ export class RunAttempt {
     } finally {
       await this.#turn.left(isFault);
     }
+  }
+
+  get #held(): Hold | null {
+    return this.#stage.stage === "held" ? this.#stage.hold : null;
   }
 
   #leaveForItsTurn(): Outcome {

@@ -1,7 +1,7 @@
 import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import type { RunnerParts } from "../run/runner-parts.ts";
-import { asOwnersStart } from "../commands/begun-for-owner.ts";
 import { RunAttempt } from "./run-attempt.ts";
+import { asOwnersStart } from "./take-message.ts";
 
 /** Handles the messages of a runner's queue. */
 export interface RunWorker {

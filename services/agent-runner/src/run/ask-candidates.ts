@@ -10,6 +10,7 @@ import type { Reader } from "../core/conversation.ts";
 import { filesIn } from "../core/file-content.ts";
 import { costOf, type Spent } from "../core/model-price.ts";
 import { inRoleOrder } from "../core/role-order.ts";
+import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import {
   hasText,
@@ -18,12 +19,12 @@ import {
   type UnusableAnswer,
 } from "../core/unusable-answer.ts";
 import type { ProviderScope } from "../model/provider-limiter.ts";
-import { fillFiles } from "../context/fill-files.ts";
+import { fillFiles } from "./fill-files.ts";
 import { tokensOf } from "../model/estimate-tokens.ts";
 import { callModel } from "../model/model-call.ts";
 import { backoffOf, MAX_RETRIES, ModelFailure, retryDelay } from "../model/model-failure.ts";
 import { isNativeForm } from "../model/native-form.ts";
-import { ModelUnusable } from "../model/model-registry.ts";
+import { ModelUnusable, type ModelRegistry } from "../model/model-registry.ts";
 import type { ModelAnswer, ModelRequest } from "../model/model-request.ts";
 import { REPLAY_MODEL, REPLAY_OPTIONS, type ReplayQuestion } from "../model/replay-model.ts";
 import { SCRIPTED_OPTIONS } from "../model/scripted-model.ts";
@@ -113,7 +114,11 @@ export interface CandidateListener {
   readonly onToolsLeftOut?: (names: readonly string[]) => void;
 }
 
-/** Calls the models of a run one after the other, and waits while their providers are unavailable or overloaded. */
+/**
+ * Calls the models of a run one after the other, and waits while their providers are unavailable or overloaded. A model that cannot
+ * answer is replaced by the next of the models file's fallbacks, and the run stays with the one that answered: the journal records
+ * which.
+ */
 export class CandidateCaller {
   readonly #context: AskContext;
   readonly #listener: CandidateListener;
@@ -130,11 +135,9 @@ export class CandidateCaller {
    * The first usable answer. Rejects with ModelFailure or ModelUnusable when there is none, and with Suspended when the providers have been
    * unavailable for too long to keep the run in its slot.
    */
-  async ask(
-    started: StartedEntry,
-    candidates: readonly string[],
-    question: Question,
-  ): Promise<StepAnswer> {
+  async ask(state: RunState, question: Question): Promise<StepAnswer> {
+    const { started } = state;
+    const candidates = candidatesOf(state, this.#context.models);
     for (let round = 1; ; round += 1) {
       const passedOver: PassedOver[] = [];
       let outage: Outage | null = null;
@@ -339,6 +342,11 @@ export class CandidateCaller {
     this.#opened.set(name, model);
     return model;
   }
+}
+
+/** The model that answered last, else the run's model; then its fallbacks. */
+function candidatesOf({ model, started }: RunState, models: ModelRegistry): string[] {
+  return [...new Set([model, started.model, ...models.factsOf(started.model).fallbacks])];
 }
 
 /** The run waits in the queue until the files of its request can be read. */

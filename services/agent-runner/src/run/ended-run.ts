@@ -6,7 +6,7 @@ import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import { FenceLost } from "../journal/run-store.ts";
-import { publisherOf } from "./publisher-of.ts";
+import { publisherOf } from "../journal/event-publisher.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { announceEnd } from "../waits/after-end.ts";
 import { followEnd } from "../sessions/follow-end.ts";

@@ -1,17 +1,16 @@
 import { forkOf } from "../waits/fork-of.ts";
 import { startAllowedChild } from "../waits/start-child.ts";
 import { answerRunTool } from "../core/run-tools.ts";
-import type { CallState } from "../core/run-state.ts";
-import { suspendOnOutage } from "../context/suspend-on-outage.ts";
+import { isCutOff, isUnsent, type CallState } from "../core/run-state.ts";
+import { suspendOnOutage } from "../context/service-clients.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { RunStopped } from "../core/interruption.ts";
 import { finishWait, isWantedAgain, stillWaiting } from "../waits/finish-wait.ts";
-import { callOwnTool } from "./own-tools.ts";
+import { callOwnTool } from "../waits/own-tools.ts";
 import { failure, type CallStep } from "../core/call-outcome.ts";
 import { callSkillTool } from "../context/skill-call.ts";
 import { callAgain, callServerTool } from "../context/tool-call.ts";
 import { isArguments } from "../core/answer-part.ts";
-import { isCutOff, isUnsent } from "../core/sendable-call.ts";
 import { routeOf, type ToolCatalogue } from "../core/tool-catalogue.ts";
 import { hasChanged } from "../core/tool-print.ts";
 

@@ -3,10 +3,10 @@ import { scheduleCommand } from "@switchyard/bus/publish";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
-import { boundedParallel } from "../context/bounded-parallel.ts";
+import { boundedParallel } from "./bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { holderOf } from "../journal/run-storage.ts";
-import { storageRefusalOf } from "../commands/storage-refusal.ts";
+import { storageRefusalOf } from "../commands/rejection.ts";
 import { cancelledCall } from "../core/cancelled-call.ts";
 import {
   CancelRequested,
@@ -22,13 +22,13 @@ import { ModelUnusable } from "../model/model-registry.ts";
 import { endNow } from "../core/consequences.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { linkSignals } from "../core/linked-signal.ts";
-import { ModelTurn } from "./model-turn.ts";
+import { ModelStep } from "./model-step.ts";
 import { deadlineOf, limitFailure, nextAction, type NextAction } from "../core/next-action.ts";
 import { openCalls, type CallState } from "../core/run-state.ts";
 import type { Listing } from "../context/listed-tool.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
 import { firstCheckAt } from "../core/due.ts";
-import { suspendOnOutage } from "../context/suspend-on-outage.ts";
+import { suspendOnOutage } from "../context/service-clients.ts";
 import { routeCall } from "./route-call.ts";
 import { routeOf } from "../core/tool-catalogue.ts";
 import { ToolLister } from "./tool-lister.ts";
@@ -96,13 +96,13 @@ class Driver {
   readonly #context: RunContext;
   readonly #run: ActiveRun;
   readonly #tools: ToolLister;
-  readonly #model: ModelTurn;
+  readonly #model: ModelStep;
 
   constructor(context: RunContext, listing: Promise<Listing> | undefined) {
     this.#context = context;
     this.#run = context.run;
     this.#tools = new ToolLister(context, listing);
-    this.#model = new ModelTurn(context, {
+    this.#model = new ModelStep(context, {
       tools: this.#tools,
       atOnce: PARALLEL_CALLS,
       noteOutcome: (outcome) => this.#noteOutcome(outcome),

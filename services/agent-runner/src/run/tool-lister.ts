@@ -4,10 +4,10 @@ import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { aborted, RunStopped, Suspended } from "../core/interruption.ts";
-import { suspendOnOutage } from "../context/suspend-on-outage.ts";
+import { suspendOnOutage } from "../context/service-clients.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
-import { ownToolsOf, policedTools, unusableTools } from "./own-tools.ts";
+import { ownToolsOf, policedTools, unusableTools } from "../waits/own-tools.ts";
 import { listProviderTools, type Listing } from "../context/listed-tool.ts";
 import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
 

@@ -12,7 +12,7 @@ import type { RunState } from "../core/run-state.ts";
 import type { ClaimResult } from "../journal/run-claim.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import { ActiveRun } from "../journal/active-run.ts";
-import { publisherOf } from "./publisher-of.ts";
+import { publisherOf } from "../journal/event-publisher.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { reportEnd, spreadEnd } from "./ended-run.ts";
 import type { RunToken } from "../context/grant-token.ts";

@@ -19,23 +19,21 @@ import { DEFAULT_DEPTH } from "../waits/child-run.ts";
 import { grantToken, type RunToken } from "../context/grant-token.ts";
 import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/channels/group-message";
 import { Suspended } from "../core/interruption.ts";
-import { MEMORY_RULE } from "../core/memory-prompt.ts";
 import { PROVENANCE_RULE } from "../core/observation.ts";
 import { problemOfSchema } from "@switchyard/service/json-schema/answer-schema";
 import { narrowedLayers } from "../core/tool-narrowing.ts";
 import { contextOf } from "../sessions/session-context.ts";
-import { systemPrompt } from "../core/system-prompt.ts";
 import {
   firstMessage,
   firstPlan,
   layersOf,
   renderInvoked,
   renderPreloaded,
+  systemPrompt,
 } from "./rendered-skills.ts";
-import { recallForRun } from "./recall-for-run.ts";
+import { MEMORY_RULE, recallForRun } from "./recall-for-run.ts";
 import { limitsOf, type RunDefaults } from "./run-limits.ts";
-import { requireAllowedFiles } from "./allowed-files.ts";
-import { requireFiles } from "./required-files.ts";
+import { requireAllowedFiles, requireFiles } from "./input-files.ts";
 import { rejectionOf, TooManyLayers } from "./start-rejection.ts";
 
 export interface PrepareOptions extends RunDefaults {

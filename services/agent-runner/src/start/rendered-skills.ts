@@ -141,6 +141,14 @@ function isSaid(input: RunInput): boolean {
   return typeof input === "string" || Array.isArray(input);
 }
 
+/** Builds the system prompt: the agent's own, then its preloaded skills, the list of the others and rules. */
+export function systemPrompt(parts: readonly string[]): string {
+  return parts
+    .map((part) => part.trim())
+    .filter((part) => part !== "")
+    .join("\n\n");
+}
+
 /** A skill's text includes a text input already, as its arguments; an object follows it. */
 export function firstMessage(input: RunInput, invoked: Rendered | null): string {
   const text = inputText(input, 2);

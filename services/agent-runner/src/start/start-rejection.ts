@@ -6,8 +6,7 @@ import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import { ModelUnusable } from "../model/model-registry.ts";
 import { isOutage } from "../context/service-clients.ts";
-import { FilesRefused } from "./allowed-files.ts";
-import { UnknownFiles } from "./required-files.ts";
+import { FilesRefused, UnknownFiles } from "./input-files.ts";
 import { SkillForModels, SkillOff } from "./rendered-skills.ts";
 
 /** Thrown when the tools of an agent and of the run that sent its message are more layers than a run token holds. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
-import { tooMuchForRun } from "./step-budget.ts";
+import { tooMuchForRun } from "./reserve-step.ts";
 
 const limits = startedEntry().limits;
 

@@ -1,17 +1,61 @@
 import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { AgentToolInput, agentTool } from "../waits/agent-tool.ts";
-import { startAllowedChild } from "../waits/start-child.ts";
-import { listOfChildren, SubagentsInput, subagentsTool } from "../waits/subagents-tool.ts";
+import { AgentToolInput, agentTool } from "./agent-tool.ts";
+import { startAllowedChild } from "./start-child.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import type { CallState, RunState } from "../core/run-state.ts";
+import type { CallState, ChildState, RunState } from "../core/run-state.ts";
 import type { Wait } from "../core/wait.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
-import { askUserTool, readQuestion } from "../waits/ask-user-tool.ts";
-import { ownResult } from "../waits/finish-wait.ts";
-import { readTimer, waitTool } from "../waits/wait-tool.ts";
+import { askUserTool, readQuestion } from "./ask-user-tool.ts";
+import { ownResult } from "./finish-wait.ts";
+import { z } from "zod";
+import { RunId } from "@switchyard/contracts/ids";
+
+const MAX_SECONDS = 30 * 24 * 3_600;
+
+/** Lets time pass; no runner is held meanwhile. */
+const waitTool: OfferedTool = {
+  name: "wait",
+  description:
+    "Waits for a number of seconds before you continue, such as for something outside to happen.",
+  inputSchema: {
+    type: "object",
+    properties: { seconds: { type: "integer", minimum: 1, maximum: MAX_SECONDS } },
+    required: ["seconds"],
+    additionalProperties: false,
+  },
+};
+
+const WaitInput = z.strictObject({ seconds: z.int().min(1).max(MAX_SECONDS) });
+
+/** Lists, steers and ends the runs that a run has started. */
+const subagentsTool: OfferedTool = {
+  name: "child_runs",
+  description:
+    "Lists the runs that you have started, gives one of them a message (steer) or ends it (kill).",
+  inputSchema: {
+    type: "object",
+    properties: {
+      action: { type: "string", enum: ["list", "steer", "kill"] },
+      run: { type: "string", description: "Id of the run, for steer and kill" },
+      message: { type: "string", description: "The message to it, for steer" },
+    },
+    required: ["action"],
+    additionalProperties: false,
+  },
+};
+
+const SubagentsInput = z.discriminatedUnion("action", [
+  z.strictObject({ action: z.literal("list") }),
+  z.strictObject({
+    action: z.literal("steer"),
+    run: RunId,
+    message: z.string().min(1).max(4_000),
+  }),
+  z.strictObject({ action: z.literal("kill"), run: RunId }),
+]);
 
 /** The tools that the runner itself executes, beside `skill`. */
 export function ownToolsOf({ depthLeft = 0 }: StartedEntry): OfferedTool[] {
@@ -105,4 +149,22 @@ function badArguments(
 ): CallOutcome {
   const problems = error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
   return failure(callId, "invalid_arguments", `${tool}: ${problems.join("; ")}`);
+}
+
+/** Reads the arguments of the tool; a returned text describes an error in them. */
+function readTimer(args: unknown, now: number): Wait | string {
+  const read = WaitInput.safeParse(args);
+  if (!read.success)
+    return read.error.issues.map((issue) => `${issue.path.join(".")}: ${issue.message}`).join("; ");
+  return { reason: "timer", until: new Date(now + read.data.seconds * 1_000).toISOString() };
+}
+
+/** The list as a model reads it. */
+function listOfChildren(children: readonly ChildState[]): string {
+  const runs = children.map(({ childRunId, agent, end }) => ({
+    run: childRunId,
+    agent,
+    status: end?.status ?? "running",
+  }));
+  return JSON.stringify({ runs });
 }

@@ -1,13 +1,14 @@
-import { startOf } from "../core/replay.ts";
 import { listProviderTools, type Listing } from "../context/listed-tool.ts";
-import { policedTools } from "./own-tools.ts";
-import type { RunnerParts } from "./runner-parts.ts";
-import type { Created } from "./work-on-run.ts";
+import type { RunToken } from "../context/grant-token.ts";
+import type { ServiceClients } from "../context/service-clients.ts";
+import { startOf } from "../core/replay.ts";
+import type { StartedEntry } from "../core/started-entry.ts";
+import { policedTools } from "../waits/own-tools.ts";
 
 /** Requests the list of tools of a run that is about to be made. */
 export function listForNewRun(
-  { started, token: { token } }: Omit<Created, "listing">,
-  { clients }: Pick<RunnerParts, "clients">,
+  { started, token: { token } }: { readonly started: StartedEntry; readonly token: RunToken },
+  clients: ServiceClients,
   signal: AbortSignal,
 ): Promise<Listing> {
   const state = startOf(started);

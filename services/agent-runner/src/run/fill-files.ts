@@ -1,13 +1,13 @@
 import {
   MAX_INPUT_FILE_BYTES,
+  isTextType,
   type FilePart,
 } from "@switchyard/contracts/agent-runner/content-parts";
 import { fileLabel } from "@switchyard/contracts/agent-runner/input-text";
 import type { ModelMessage, UserContent } from "ai";
 import { cutWithNote } from "../core/cut-with-note.ts";
 import { fileIn, optionsBesideFile } from "../core/file-content.ts";
-import type { FileStore } from "./file-store.ts";
-import { isTextType } from "@switchyard/contracts/agent-runner/content-parts";
+import type { FileStore } from "../context/file-store.ts";
 
 type UserPart = Exclude<UserContent, string>[number];
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemPrompt } from "./system-prompt.ts";
+import { systemPrompt } from "./rendered-skills.ts";
 
 test("joins the parts of a prompt and skips empty ones", () => {
   assert.equal(

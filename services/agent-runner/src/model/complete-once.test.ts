@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chooseModel } from "./choose-model.ts";
+import { chooseModel } from "./complete-once.ts";
 
 const CHOICES = ["anthropic/claude-haiku", "anthropic/claude-sonnet", "openai/gpt-small"] as const;
 

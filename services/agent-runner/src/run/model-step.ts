@@ -2,10 +2,10 @@ import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits"
 import type { Usage } from "@switchyard/contracts/agent-runner/runs";
 import { runToolsOf } from "../core/run-tools.ts";
 import type { EntryOf } from "../core/journal-entry.ts";
-import { StepBudget, tooMuchForRun } from "./step-budget.ts";
+import { reserveStep, tooMuchForRun } from "./reserve-step.ts";
 import { addCost, addUsage, type Spent } from "../core/model-price.ts";
-import { ModelCaller } from "./ask-model.ts";
-import type { StepAnswer } from "./ask-candidates.ts";
+import { askStep, askSummary, compactionFor, needOf } from "./ask-step.ts";
+import { CandidateCaller, type StepAnswer } from "./ask-candidates.ts";
 import { saidBefore } from "../core/conversation.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import type { CallOutcome } from "../core/call-outcome.ts";
@@ -14,9 +14,9 @@ import type { ToolLister } from "./tool-lister.ts";
 import { newPrints, type ToolPrints } from "../core/tool-print.ts";
 import { consequencesOf } from "../core/consequences.ts";
 import type { RunContext } from "../context/run-context.ts";
-import { liveSteps } from "../journal/live-steps.ts";
+import { liveSteps, type StepListener } from "../journal/live-text.ts";
 
-interface TurnParts {
+interface StepParts {
   readonly tools: ToolLister;
   /** The number of calls of one answer that are begun together. */
   readonly atOnce: number;
@@ -37,36 +37,34 @@ class LimitReached extends Error {
 
 const NOTHING_MORE = { tokens: 0, costUsd: 0 };
 
-/** Calls the model of a run within the run's limits, and applies what follows from each answer at once. */
-export class ModelTurn {
+/** The model steps of a run: calls the model within the run's limits, and applies what follows from each answer at once. */
+export class ModelStep {
   readonly #context: RunContext;
-  readonly #parts: TurnParts;
-  readonly #model: ModelCaller;
-  readonly #budget: StepBudget;
+  readonly #parts: StepParts;
+  readonly #candidates: CandidateCaller;
+  readonly #live: StepListener;
   /** Tools of the last request that the model's provider does not accept. */
   #refused: readonly string[] = [];
   /** The last step whose request was made smaller after a refusal, which is allowed once in a step. */
   #compactedAt: number | null = null;
 
-  constructor(context: RunContext, parts: TurnParts) {
+  constructor(context: RunContext, parts: StepParts) {
     this.#context = context;
     this.#parts = parts;
-    const live = liveSteps(context.bus, context.run.state.started);
-    this.#model = new ModelCaller(context, {
-      ...live,
+    this.#live = liveSteps(context.bus, context.run.state.started);
+    this.#candidates = new CandidateCaller(context, {
       onDiscarded: (use) => this.#discard(use),
       onToolsLeftOut: (names) => (this.#refused = names),
     });
-    this.#budget = new StepBudget(context);
   }
 
   /** Calls the model, or first compacts the conversation; returns the limit that forbids the call, else null. */
   async take(step: number): Promise<(ReachedLimit & { readonly until: string | null }) | null> {
-    const { run } = this.#context;
+    const { run, models, ledger } = this.#context;
     const tools = await this.#parts.tools.tools();
     const isCut = tools.leftOut.length > 0;
     const offered = [...runToolsOf(run.state, { isCut }), ...tools.offered];
-    const reached = await this.#budget.reserve(() => this.#model.needOf(run.state, offered));
+    const reached = await reserveStep(this.#context, () => needOf(run.state, offered, models));
     if (reached !== null) return reached;
     try {
       const shown = newPrints(run.state.shownTools, offered, tools);
@@ -75,7 +73,8 @@ export class ModelTurn {
       if (!(error instanceof LimitReached)) throw error;
       return { ...error.reached, until: null };
     } finally {
-      await this.#budget.settle();
+      // The count may be left out: the next reservation or the end of the run counts the same, and the reservation expires.
+      await ledger.count(run.state, run.hold).catch(() => {});
     }
     return null;
   }
@@ -122,11 +121,10 @@ export class ModelTurn {
     });
   }
 
-  /** The answer; null when the request was larger than the model's window and has become smaller. Rejects as `ModelCaller.ask` does. */
+  /** The answer; null when the request was larger than the model's window and has become smaller. Rejects as `askStep` does. */
   async #askOrCompact(step: number, offered: readonly OfferedTool[]): Promise<StepAnswer | null> {
-    const { run } = this.#context;
     try {
-      return await this.#model.ask(run.state, step, offered, { isTooLongFinal: false });
+      return await this.#askModels(step, offered, { isTooLongFinal: false });
     } catch (error) {
       if (!(error instanceof ModelFailure) || error.code !== "context_too_long") throw error;
     }
@@ -135,17 +133,26 @@ export class ModelTurn {
       this.#compactedAt = step;
       return null;
     }
-    return this.#model.ask(run.state, step, offered, { isTooLongFinal: true });
+    return this.#askModels(step, offered, { isTooLongFinal: true });
+  }
+
+  #askModels(
+    step: number,
+    tools: readonly OfferedTool[],
+    { isTooLongFinal }: { readonly isTooLongFinal: boolean },
+  ): Promise<StepAnswer> {
+    const { state } = this.#context.run;
+    return askStep(this.#candidates, state, { step, tools, isTooLongFinal, live: this.#live });
   }
 
   /** Summarises the conversation when the next request would nearly fill the model's window; false when it would not. */
   async #compact(offered: readonly OfferedTool[]): Promise<boolean> {
-    const { run } = this.#context;
-    const compaction = this.#model.compactionFor(run.state, offered);
+    const { run, models } = this.#context;
+    const compaction = compactionFor(run.state, offered, models);
     if (compaction === null) return false;
     const { upTo } = compaction;
     const ofSession = saidBefore(run.state).length > 0 ? { isOfSession: true } : {};
-    const summary = await this.#model.summarise(run.state, compaction);
+    const summary = await askSummary(this.#candidates, run.state, compaction);
     const entry = { kind: "compacted" as const, upTo, ...ofSession, ...summary };
     await run.discarded.record((field) => run.note({ ...entry, ...field }));
     this.#countUse(summary);

@@ -14,8 +14,15 @@ import { Suspended } from "../core/interruption.ts";
 import { ModelFailure } from "../model/model-failure.ts";
 import { createModelRegistry } from "../model/model-registry.ts";
 import type { Spent } from "../core/model-price.ts";
-import type { AskContext } from "./ask-candidates.ts";
-import { ModelCaller, type AskListener } from "./ask-model.ts";
+import type { StepListener } from "../journal/live-text.ts";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
+import {
+  CandidateCaller,
+  type AskContext,
+  type CandidateListener,
+  type StepAnswer,
+} from "./ask-candidates.ts";
+import { askStep } from "./ask-step.ts";
 import { parseModels } from "../model/models-file.ts";
 
 const redisServer = await testRedis();
@@ -221,10 +228,10 @@ function askerWith({
   waiting,
   modelOutageMs = 60_000,
   ...received
-}: Partial<AskListener> & {
+}: Partial<StepListener & CandidateListener> & {
   readonly waiting?: AbortSignal;
   readonly modelOutageMs?: number;
-} = {}): ModelCaller {
+} = {}) {
   const { signal } = new AbortController();
   const context: AskContext = {
     models,
@@ -237,11 +244,15 @@ function askerWith({
     random: () => 0,
     now: Date.now,
   };
-  const ignored = { onDelta: () => {}, onReset: () => {}, onAnswered: () => {} };
-  return new ModelCaller(context, { ...ignored, onDiscarded: () => {}, ...received });
+  const candidates = new CandidateCaller(context, { onDiscarded: () => {}, ...received });
+  const live = { onDelta: () => {}, onReset: () => {}, onAnswered: () => {}, ...received };
+  return {
+    ask: (state: RunState, step: number, tools: readonly OfferedTool[]) =>
+      askStep(candidates, state, { step, tools, live }),
+  };
 }
 
-function answered(state: RunState, answer: Awaited<ReturnType<ModelCaller["ask"]>>): RunState {
+function answered(state: RunState, answer: StepAnswer): RunState {
   const { at } = state.started;
   return applyEntry(state, { kind: "model-responded", at, step: 1, durationMs: 1, ...answer });
 }

@@ -4,7 +4,7 @@ import type { FilePart } from "@switchyard/contracts/agent-runner/content-parts"
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { checkPolicy, type Decision } from "@switchyard/contracts/policy/policy";
 import { Suspended } from "../core/interruption.ts";
-import { FilesRefused, requireAllowedFiles } from "./allowed-files.ts";
+import { FilesRefused, requireAllowedFiles } from "./input-files.ts";
 import { rejectionOf } from "./start-rejection.ts";
 import type { RunCommand } from "../commands/run-command.ts";
 
