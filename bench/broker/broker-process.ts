@@ -56,7 +56,6 @@ export async function brokerStage(
         PATH: process.env["PATH"],
         YARD_NATS_URL: natsUrl,
         YARD_REDIS_URL: redisUrl,
-        YARD_INSTANCE: name,
         YARD_MCP_SERVERS_FILE: serversFile,
         YARD_MCP_SANDBOX: "off",
         YARD_STATE_DIR: join(directory, name),

@@ -182,7 +182,6 @@ test(
       Object.keys(services).filter((name) => services[name]?.group_add?.includes("10022")),
       ["broker", "policy", "toolbox"],
     );
-    assert.equal(environment("importer")["YARD_IMPORT_WATCH"], "1");
     assert.equal(environment("importer")["YARD_SCAN_INDICATORS"], "/config/bad.yaml");
     assert.equal(environment("importer")["YARD_SCAN_SUPPRESSIONS"], "");
     assert.equal(environment("policy")["YARD_APPROVE_OWN"], "none");
@@ -289,7 +288,7 @@ test("every service logs in to Redis as itself, with a password of its own from 
     const service = composition.services[name];
     const environment = service?.environment ?? {};
     assert.equal(environment["YARD_REDIS_URL"], `redis://${name}@redis:6379`);
-    assert.equal(environment["YARD_REDIS_PASSWORD_FILE"], `/keys/${name}.redis`);
+    assert.equal(environment["YARD_KEYS_DIR"], "/keys");
     const group = service?.user?.split(":").at(-1) ?? "";
     assert.match(handedOut, new RegExp(`give ${group} .*\\b${name}\\.redis\\b`), name);
   }

@@ -127,7 +127,7 @@ function redisUserOf(deployment: Manifest): string {
   // Kubernetes substitutes only variables that are defined before.
   for (const part of ["REDIS_SCHEME", "REDIS_ADDRESS"])
     assert.ok(names.includes(part) && names.indexOf(part) < names.indexOf("YARD_REDIS_URL"), part);
-  assert.equal(variable(container, "YARD_REDIS_PASSWORD_FILE"), `/keys/${user}.redis`);
+  assert.equal(variable(container, "YARD_KEYS_DIR"), "/keys");
   const passwords = keysOf(deployment).filter((key) => key.endsWith(".redis"));
   assert.deepEqual(passwords, [`${user}.redis`]);
   return user;

@@ -125,7 +125,7 @@ test(
         assert.deepEqual(rest, [], name);
         assert.equal(first?.name, name === "policy" ? "streams" : undefined, name);
         if (first === undefined) continue;
-        assert.deepEqual(first.args, ["apps/cli/src/main.ts", "streams", "ensure"]);
+        assert.deepEqual(first.args, ["apps/cli/src/main.ts", "streams", "ensure", "--wait"]);
         assert.equal(dig(deployment, "spec.template.spec.initContainers.0.name"), "streams");
         // Its number of copies is a setting, and what streams have is kept without it.
         const replicas = first.env?.find((entry) => entry.name === "YARD_STREAM_REPLICAS");

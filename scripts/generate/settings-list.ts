@@ -2,29 +2,26 @@
 export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Process: {
     YARD_LOG_LEVEL: "`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`",
-    YARD_HEALTH_HOST: "the address that health and metrics are served at",
-    YARD_HEALTH_PORT: "its port; 0 is any free one",
-    YARD_INSTANCE: "distinguishes replicas in logs and leases",
-    YARD_CONNECT_MS: "time for the first connection to NATS and Redis, and for missing streams",
+    YARD_HEALTH_PORT:
+      "where health and metrics are served: a port of loopback or `address:port`; 0 is any free one",
     YARD_DRAIN_MS: "time for an orderly stop; keep it below the orchestrator's grace period",
     YARD_KEYS_DIR:
       "the directory of `yard keys init`: [keys](#forms), of which a service reads its own",
     YARD_RESTARTS:
       "`1`: the toolbox may [restart](../operations.md#restarts-from-outside) this process",
-    YARD_EXIT_WITH_PARENT: "`1`: stop when standard input ends, and leave SIGINT to the parent",
     YARD_SERVICES: "the services of one process, by NATS user, with commas",
     YARD_PRIVATE_PATHS:
       "more paths that programs in a sandbox may not see, as in `PATH`; `yard dev` sets it",
-    YARD_BWRAP_BIN: "the bubblewrap program; `yard dev` sets it to what it finds or brings",
+    YARD_BIN_DIR:
+      "the directory searched first for `bwrap`, and by `yard dev` for `nats-server` and `redis-server`",
     YARD_STATE_DIR:
-      "records of the broker's child processes, for its user alone; for `yard dev` its whole state",
+      "child processes of the broker and runs of coding CLIs, for one user and installation; for `yard dev` its whole state",
   },
   "NATS and Redis": {
     YARD_NATS_URL: "one or more servers, with commas",
     YARD_NATS_NKEY_FILE: "file with the NKey seed, read again at each connect",
     YARD_REDIS_URL:
       "`redis://`, `rediss://`, `redis+sentinel://` or `redis+cluster://`: [forms](#forms)",
-    YARD_REDIS_PASSWORD_FILE: "file with the password; it overrides one in the URL",
     YARD_REDIS_WAIT_REPLICAS:
       "replicas of Redis that must have an entry of a journal; none in a cluster",
     YARD_OWNER_STORAGE_MIB:
@@ -47,7 +44,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "NATS users that decide about waiting calls, with commas; `approvers` of a policy may narrow it",
     YARD_APPROVE_OWN:
       "[own calls](../approvals.md#who-decides) that an approver may approve: `none`, `runs` or `all`",
-    YARD_APPROVAL_WAIT_MS: "how long a call waits for a person",
   },
   "MCP servers": {
     YARD_MCP_SERVERS_FILE: "[the server file](../mcp-servers.md#the-server-file)",
@@ -63,7 +59,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_WORKSPACE_SCOPE:
       "`session`: the runs of one session share a directory; `run`: they do not",
     YARD_WORKSPACE_MB: "what the directory of a run or session may hold",
-    YARD_TOOLBOX_MODE: "`limited-control` or `full-control`",
     YARD_TOOLS_FILE:
       "[`tools.json`](../coding-agents.md#sessions): which sessions agents see and start",
     YARD_CONFIG_DIR:
@@ -71,11 +66,10 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_WEB_ALLOW_PRIVATE_HOSTS:
       "`loopback`, `private`, addresses and networks that `web_fetch` may reach",
     YARD_SANDBOX:
-      "`require`: no start without a sandbox; `auto`: no commands without one; `off`: commands without one",
+      "`require`: no start without one; `auto`: no commands without; `off`: commands without; `full-control`: files outside, too",
     YARD_SANDBOX_READABLE: "more directories that commands may read, separated as in `PATH`",
     YARD_SANDBOX_NETWORK:
       "`1`: commands in the sandbox may use the network, private addresses included",
-    YARD_COMMAND_PATH: "`PATH` of commands; with `yard dev` your own, its Node.js last",
     YARD_COMMAND_MEMORY_MB: "memory of one command",
   },
   "Skills and agents": {
@@ -83,7 +77,6 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "absolute directories, separated as in `PATH`; all are imported at start, and no others ever",
     YARD_IMPORTED_AGENT_ROLES:
       "roles of agents that clients send, by sender: `team-a:planner, *:reader`",
-    YARD_IMPORT_WATCH: "`1`: files are imported again when they change",
     YARD_IMPORT_STRICT:
       "`1`: not ready before an import found every file usable; the chart sets it",
     YARD_SCAN_SUPPRESSIONS:
@@ -103,14 +96,9 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
     YARD_FILES_MIB: "files that one owner may have stored",
     YARD_SESSION_IDLE_MS: "time without use after which a session ends",
     YARD_MODELS_FILE: "JSON file of [model providers](../models.md)",
-    YARD_RUNTIME_DIR: "directories of runs of coding CLIs; for this user and installation alone",
   },
   Channels: {
     YARD_CHANNELS_FILE: "[`channels.json`](../channels.md) with the accounts",
-    YARD_CHANNELS_SECRETS_FILE:
-      "`NAME=value` lines that `yard channels login` writes; they override the environment",
-    YARD_CHANNELS_LOOPBACK:
-      "a NATS user that gets the account `loopback/default`, for all to use; `yard dev` sets it",
     YARD_CHANNELS_ROOTS:
       "directories that attachments may be taken from, as in `PATH`; none: no files",
     YARD_CHANNELS_ALLOW_PRIVATE_HOSTS:
@@ -122,8 +110,8 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "the [triggers.yaml](../schedules.md#triggers); a trigger that is no longer in it loses its job",
   },
   Gateway: {
-    YARD_HTTP_HOST: "where to listen; another address than loopback needs `YARD_HTTP_HOSTS`",
-    YARD_HTTP_PORT: "its port; 0 is any free one, which the line `http ready` has",
+    YARD_HTTP_PORT:
+      "a port of loopback; or `address:port`, which needs `YARD_HTTP_HOSTS`; `http ready` in the log has the free one of 0",
     YARD_HTTP_HOSTS:
       "names of the gateway beside those of loopback, with commas; others are refused",
     YARD_HTTP_ORIGINS: "origins of other pages that may use MCP from a browser, with commas",
@@ -146,30 +134,25 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "`loopback`, `private`, addresses and networks that webhooks of events and jobs may be sent to",
   },
   "Command line": {
-    YARD_SERVER: "a gateway, in place of NATS, as `--server`",
-    YARD_API_KEY: "the key for it, in place of what `yard login` stored",
+    YARD_API_KEY: "the key for the gateway, in place of what `yard login` stored",
     YARD_USER: "the NATS user",
     YARD_PROJECT: "the project, in place of the nearest directory upwards that is one",
-    YARD_CONTEXT: "the installation, in place of that of `yard config`",
+    YARD_CONTEXT:
+      "the installation, as `--context`, in place of that of `yard config`; or the address of a gateway, as `--server`",
     YARD_STREAM_REPLICAS: "copies of each stream that `yard streams ensure` makes, as `--replicas`",
-    YARD_NATS_SERVER_BIN: "the `nats-server` of `yard dev` and the tests",
-    YARD_REDIS_SERVER_BIN: "the `redis-server` of `yard dev` and the tests",
   },
 };
 
 /** Programs that read a setting beside the services whose schema has it. */
 export const ALSO_READ_BY: Readonly<Record<string, readonly string[]>> = {
   YARD_LOG_LEVEL: ["yard"],
-  YARD_CONNECT_MS: ["yard"],
-  YARD_EXIT_WITH_PARENT: ["yard"],
   YARD_SERVICES: ["switchyard"],
   YARD_PRIVATE_PATHS: ["broker", "runner", "toolbox"],
-  YARD_BWRAP_BIN: ["broker", "runner", "yard"],
+  YARD_BIN_DIR: ["broker", "runner", "yard"],
   YARD_STATE_DIR: ["yard"],
   YARD_NATS_URL: ["yard"],
   YARD_NATS_NKEY_FILE: ["yard"],
   YARD_REDIS_URL: ["yard"],
-  YARD_REDIS_PASSWORD_FILE: ["yard"],
   YARD_MCP_SANDBOX: ["yard"],
   YARD_WORKSPACE: ["broker"],
   YARD_SANDBOX: ["yard"],
@@ -179,14 +162,9 @@ export const ALSO_READ_BY: Readonly<Record<string, readonly string[]>> = {
 
 /** Defaults that no schema has, or that depend on the machine. */
 export const DEFAULTS: Readonly<Record<string, string>> = {
-  YARD_INSTANCE: "host and process id",
   YARD_SERVICES: "`all`",
-  YARD_BWRAP_BIN: "`bwrap` on `PATH`",
   YARD_STATE_DIR: "`~/.local/state/switchyard`; for `yard dev` `.switchyard` of the project",
   YARD_OWNER_STORAGE_MIB: "half of `maxmemory`",
-  YARD_RUNTIME_DIR: "in the temporary folder",
   YARD_A2A_AGENT: "the caller's only one",
-  YARD_NATS_SERVER_BIN: "found",
-  YARD_REDIS_SERVER_BIN: "found",
   YARD_USER: "`cli`; `admin` for `streams ensure`, `auditor` for `audit`",
 };

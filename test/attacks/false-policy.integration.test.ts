@@ -65,7 +65,7 @@ const common = (user: string): Record<string, string> => ({
   YARD_NATS_URL: nats.url,
   YARD_NATS_NKEY_FILE: seedFile(keys.path, user),
   YARD_REDIS_URL: `redis://${user}@${redis.host}:${redis.port}`,
-  YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
+  YARD_KEYS_DIR: keys.path,
 });
 
 /** The reply to a request to the policy: raw bytes, or none at all. */

@@ -22,14 +22,7 @@ const NO_SETTINGS = new Set<string>([
   ...allStreams.map(({ name }) => name),
 ]);
 /** A mark of child processes, two variables for a person's own files and commands, and those of tests. */
-const NOT_OF_OPERATORS = [
-  "YARD_MCP_CHILD",
-  "YARD_HOME",
-  "YARD_HTTP_TOKEN",
-  "YARD_PROMTOOL_BIN",
-  "YARD_PROMETHEUS_BIN",
-  "YARD_TEST_CONTAINERS",
-];
+const NOT_OF_OPERATORS = ["YARD_MCP_CHILD", "YARD_HOME", "YARD_HTTP_TOKEN", "YARD_TEST_CONTAINERS"];
 /** It names settings that no program reads. */
 const REMOVED = "libs/service/src/removed-settings.ts";
 
@@ -54,6 +47,18 @@ test("no setting is both in the list and removed", () => {
     Object.keys(REMOVED_SETTINGS).filter((name) => listed.has(name)),
     [],
   );
+});
+
+test("what replaces a removed setting is a setting, if it is one, and there are at most 75", () => {
+  const listed = settingsIn(read("docs/reference/settings.md"));
+  const replacements = [...settingsIn(Object.values(REMOVED_SETTINGS).join("\n"))];
+  assert.deepEqual(
+    replacements.filter((name) => !listed.has(name) && !NOT_OF_OPERATORS.includes(name)),
+    [],
+  );
+  assert.ok(replacements.length > 10, "hardly any replacement was found");
+  const rows = read("docs/reference/settings.md").match(/^\| `YARD_\w+` /gm) ?? [];
+  assert.ok(rows.length <= 75, `there are ${rows.length}`);
 });
 
 test("every setting that a document names is read somewhere", () => {

@@ -11,6 +11,7 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { monitorRedisUser } from "@switchyard/topology/redis-access";
 import { getRun, startRun } from "@switchyard/contracts/agent-runner/runs";
 import { SERVICE_NAMES } from "@switchyard/contracts/user-names";
+import { replaceConstants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { Host } from "@switchyard/service/host";
@@ -45,6 +46,7 @@ const services = await chosenServices("all");
 
 function replica(instance: string) {
   const lines: Record<string, unknown>[] = [];
+  const restore = replaceConstants({ instance });
   const host = new Host(services, {
     name: "switchyard",
     version: "0.1.0",
@@ -55,11 +57,9 @@ function replica(instance: string) {
       CALLS_FILE: callsFile,
       // The counting server writes to a file of this test.
       YARD_MCP_SANDBOX: "off",
-      YARD_INSTANCE: instance,
       YARD_NATS_URL: nats.url,
       YARD_NATS_NKEY_FILE: seedFile(keys.path, "{user}"),
       YARD_REDIS_URL: redis.url.replace("redis://", "redis://{user}@"),
-      YARD_REDIS_PASSWORD_FILE: join(keys.path, "{user}.redis"),
       YARD_KEYS_DIR: keys.path,
       YARD_POLICY_FILE: join(project, "policies"),
       YARD_SKILL_ROOTS: project,
@@ -72,6 +72,7 @@ function replica(instance: string) {
     logTo: { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
     onFault: ({ cause }) => assert.fail(String(cause)),
   });
+  restore();
   after(() => host.stop());
   return { host, lines };
 }

@@ -93,10 +93,10 @@ test("an installed yard makes a project, starts it, and answers a run whose call
   assert.match(made, /npx @switchyard\/yard dev/, "names the command as it is called here");
 
   // A signal to npx does not reach what it starts.
-  const dev = spawn(join(app, "node_modules/.bin/yard"), ["dev", "--json"], {
+  const dev = spawn(join(app, "node_modules/.bin/yard"), ["dev", "--json", "--exit-with-parent"], {
     cwd: project,
     // However this process ends, the instance ends with it: its standard input closes.
-    env: { ...env, YARD_EXIT_WITH_PARENT: "1" },
+    env,
     stdio: ["pipe", "pipe", "pipe"],
   });
   const ended = once(dev, "exit");

@@ -24,10 +24,7 @@ const urlOf = (user: string, secret = ""): string =>
 const { rpcs, outcomeOf, services, cli } = await everyRequest({
   directory,
   keys,
-  redis: (user) => ({
-    YARD_REDIS_URL: urlOf(user),
-    YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
-  }),
+  redis: (user) => ({ YARD_REDIS_URL: urlOf(user) }),
   runnerUrl: urlOf("runner", `:${password("runner")}`),
 });
 

@@ -22,6 +22,8 @@ import { sampleRequest } from "./sample-request.ts";
 import { startServiceProcess, type TestService } from "./service-process.ts";
 import { testConstants } from "@switchyard/testing/test-constants";
 
+const CHANNELS_FILE = fileURLToPath(new URL("../../examples/channels.json", import.meta.url));
+
 /** All services of an installation that works, and their requests by service. */
 export interface EveryRequest {
   readonly services: readonly TestService[];
@@ -41,10 +43,7 @@ export async function everyRequest(options: {
   readonly directory: string;
   readonly keys: KeyDirectory;
   /** Variables by which a service's user finds Redis. */
-  readonly redis: (user: string) => {
-    readonly YARD_REDIS_URL: string;
-    readonly YARD_REDIS_PASSWORD_FILE?: string;
-  };
+  readonly redis: (user: string) => { readonly YARD_REDIS_URL: string };
   /** The test's own URL with the rights of the runner. */
   readonly runnerUrl: string;
 }): Promise<EveryRequest> {
@@ -101,12 +100,12 @@ export async function everyRequest(options: {
       YARD_NATS_URL: nats.url,
       YARD_NATS_NKEY_FILE: seedFile(keys.path, user),
       ...options.redis(user),
+      YARD_KEYS_DIR: keys.path,
       YARD_DRAIN_MS: "1000",
       ...env,
     });
   const policy = await start("policy", "policy", {
     YARD_POLICY_FILE: policyFile,
-    YARD_KEYS_DIR: keys.path,
   });
   const others = await Promise.all([
     start("skill-importer", "importer", {}),
@@ -114,7 +113,6 @@ export async function everyRequest(options: {
       YARD_MCP_SERVERS_FILE: serversFile,
       YARD_MCP_SANDBOX: "off",
       YARD_MCP_ALLOW_PRIVATE_HOSTS: "loopback",
-      YARD_KEYS_DIR: keys.path,
       YARD_STATE_DIR: join(directory, "state"),
       // Without Redis a broker's leases soon expire.
       ...testConstants({ mcpLeaseMs: 600_000 }),
@@ -122,8 +120,8 @@ export async function everyRequest(options: {
     start("toolbox", "toolbox", { YARD_WORKSPACE: workspace }),
     start("agent-runner", "runner", { YARD_MODELS_FILE: modelsFile }),
     start("scheduler", "scheduler", { YARD_SCHEDULES_AGENT: "demo" }),
-    start("channels", "channels", { YARD_CHANNELS_LOOPBACK: "cli" }),
-    start("gateway", "gateway", { YARD_KEYS_DIR: keys.path }),
+    start("channels", "channels", { YARD_CHANNELS_FILE: CHANNELS_FILE }),
+    start("gateway", "gateway", {}),
   ]);
   const busOf = (user: string): Bus => {
     const bus = buses.get(user);

@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
 import { redisWords } from "./redis-words.ts";
@@ -72,6 +73,8 @@ export async function startYardDev(options: {
       join(checkout, "apps/cli/src/main.ts"),
       "dev",
       "--json",
+      // However this process ends, the instance ends with it: its standard input closes.
+      EXIT_WITH_PARENT,
       "--project",
       isAbsolute(project) ? project : join(root, project),
       "--runners",
@@ -81,13 +84,11 @@ export async function startYardDev(options: {
       ...(isApart ? ["--processes"] : []),
     ],
     {
-      // However this process ends, the instance ends with it: its standard input closes.
       env: {
         ...withoutOurs(process.env),
         // MCP servers get the person's own Node.js, which need not be able to run TypeScript.
         TEST_NODE: process.execPath,
         YARD_STATE_DIR: stateDir,
-        YARD_EXIT_WITH_PARENT: "1",
         // Servers of tests write to the test's directories. Sandboxes have tests of their own.
         YARD_MCP_SANDBOX: "off",
         ...env,

@@ -20,7 +20,7 @@ export async function apiKeyFor(server: string, env: NodeJS.ProcessEnv): Promise
 }
 
 function fileOfContext(server: string, env: NodeJS.ProcessEnv): string | null {
-  const chosen = (env["YARD_SERVER"] ?? "") === "" ? currentContext(env)?.context : undefined;
+  const chosen = currentContext(env)?.context;
   const all = [...(chosen === undefined ? [] : [chosen]), ...Object.values(contexts(env))];
   for (const context of all)
     if ("http" in context && context.http === server) return context.keyFile;

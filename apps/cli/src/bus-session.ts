@@ -10,7 +10,7 @@ import { readSeed, seedFile } from "./nkey-seed.ts";
 import { apiKeyFor } from "./api-key.ts";
 import { projectAt, stateDirectory } from "./locations.ts";
 import { serverAddress } from "./server-address.ts";
-import { currentContext } from "./settings.ts";
+import { currentContext, namedGateway } from "./settings.ts";
 
 /** The address of the bus and the user on it. */
 export interface BusTarget {
@@ -27,7 +27,7 @@ export interface BusTarget {
 }
 
 /**
- * Resolves the bus: the gateway of --server or YARD_SERVER, else the context of --context or YARD_CONTEXT, else YARD_NATS_URL, else
+ * Resolves the bus: the gateway of --server, or the context of --context, or the one of both that YARD_CONTEXT names, else YARD_NATS_URL, else
  * the selected context, else the running `yard dev`. YARD_USER and YARD_NATS_NKEY_FILE set the NATS user. Throws `not_running` when
  * there is no bus.
  */
@@ -77,7 +77,7 @@ export async function findBus(
 
 /** The address of the gateway that the commands talk to; null where they talk to NATS. */
 export function chosenGateway(env: NodeJS.ProcessEnv): string | null {
-  const server = variable(env, "YARD_SERVER");
+  const server = namedGateway(env);
   if (server !== null) return serverAddress(server);
   const context = explicitBus(env) === null ? currentContext(env)?.context : undefined;
   return context !== undefined && "http" in context ? context.http : null;

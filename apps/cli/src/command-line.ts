@@ -55,7 +55,7 @@ async function performed(
   });
   try {
     await refuseRemoved(terminal.env);
-    const env = withInstallation(terminal.env, options);
+    const env = await withInstallation(terminal.env, options);
     await chooseColour(options);
     const code = (await work({ ...quiet, env })) ?? EXIT.ok;
     return isOver ? EXIT.timeout : code;
@@ -99,17 +99,14 @@ async function refuseRemoved(env: NodeJS.ProcessEnv): Promise<void> {
   throw new CliError("usage", problems.join("; "), { hint: "unset these variables" });
 }
 
-/** Options override variables of the other kind. */
-function withInstallation(
+/** Options override the variable. Throws `usage` for a gateway that has no valid address. */
+async function withInstallation(
   env: NodeJS.ProcessEnv,
   { context, gateway }: GlobalOptions,
-): NodeJS.ProcessEnv {
-  if (gateway === undefined && context === undefined) return env;
-  return {
-    ...env,
-    YARD_SERVER: gateway,
-    ...(context !== undefined && { YARD_CONTEXT: context }),
-  };
+): Promise<NodeJS.ProcessEnv> {
+  if (gateway === undefined) return context === undefined ? env : { ...env, YARD_CONTEXT: context };
+  const { serverAddress } = await import("./server-address.ts");
+  return { ...env, YARD_CONTEXT: serverAddress(gateway) };
 }
 
 /** Node.js reads these variables when it colours a text. */

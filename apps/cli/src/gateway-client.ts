@@ -9,7 +9,7 @@ import { stateDirectory } from "./locations.ts";
 import type { Terminal } from "./terminal.ts";
 
 /**
- * Calls a gateway, for data that no service on NATS provides: the one that --server, YARD_SERVER or the context names, else that of
+ * Calls a gateway, for data that no service on NATS provides: the one that --server, YARD_CONTEXT or the context names, else that of
  * the running `yard dev`. Throws `not_running` where there is none.
  */
 export async function withGateway<T>(

@@ -25,8 +25,8 @@ export interface StateDirectory {
   readonly redisData: string;
   /** The merged log of `yard dev`. */
   readonly logFile: string;
-  /** State of the broker: the record of its child processes. */
-  readonly brokerState: string;
+  /** State of the services: records of the broker's child processes, and directories of runs of coding CLIs. */
+  readonly servicesState: string;
   /** Paths that no program started by a service may see: data, keys and records of this installation. */
   readonly privatePaths: readonly string[];
 }
@@ -88,7 +88,8 @@ export function stateDirectory(
     natsData: join(path, "data", "nats"),
     redisData: join(path, "data", "redis"),
     logFile: join(path, "logs", "dev.log"),
-    brokerState: join(path, "data", "broker"),
+    // The name is from when only the broker had state; what its servers downloaded is there.
+    servicesState: join(path, "data", "broker"),
     privatePaths: [...new Set([path, own])],
   };
 }

@@ -25,8 +25,8 @@ Exit codes: 0 ok, 1 failed, 2 usage, 3 not found, 4 denied, 5 waits for an appro
 config, memory, tools, workspace, policy, approvals, subjects, models and exit-codes.
 
 Environment: YARD_NATS_URL names a bus elsewhere; without it the commands use the instance that
-"yard dev" runs. YARD_USER and YARD_NATS_NKEY_FILE are your user and its key there. YARD_SERVER names a gateway
-and YARD_API_KEY the key for it. YARD_STATE_DIR moves the
+"yard dev" runs. YARD_USER and YARD_NATS_NKEY_FILE are your user and its key there. YARD_CONTEXT names another
+installation, or a gateway by its address, and YARD_API_KEY the key for that. YARD_STATE_DIR moves the
 state of a project from its .switchyard.`;
 
 /** A narrower column is harder to read than a description below its term. */

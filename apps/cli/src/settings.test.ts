@@ -7,6 +7,7 @@ import {
   changeSetting,
   contexts,
   currentContext,
+  namedGateway,
   projectConfigFile,
   saveContext,
   setting,
@@ -56,6 +57,10 @@ test("a context is remembered, chosen and forgotten; one that there is not is sa
   assert.deepEqual(currentContext(env), { name: "work", context: work });
   assert.equal(currentContext({ ...env, YARD_CONTEXT: "local" }), null);
   assert.throws(() => currentContext({ ...env, YARD_CONTEXT: "gone" }), /there is no context gone/);
+  const gateway = { ...env, YARD_CONTEXT: "https://switchyard.example.com" };
+  assert.equal(currentContext(gateway), null, "the address of a gateway overrides a context");
+  assert.equal(namedGateway(gateway), "https://switchyard.example.com");
+  assert.equal(namedGateway({ ...env, YARD_CONTEXT: "work" }), null);
   saveContext(env, "work", null);
   assert.deepEqual(contexts(env), {});
 });

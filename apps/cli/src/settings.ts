@@ -97,12 +97,18 @@ export function saveContext(env: NodeJS.ProcessEnv, name: string, context: Conte
   writeConfig(file, { ...readConfig(file), contexts: all });
 }
 
+/** The address of a gateway, where the variable has one in place of a name of a context. */
+export function namedGateway(env: NodeJS.ProcessEnv): string | null {
+  const given = env[CONTEXT_VARIABLE] ?? "";
+  return given.includes("://") ? given : null;
+}
+
 /** The selected context; null for none. Throws `usage` for an unknown one. */
 export function currentContext(
   env: NodeJS.ProcessEnv,
 ): { readonly name: string; readonly context: Context } | null {
   const { value: name, origin } = setting("context", env);
-  if (name === null || name === LOCAL) return null;
+  if (name === null || name === LOCAL || namedGateway(env) !== null) return null;
   const context = contexts(env)[name];
   if (context !== undefined) return { name, context };
   throw new CliError("usage", `there is no context ${name} (from ${origin})`, {

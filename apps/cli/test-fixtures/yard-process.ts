@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { after } from "node:test";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 import { cacheDir } from "@switchyard/local-servers/installed-binary";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
 import { until } from "@switchyard/local-servers/until";
@@ -83,7 +84,7 @@ export interface YardStarted {
 /** Starts `yard dev`; whatever it started is gone when the test ends, or the process of the tests. */
 export function yardDev(args: readonly string[], env: NodeJS.ProcessEnv): YardStarted {
   const project = args.includes("--project") ? [] : ["--demo"];
-  return yardStarted(["dev", ...project, ...args], { ...env, YARD_EXIT_WITH_PARENT: "1" });
+  return yardStarted(["dev", EXIT_WITH_PARENT, ...project, ...args], env);
 }
 
 /** Starts a command and lets it run; it is ended when the test ends. */

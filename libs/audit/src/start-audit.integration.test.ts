@@ -49,10 +49,7 @@ async function start(bus: Bus, service: string, mode: "on" | "strict" = "on"): P
     metrics: new Registry(),
     instance: "here",
     version: "1",
-    config: {
-      YARD_AUDIT: mode,
-      YARD_CONNECT_MS: 30_000,
-    },
+    config: { YARD_AUDIT: mode },
   });
   assert.ok(audit !== null);
   return audit;

@@ -7,6 +7,7 @@ import { AUDIT_EVENT_OF } from "@switchyard/contracts/policy/audit";
 import { STREAM_NAMES } from "@switchyard/contracts/stream-names";
 import { Gauge, type Registry } from "prom-client";
 import { z } from "zod";
+import { connectTimeoutMs } from "@switchyard/service/connect-timeout";
 import { constant } from "@switchyard/service/constant";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
@@ -39,10 +40,7 @@ export interface AuditOptions {
   readonly service: string;
   readonly instance: string;
   readonly version: string;
-  readonly config: {
-    readonly YARD_AUDIT: "on" | "strict" | "off";
-    readonly YARD_CONNECT_MS: number;
-  };
+  readonly config: { readonly YARD_AUDIT: "on" | "strict" | "off" };
 }
 
 const STOP_MS = 5_000;
@@ -91,7 +89,7 @@ export async function startAudit(options: AuditOptions): Promise<Audit | null> {
   const { instance, version } = options;
   const others = await heads.others();
   const begin = { kind: "chain", change: "started", instance, version, others } as const;
-  await begun(writer, writer.append(() => begin).seq, config.YARD_CONNECT_MS);
+  await begun(writer, writer.append(() => begin).seq, connectTimeoutMs());
   return {
     writer,
     isStrict: config.YARD_AUDIT === "strict",

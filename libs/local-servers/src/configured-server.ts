@@ -1,5 +1,3 @@
-import { readFile } from "node:fs/promises";
-
 import { probeNats, probeRedis, type ProbeTarget } from "./probe.ts";
 import { isRecentEnough, programOf, type ServerKind } from "./server-kinds.ts";
 
@@ -12,12 +10,11 @@ const PROBE_TIMEOUT_MS = 3_000;
 export async function checkConfiguredServer(
   kind: ServerKind,
   url: string,
-  env: NodeJS.ProcessEnv,
 ): Promise<{ url: string; version: string }> {
   const problems: string[] = [];
   for (const text of url.split(",")) {
     try {
-      return { url, version: await checkOne(kind, text.trim(), env) };
+      return { url, version: await checkOne(kind, text.trim()) };
     } catch (error) {
       problems.push(
         `${withoutCredentials(text)}: ${error instanceof Error ? error.message : String(error)}`,
@@ -29,8 +26,8 @@ export async function checkConfiguredServer(
   );
 }
 
-async function checkOne(kind: ServerKind, text: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const target = await probeTarget(kind, text, env);
+async function checkOne(kind: ServerKind, text: string): Promise<string> {
+  const target = probeTarget(kind, text);
   if (kind.name === "nats") {
     const { version, jetstream } = await probeNats(target);
     requireVersion(kind, version, "nats");
@@ -51,11 +48,7 @@ function requireVersion(kind: ServerKind, version: string, product: string): voi
     throw new Error(`it is ${product} ${version}, ${minimum} or newer is needed`);
 }
 
-async function probeTarget(
-  kind: ServerKind,
-  text: string,
-  env: NodeJS.ProcessEnv,
-): Promise<ProbeTarget> {
+function probeTarget(kind: ServerKind, text: string): ProbeTarget {
   const parsed = URL.parse(text.includes("://") ? text : `${kind.name}://${text}`);
   const schemes = kind.name === "nats" ? ["nats:", "tls:"] : ["redis:", "rediss:"];
   if (parsed === null || parsed.hostname === "" || !schemes.includes(parsed.protocol)) {
@@ -63,10 +56,7 @@ async function probeTarget(
       `it is not a URL of the form ${schemes.map((scheme) => `${scheme}//host:port`).join(" or ")}`,
     );
   }
-  const password =
-    kind.name === "redis"
-      ? (await passwordFromFile(env)) || decodeURIComponent(parsed.password)
-      : "";
+  const password = kind.name === "redis" ? decodeURIComponent(parsed.password) : "";
   return {
     host: parsed.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: parsed.port === "" ? kind.defaultPort : Number(parsed.port),
@@ -75,11 +65,6 @@ async function probeTarget(
     ...(password === "" ? {} : { password }),
     signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
   };
-}
-
-async function passwordFromFile(env: NodeJS.ProcessEnv): Promise<string> {
-  const file = env["YARD_REDIS_PASSWORD_FILE"];
-  return file === undefined || file === "" ? "" : (await readFile(file, "utf8")).trim();
 }
 
 /** Accepts also an invalid address whose password has characters that should have been encoded. */

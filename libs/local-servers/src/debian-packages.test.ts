@@ -132,7 +132,7 @@ test("Redis comes from the system's own sources with the libraries that are miss
   );
   assert.ok(
     logged.includes(
-      "redis: to do without, install redis-server 7.0.0 or valkey-server 7.2.0 or newer, or set YARD_REDIS_SERVER_BIN to its path, or YARD_REDIS_URL to the address of one",
+      "redis: to do without, install redis-server 7.0.0 or valkey-server 7.2.0 or newer, or name its directory in YARD_BIN_DIR, or set YARD_REDIS_URL to the address of one",
     ),
     logged.join("\n"),
   );

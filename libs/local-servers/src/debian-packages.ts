@@ -67,8 +67,8 @@ export async function unpackDebianPackage(
 function howToAvoid(kind: PackageOptions["kind"]): string {
   const programs = kind.programs.map(({ program, minimum }) => `${program} ${minimum}`);
   const address =
-    kind.urlVariable === undefined ? "" : `, or ${kind.urlVariable} to the address of one`;
-  return `to do without, install ${programs.join(" or ")} or newer, or set ${kind.binaryVariable} to its path${address}`;
+    kind.urlVariable === undefined ? "" : `, or set ${kind.urlVariable} to the address of one`;
+  return `to do without, install ${programs.join(" or ")} or newer, or name its directory in YARD_BIN_DIR${address}`;
 }
 
 /** An expected failure of one command on the way; becomes the step's reason. */

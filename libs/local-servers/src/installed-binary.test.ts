@@ -102,28 +102,35 @@ test("a program that is really Valkey is held to Valkey's minimum, whatever its 
   assert.deepEqual(found, { reason: `${root}/bin/redis-server is 7.1.0, 7.2 or newer is needed` });
 });
 
-test("a program named by its variable is used or refused, never replaced by another", async () => {
+test("a program in YARD_BIN_DIR is used or refused, and one that is not there is searched elsewhere", async () => {
   const { root, run } = await programs({
     "old/nats-server": "nats-server: v2.10.27",
+    "own/nats-server": "nats-server: v2.15.2",
+    "other/redis-server": "Redis server v=7.4.1",
     "path/nats-server": "nats-server: v2.15.1",
   });
-  const search = (binary: string) =>
+  const search = (directory: string) =>
     findInstalledBinary({
       kind: SERVER_KINDS.nats,
-      env: { HOME: root, PATH: join(root, "path"), YARD_NATS_SERVER_BIN: binary },
+      env: { HOME: root, PATH: join(root, "path"), YARD_BIN_DIR: join(root, directory) },
       run,
       systemDirs: [],
     });
-  assert.deepEqual(await search(join(root, "path/nats-server")), {
+  assert.deepEqual(await search("own"), {
+    binary: join(root, "own/nats-server"),
+    version: "2.15.2",
+    source: "YARD_BIN_DIR",
+  });
+  assert.deepEqual(await search("other"), {
     binary: join(root, "path/nats-server"),
     version: "2.15.1",
-    source: "YARD_NATS_SERVER_BIN",
+    source: "PATH",
   });
   await assert.rejects(
-    search(join(root, "old/nats-server")),
-    /YARD_NATS_SERVER_BIN: .*is 2\.10\.27, 2\.14 or newer is needed/,
+    search("old"),
+    /YARD_BIN_DIR: .*is 2\.10\.27, 2\.14 or newer is needed; correct or unset YARD_BIN_DIR/,
   );
-  await assert.rejects(search(join(root, "none")), /YARD_NATS_SERVER_BIN: .*ENOENT/);
+  await assert.rejects(search("none"), /YARD_BIN_DIR: .*none cannot be read/);
 });
 
 test("ignores relative entries of PATH and a relative XDG_CACHE_HOME", async () => {

@@ -1,4 +1,4 @@
-import { access, constants } from "node:fs/promises";
+import { access, constants, readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 
@@ -9,7 +9,7 @@ import { versionIn } from "./version.ts";
 export interface FoundBinary {
   binary: string;
   version: string;
-  /** The origin of the program, for a person: `YARD_NATS_SERVER_BIN`, `PATH`, … */
+  /** The origin of the program, for a person: `YARD_BIN_DIR`, `PATH`, … */
   source: string;
 }
 
@@ -35,9 +35,12 @@ export function cacheDir(env: NodeJS.ProcessEnv): string {
   );
 }
 
+/** The variable with the directory that is searched first. */
+const BIN_DIR = "YARD_BIN_DIR";
+
 /**
  * The first installed program that is recent enough, or why there is none; every one passed over is named.
- * Rejects when the variable that names a program (`YARD_…_BIN`) is set but does not name a usable one.
+ * Rejects when there is no directory `YARD_BIN_DIR`, or the program in it is not usable: the person has chosen that one.
  */
 export async function findInstalledBinary(options: {
   kind: ProgramKind;
@@ -46,14 +49,12 @@ export async function findInstalledBinary(options: {
   systemDirs?: readonly string[];
 }): Promise<FoundBinary | { reason: string }> {
   const { kind, env, run, systemDirs = SYSTEM_DIRS } = options;
-  const chosen = env[kind.binaryVariable];
-  if (chosen !== undefined && chosen !== "") {
+  const chosen = await chosenBinary(kind, env[BIN_DIR] ?? "");
+  if (chosen !== null) {
     const verdict = await examineBinary(kind, chosen, run);
     if ("problem" in verdict)
-      throw new Error(
-        `${kind.name}: ${kind.binaryVariable}: ${verdict.problem}; correct or unset ${kind.binaryVariable}`,
-      );
-    return { binary: chosen, version: verdict.version, source: kind.binaryVariable };
+      throw new Error(`${kind.name}: ${BIN_DIR}: ${verdict.problem}; correct or unset ${BIN_DIR}`);
+    return { binary: chosen, version: verdict.version, source: BIN_DIR };
   }
   const problems: string[] = [];
   for (const { binary, source } of await candidates(kind, env, systemDirs)) {
@@ -68,6 +69,18 @@ export async function findInstalledBinary(options: {
         ? `no ${programs} on PATH, in the system directories or in ${cacheDir(env)}`
         : problems.join("; "),
   };
+}
+
+/** The program in the directory that the person names; null where it has none. */
+async function chosenBinary(kind: ProgramKind, directory: string): Promise<string | null> {
+  if (directory === "") return null;
+  const names = await readdir(directory).catch((cause: unknown) => {
+    throw new Error(`${kind.name}: ${BIN_DIR}: ${directory} cannot be read; correct or unset it`, {
+      cause,
+    });
+  });
+  const found = kind.programs.find(({ program }) => names.includes(program));
+  return found === undefined ? null : join(directory, found.program);
 }
 
 /** Runs `{binary} --version` and judges the answer. */

@@ -90,7 +90,7 @@ type NextLine = () => Promise<string>;
 
 function describeRedisAnswer(answer: string): string {
   if (answer.startsWith("-NOAUTH"))
-    return "it wants a password: name the file with it in YARD_REDIS_PASSWORD_FILE";
+    return "it wants a password: put it into the URL, as redis://user:password@host:port";
   return answer.startsWith("-")
     ? `it refuses: ${answer.slice(1)}`
     : `it is not a Redis server (it says ${JSON.stringify(answer.slice(0, 60))})`;

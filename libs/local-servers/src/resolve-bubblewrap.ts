@@ -7,7 +7,6 @@ import type { ProgramKind } from "./server-kinds.ts";
 export const BUBBLEWRAP: ProgramKind = {
   name: "bubblewrap",
   programs: [{ program: "bwrap", minimum: "0.7.0" }],
-  binaryVariable: "YARD_BWRAP_BIN",
   brewFormula: null,
   aptPackages: ["bubblewrap"],
   aptFromSid: false,
@@ -21,7 +20,7 @@ fi
 
 /**
  * Finds bubblewrap, or returns the reason why there is none. It does not test that bubblewrap can make a sandbox here. Rejects when
- * YARD_BWRAP_BIN names a program that is not usable.
+ * that of YARD_BIN_DIR is not usable.
  */
 export async function resolveBubblewrap(
   options: ProgramOptions,

@@ -49,21 +49,18 @@ test("a configured server that is down is an error, even where a program is inst
   });
 });
 
-test("a configured Redis wants the password of the file, as the services read it, or says where to put it", async () => {
+test("a configured Redis wants the password of the URL, or says where to put it", async () => {
   const acl = "user default off\nuser monitor on >pass/word ~* +@all\n";
   const redis = await testRedis({
     access: { acl, probeUser: "monitor", probePassword: "pass/word" },
   });
-  const file = join(await testDirectory(), "password");
-  await writeFile(file, "pass/word\n");
-  const find = (url: string, env: Record<string, string> = {}) =>
-    resolveServer({ kind: "redis", env: { YARD_REDIS_URL: url, ...env }, log: () => {} });
+  const find = (url: string) =>
+    resolveServer({ kind: "redis", env: { YARD_REDIS_URL: url }, log: () => {} });
   const address = `127.0.0.1:${redis.port}`;
-  const stale = `redis://monitor:stale@${address}`;
-  const found = await find(stale, { YARD_REDIS_PASSWORD_FILE: file });
-  assert.deepEqual(found, { how: "url", url: stale, version: redis.version });
-  await assert.rejects(find(stale), /it refuses the password/);
-  await assert.rejects(find(`redis://${address}`), /wants a password.*YARD_REDIS_PASSWORD_FILE/);
+  const url = `redis://monitor:pass%2Fword@${address}`;
+  assert.deepEqual(await find(url), { how: "url", url, version: redis.version });
+  await assert.rejects(find(`redis://monitor:stale@${address}`), /it refuses the password/);
+  await assert.rejects(find(`redis://${address}`), /wants a password: put it into the URL/);
 });
 
 test("a configured server of the other kind, or too old, is reported as such", async (t) => {
@@ -147,14 +144,17 @@ test("bubblewrap comes with the libraries that the system lacks, and keeps them 
   assert.deepEqual(again, { ...found, source: "user cache" });
 });
 
-test("where bubblewrap cannot be had it is said why, and a named one is never replaced", async () => {
+test("where bubblewrap cannot be had it is said why, and a named directory has to be there", async () => {
   const directory = await testDirectory();
   const machine = { env: { HOME: directory, PATH: "" }, log: () => {}, systemDirs: [] };
   assert.deepEqual(await resolveBubblewrap({ ...machine, platform: "darwin" }), {
     reason: `no bwrap on PATH, in the system directories or in ${directory}/.cache/switchyard; there is no bubblewrap for macOS`,
   });
-  const env = { ...machine.env, YARD_BWRAP_BIN: "/nowhere/bwrap" };
-  await assert.rejects(resolveBubblewrap({ ...machine, env }), /YARD_BWRAP_BIN: .*ENOENT/);
+  const env = { ...machine.env, YARD_BIN_DIR: "/nowhere" };
+  await assert.rejects(
+    resolveBubblewrap({ ...machine, env }),
+    /YARD_BIN_DIR: \/nowhere cannot be read/,
+  );
 });
 
 /** A listener with the INFO line of a server that this machine does not have. */

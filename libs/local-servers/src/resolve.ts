@@ -84,7 +84,7 @@ const TAKE: Readonly<
   async url({ kind, env }) {
     const url = env[kind.urlVariable];
     if (url === undefined || url === "") return { reason: `${kind.urlVariable} is not set` };
-    return { how: "url", ...(await checkConfiguredServer(kind, url, env)) };
+    return { how: "url", ...(await checkConfiguredServer(kind, url)) };
   },
   async binary(context) {
     const found = await findInstalledBinary(context);

@@ -7,7 +7,6 @@ export interface ProgramKind {
   name: string;
   /** Programs that will do, in order of preference, with the oldest version that is enough. */
   programs: readonly { program: string; minimum: string }[];
-  binaryVariable: string;
   /** `null` where macOS has no such program. */
   brewFormula: string | null;
   /** Debian packages: the first belongs to the program, the others are of the same source and required by it. */
@@ -35,7 +34,6 @@ export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
     name: "nats",
     programs: [{ program: "nats-server", minimum: "2.14.0" }],
     urlVariable: "YARD_NATS_URL",
-    binaryVariable: "YARD_NATS_SERVER_BIN",
     image: "nats:2.15-alpine",
     defaultPort: 4222,
     brewFormula: "nats-server",
@@ -45,7 +43,7 @@ export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
       "macOS:    brew install nats-server",
       "Debian:   version 12 and 13 have an older nats-server; take the .deb of https://github.com/nats-io/nats-server/releases",
       "Docker:   docker pull nats:2.15-alpine",
-      "others:   https://docs.nats.io/running-a-nats-service/introduction/installation, then set YARD_NATS_SERVER_BIN",
+      "others:   https://docs.nats.io/running-a-nats-service/introduction/installation, then name its directory in YARD_BIN_DIR",
     ],
   },
   redis: {
@@ -55,7 +53,6 @@ export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
       { program: "valkey-server", minimum: "7.2.0" },
     ],
     urlVariable: "YARD_REDIS_URL",
-    binaryVariable: "YARD_REDIS_SERVER_BIN",
     image: "redis:7-alpine",
     defaultPort: 6379,
     brewFormula: "redis",
@@ -65,7 +62,7 @@ export const SERVER_KINDS: Readonly<Record<ServerKindName, ServerKind>> = {
       "macOS:    brew install redis",
       "Debian:   sudo apt-get install --no-install-recommends redis-server",
       "Docker:   docker pull redis:7-alpine",
-      "others:   https://redis.io/docs/latest/operate/oss_and_stack/install/, then set YARD_REDIS_SERVER_BIN",
+      "others:   https://redis.io/docs/latest/operate/oss_and_stack/install/, then name its directory in YARD_BIN_DIR",
     ],
   },
 };

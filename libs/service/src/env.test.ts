@@ -5,12 +5,14 @@ import {
   EnvError,
   envFlag,
   envInteger,
+  envListen,
   natsEnv,
   processEnv,
   readEnv,
   redisEnv,
   type EnvProblem,
 } from "./env.ts";
+import { REMOVED_SETTINGS } from "./removed-settings.ts";
 
 const schema = z.object({ ...processEnv, ...natsEnv, ...redisEnv });
 const required = {
@@ -21,11 +23,9 @@ const required = {
 test("fills in the defaults of what is not set", () => {
   const config = readEnv(schema, required);
   assert.equal(config.YARD_LOG_LEVEL, "info");
-  assert.equal(config.YARD_HEALTH_HOST, "127.0.0.1");
-  assert.equal(config.YARD_HEALTH_PORT, 0);
+  assert.deepEqual(config.YARD_HEALTH_PORT, { host: "127.0.0.1", port: 0 });
   assert.equal(config.YARD_DRAIN_MS, 25_000);
-  assert.equal(config.YARD_EXIT_WITH_PARENT, false);
-  assert.match(config.YARD_INSTANCE, new RegExp(`-${process.pid}$`));
+  assert.equal(config.YARD_RESTARTS, false);
   assert.equal(config.YARD_NATS_NKEY_FILE, undefined);
 });
 
@@ -34,7 +34,7 @@ test("names every missing and bad variable at once, with its rule", () => {
     YARD_LOG_LEVEL: "loud",
     YARD_HEALTH_PORT: "65536",
     YARD_DRAIN_MS: "soon",
-    YARD_EXIT_WITH_PARENT: "yes",
+    YARD_RESTARTS: "yes",
     YARD_REDIS_URL: "http://127.0.0.1:6379",
   });
   assert.deepEqual(
@@ -43,17 +43,30 @@ test("names every missing and bad variable at once, with its rule", () => {
       "YARD_LOG_LEVEL",
       "YARD_HEALTH_PORT",
       "YARD_DRAIN_MS",
-      "YARD_EXIT_WITH_PARENT",
+      "YARD_RESTARTS",
       "YARD_NATS_URL",
       "YARD_REDIS_URL",
     ],
   );
   assert.deepEqual(problems[1], {
     name: "YARD_HEALTH_PORT",
-    rule: "must be from 0 to 65535",
+    rule: "must be a port from 0 to 65535, or an address and a port such as 0.0.0.0:8080",
     value: "65536",
   });
   assert.deepEqual(problems[4], { name: "YARD_NATS_URL", rule: "is required", value: null });
+});
+
+test("reads where to listen as a port of loopback or as an address with its port", () => {
+  const listen = z.object({ PORT: envListen() });
+  for (const [text, host, port] of [
+    ["8080", "127.0.0.1", 8080],
+    ["0.0.0.0:8080", "0.0.0.0", 8080],
+    ["localhost:0", "localhost", 0],
+    ["[::1]:65535", "::1", 65_535],
+  ] as const)
+    assert.deepEqual(readEnv(listen, { PORT: text }).PORT, { host, port }, text);
+  for (const text of ["http", "::1:80", "0.0.0.0:", "0.0.0.0", "a b:80", "host:65536", "-1"])
+    assert.throws(() => readEnv(listen, { PORT: text }), /PORT must be a port/, text);
 });
 
 test("puts every problem into the one line of the message", () => {
@@ -139,6 +152,10 @@ test("a removed setting that is still set is a problem that names its replacemen
     { name: "N", rule: "must be a whole number from -1 to 10", value: "a" },
   ]);
   assert.deepEqual(problemsOf(shape, { YARD_COLOR: "", N: "1" }), []);
+  for (const [name, replacement] of Object.entries(REMOVED_SETTINGS))
+    assert.deepEqual(problemsOf(shape, { [name]: "1", N: "1" }), [
+      { name, rule: `was removed: ${replacement}`, value: null },
+    ]);
 });
 
 test("reads whole numbers within their bounds and nothing else", () => {

@@ -1,4 +1,5 @@
-import { hostname } from "node:os";
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { z } from "zod";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { readRedisUrl } from "./redis-url.ts";
@@ -43,6 +44,32 @@ export function commaSeparated(list: string): string[] {
     .filter((item) => item !== "");
 }
 
+/** The address that a server listens at. */
+export interface ListenAddress {
+  readonly host: string;
+  /** 0 is any free port. */
+  readonly port: number;
+}
+
+const LISTEN = /^(?:(?:\[(?<v6>[\da-fA-F:.]+)\]|(?<host>[^\s:/[\]]+)):)?(?<port>\d{1,5})$/;
+
+/** A port of loopback, or `address:port`; an IPv6 address is in brackets. By default any free port of loopback. */
+export function envListen() {
+  return z
+    .string()
+    .default("0")
+    .transform((text, context): ListenAddress => {
+      const { v6, host = "127.0.0.1", port } = LISTEN.exec(text)?.groups ?? {};
+      if (port !== undefined && Number(port) <= 65_535)
+        return { host: v6 ?? host, port: Number(port) };
+      context.addIssue({
+        code: "custom",
+        message: "must be a port from 0 to 65535, or an address and a port such as 0.0.0.0:8080",
+      });
+      return z.NEVER;
+    });
+}
+
 /** `1`, `true` or `0`, `false`. */
 export function envFlag() {
   return z
@@ -57,22 +84,12 @@ export const processEnv = {
       error: "must be trace, debug, info, warn, error, fatal or silent",
     })
     .default("info"),
-  YARD_HEALTH_HOST: z.string().default("127.0.0.1"),
-  /** 0 is any free port; the line "service ready" has the address. */
-  YARD_HEALTH_PORT: envInteger(0, 65_535).default(0),
-  /** Distinguishes replicas in logs and leases. */
-  YARD_INSTANCE: z
-    .string()
-    .regex(/^[A-Za-z0-9._-]{1,128}$/, "must be 1-128 characters of A-Z a-z 0-9 . _ -")
-    .default(() => `${hostname()}-${process.pid}`),
-  /** The time limit of the first connection to NATS, and of the one to Redis. */
-  YARD_CONNECT_MS: envInteger(1, 3_600_000).default(10_000),
+  /** The line "service ready" has the address. */
+  YARD_HEALTH_PORT: envListen(),
   /** The time within which a stopping process has to finish what it began. */
   YARD_DRAIN_MS: envInteger(0, 3_600_000).default(25_000),
   /** The process may be ended for a restart, by the toolbox's `gateway_restart`: the supervisor starts it again after exit code 75. */
   YARD_RESTARTS: envFlag().default(false),
-  /** Stop when stdin ends: set by a parent that holds the other end of the pipe. */
-  YARD_EXIT_WITH_PARENT: envFlag().default(false),
 };
 
 /**
@@ -117,17 +134,27 @@ export const natsEnv = {
 export const redisEnv = {
   /** The directory of `yard keys init`; a service reads its own files there alone, and `sentinel.password` where Sentinels have one. */
   YARD_KEYS_DIR: z.string().min(1).optional(),
-  /** The path is the number of the database, or the name of the primary and then the number. */
+  /**
+   * The path is the number of the database, or the name of the primary and then the number. Where it names a user without a password, that is
+   * in `<user>.redis` of the keys.
+   */
   YARD_REDIS_URL: z
     .string()
     .refine(
       (value) => readRedisUrl(value) !== null,
       "must be a URL like redis://127.0.0.1:6379, rediss://user@host:6379/0, redis+sentinel://user@host1:26379,host2:26379/primary or redis+cluster://user@host1:6379,host2:6379",
     ),
-  /** File with the password; it overrides one in the URL. */
-  YARD_REDIS_PASSWORD_FILE: z.string().optional(),
   /** MiB that one owner may store in Redis; without it half of maxmemory. The same for all services. */
   YARD_OWNER_STORAGE_MIB: envInteger(1, 16_777_216).optional(),
+};
+
+/** The variable of a service that starts programs. */
+export const stateEnv = {
+  /** A directory for this user and installation alone: records of child processes, and directories of programs. */
+  YARD_STATE_DIR: z
+    .string()
+    .min(1)
+    .default(join(homedir(), ".local", "state", "switchyard")),
 };
 
 /** The variable of a service with operations for administrators. */
@@ -150,11 +177,11 @@ export const publicUrlEnv = {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings whose values differ between services of one process only by the service's user. */
-const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"];
+const BY_USER = ["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL"];
 
 /**
- * The environment as the service of one NATS user reads it: `{user}` in the address of Redis and in the files of its keys and its
- * password is the user's name. So one environment serves several services, each with its own keys.
+ * The environment as the service of one NATS user reads it: `{user}` in the address of Redis and in the file of its key
+ * is the user's name. So one environment serves several services, each with its own keys.
  */
 export function forUser(env: Environment, user: string): Environment {
   const own = BY_USER.map((name) => [name, env[name]?.replaceAll("{user}", user)]);

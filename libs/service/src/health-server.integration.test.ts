@@ -117,7 +117,7 @@ test("refuses an address that is not of this machine with a hint", async () => {
   await assert.rejects(start("192.0.2.1"), {
     name: "StartError",
     message: /^cannot serve health at 192\.0\.2\.1:0: /,
-    hint: /YARD_HEALTH_HOST/,
+    hint: /YARD_HEALTH_PORT/,
   });
 });
 

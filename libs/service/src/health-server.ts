@@ -122,7 +122,7 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
     await promise;
   } catch (error) {
     throw new StartError(`cannot serve health at ${host}:${port}: ${asError(error).message}`, {
-      hint: "set YARD_HEALTH_HOST and YARD_HEALTH_PORT to an address of this machine that is free; port 0 takes any",
+      hint: "set YARD_HEALTH_PORT to a port of this machine that is free, such as 8080 or 0.0.0.0:8080; port 0 takes any",
       cause: error,
     });
   }

@@ -5,6 +5,7 @@ import { connectBus } from "@switchyard/bus/connect";
 import { serve } from "@switchyard/bus/serve";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { rpc } from "@switchyard/contracts/define";
+import { replaceConstants } from "@switchyard/testing/test-constants";
 import { testNats, testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { Counter } from "prom-client";
@@ -16,7 +17,7 @@ import { StartError } from "./start-error.ts";
 
 const nats = await testNats();
 const redis = await testRedis();
-const env = { YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url, YARD_INSTANCE: "one" };
+const env = { YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url };
 const caller = await connectBus({ servers: nats.url, user: "caller" });
 await ensureStreams(caller);
 after(() => caller.close());
@@ -83,7 +84,7 @@ function service(user: string, startsAfter: readonly string[] = []) {
 function host(
   services: readonly ReturnType<typeof service>[],
   more: Record<string, string> = {},
-  faults: ServiceStartError[] = [],
+  { faults = [], instance = "one" }: { faults?: ServiceStartError[]; instance?: string } = {},
 ) {
   const lines: Record<string, unknown>[] = [];
   const options: HostOptions = {
@@ -94,7 +95,9 @@ function host(
     logTo: { write: (line) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
     onFault: (fault) => void faults.push(fault),
   };
+  const restore = replaceConstants({ instance });
   const made = new Host(services, options);
+  restore();
   after(() => made.stop());
   return { made, lines };
 }
@@ -212,7 +215,11 @@ test("a service is started again within its process, while the others keep runni
 
 test("a service that cannot start again is reported", async () => {
   const faults: ServiceStartError[] = [];
-  const { made } = host([service("a"), service("b")], { YARD_RESTARTS: "1", FAILS: "a 2" }, faults);
+  const { made } = host(
+    [service("a"), service("b")],
+    { YARD_RESTARTS: "1", FAILS: "a 2" },
+    { faults },
+  );
   await made.start();
   await call(caller, echoed("a"), {});
   await until(() => faults.length === 1);
@@ -221,7 +228,7 @@ test("a service that cannot start again is reported", async () => {
 });
 
 test("two instances of one service share the work from one process, each with its own environment", async () => {
-  const [one, two] = [host([service("a")]), host([service("a")], { YARD_INSTANCE: "two" })];
+  const [one, two] = [host([service("a")]), host([service("a")], {}, { instance: "two" })];
   const urls = await Promise.all([one.made.start(), two.made.start()]);
   assert.notEqual(urls[0], urls[1]);
   await one.made.stop();

@@ -1,8 +1,10 @@
+import { hostname } from "node:os";
 import { within } from "@switchyard/contracts/timeouts";
 import { LocalServices } from "@switchyard/bus/local-services";
 import { createCallPermissions } from "@switchyard/topology/call-permissions";
 import type { DestinationStream } from "pino";
 import { z } from "zod";
+import { constant } from "./constant.ts";
 import type { BaseConfig, ConfiguredService, ServiceDefinition } from "./define-service.ts";
 import { readEnv, tracingEnv, type Environment } from "./env.ts";
 import { startHealthServer } from "./health-server.ts";
@@ -47,6 +49,7 @@ const TRACES_STOP_MS = 2_000;
 export class Host {
   readonly log: Log;
   readonly config: BaseConfig;
+  readonly #instance: string;
   /** The steps of the stop. */
   readonly steps: StopSteps;
   readonly #options: HostOptions;
@@ -57,20 +60,24 @@ export class Host {
   /** `definitions` are in the order of their start. Throws a ServiceStartError that names every setting that is wrong. */
   constructor(definitions: readonly ServiceDefinition[], options: HostOptions) {
     this.#options = options;
-    const configured = configure(definitions, options);
+    // It distinguishes replicas in logs and leases.
+    this.#instance = constant("instance", `${hostname()}-${process.pid}`);
+    const logOptions = { instance: this.#instance, logTo: options.logTo };
+    const configured = configure(definitions, options.env, logOptions);
     const [first] = configured;
     if (first === undefined) throw new TypeError("there is no service to run");
     const isAlone = configured.length === 1;
     const { name, version } = isAlone ? first.definition : options;
     this.config = first.service.config;
-    this.log = createServiceLog(name, this.config, options);
+    this.log = createServiceLog(name, this.config, logOptions);
     this.steps = new StopSteps(this.log);
     this.#metrics = isAlone ? null : createMetrics({ service: name, version });
     const local = isAlone ? undefined : new LocalServices(createCallPermissions());
     this.#services = configured.map(({ definition, service }) => {
       const hosted: HostedService = new HostedService(definition, service, {
         env: options.env,
-        log: isAlone ? this.log : createServiceLog(definition.name, service.config, options),
+        log: isAlone ? this.log : createServiceLog(definition.name, service.config, logOptions),
+        instance: this.#instance,
         begunAtMs: options.begunAtMs,
         local,
         isAlone,
@@ -88,8 +95,7 @@ export class Host {
     const startedAt = performance.now();
     await this.#traceWork();
     const health = await startHealthServer({
-      host: this.config.YARD_HEALTH_HOST,
-      port: this.config.YARD_HEALTH_PORT,
+      ...this.config.YARD_HEALTH_PORT,
       services: this.#services,
       metrics: this.#metrics,
     });
@@ -176,7 +182,7 @@ export class Host {
     const { startTracing } = await import("./tracing/start-tracing.ts");
     const tracing = startTracing({
       services: this.#services.map(({ definition }) => definition),
-      instance: this.config.YARD_INSTANCE,
+      instance: this.#instance,
       sampled: env.OTEL_TRACES_SAMPLER_ARG,
       everyMs: env.OTEL_BSP_SCHEDULE_DELAY,
       log: this.log,
@@ -190,13 +196,17 @@ interface Configured {
   readonly service: ConfiguredService;
 }
 
-function configure(definitions: readonly ServiceDefinition[], options: HostOptions): Configured[] {
+function configure(
+  definitions: readonly ServiceDefinition[],
+  env: Environment,
+  logOptions: LogOptions,
+): Configured[] {
   const failures: { log: Log; cause: unknown }[] = [];
   const configured = definitions.flatMap((definition) => {
     try {
-      return { definition, service: definition.configure(options.env) };
+      return { definition, service: definition.configure(env) };
     } catch (cause) {
-      failures.push({ log: createServiceLog(definition.name, null, options), cause });
+      failures.push({ log: createServiceLog(definition.name, null, logOptions), cause });
       return [];
     }
   });
@@ -204,16 +214,21 @@ function configure(definitions: readonly ServiceDefinition[], options: HostOptio
   return configured;
 }
 
+interface LogOptions {
+  readonly instance: string;
+  readonly logTo: DestinationStream | undefined;
+}
+
 /** The service's settings are null while they cannot be read. */
 function createServiceLog(
   service: string,
   config: BaseConfig | null,
-  { logTo }: Pick<HostOptions, "logTo">,
+  { instance, logTo }: LogOptions,
 ): Log {
   return createLog({
     service,
     level: config?.YARD_LOG_LEVEL ?? "info",
-    ...(config === null ? {} : { instance: config.YARD_INSTANCE }),
+    instance,
     ...(logTo === undefined ? {} : { destination: logTo }),
   });
 }

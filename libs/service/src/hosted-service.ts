@@ -1,4 +1,5 @@
 import type { LocalServices } from "@switchyard/bus/local-services";
+import { connectTimeoutMs } from "./connect-timeout.ts";
 import type { ConfiguredService, ServiceDefinition } from "./define-service.ts";
 import type { Environment } from "./env.ts";
 import type { Log } from "./log.ts";
@@ -26,6 +27,7 @@ const SLOW_START_MS = 15_000;
 interface Surroundings {
   readonly env: Environment;
   readonly log: Log;
+  readonly instance: string;
   readonly begunAtMs: number;
   /** The endpoints of the process's services; undefined where there is one service. */
   readonly local: LocalServices | undefined;
@@ -92,9 +94,10 @@ export class HostedService {
     const { config } = this.#configured;
     const steps = this.#steps;
     const readiness = this.#readiness;
-    const endAt = performance.now() + config.YARD_CONNECT_MS;
+    const endAt = performance.now() + connectTimeoutMs();
     readiness.startsWith = "waiting for Redis (YARD_REDIS_URL)";
-    const redis = await openRedis(definition.name, config, log);
+    const { instance } = this.#surroundings;
+    const redis = await openRedis(`${definition.name}:${instance}`, config, log);
     steps.push("redis", () => closeRedis(redis));
     const { user: service } = definition;
     readiness.add("redis", redisCheck(redis, { key: `yard:ready:${service}` }));
@@ -123,7 +126,7 @@ export class HostedService {
       redis,
       storage,
       metrics: this.#metrics.registry,
-      instance: config.YARD_INSTANCE,
+      instance,
       begunAtMs: this.#surroundings.begunAtMs,
       onStop: (name, stop) => steps.push(name, stop),
       ready: (name, check) => readiness.add(name, check),

@@ -7,7 +7,7 @@ import { StartError } from "./start-error.ts";
 /** The setting that names the directory, for messages. */
 export const KEYS_SETTING = "YARD_KEYS_DIR";
 
-/** The files that services read there beside their NKey and their password of Redis. `yard keys init` makes the keys, `yard dev` the token; secrets of OIDC and Sentinels come from their operators. */
+/** The files that services read there beside their NKey. `yard keys init` makes the keys, `yard dev` the token; secrets of OIDC and Sentinels come from their operators. */
 export type KeyFile =
   | "mcp-logins.key"
   | "webhooks.key"
@@ -15,7 +15,8 @@ export type KeyFile =
   | "audit-values.key"
   | "laptop.token"
   | "oidc-client.secret"
-  | "sentinel.password";
+  | "sentinel.password"
+  | `${string}.redis`;
 
 /**
  * The secret of a file in the directory of keys. Null without a directory or such a file: then the service refuses what needs the key.

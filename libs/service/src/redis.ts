@@ -171,13 +171,13 @@ function refusalOf(error: Error, where: string): StartError | null {
   }
   if (/^WRONGPASS|invalid password/.test(error.message)) {
     return new StartError(`Redis at ${where} refused the user or the password`, {
-      hint: "check the user in YARD_REDIS_URL and the content of YARD_REDIS_PASSWORD_FILE",
+      hint: "check the user in YARD_REDIS_URL, and the password there or in USER.redis of YARD_KEYS_DIR",
       cause: error,
     });
   }
   if (/^NOAUTH|NOAUTH /.test(error.message)) {
     return new StartError(`Redis at ${where} wants a password`, {
-      hint: "let YARD_REDIS_PASSWORD_FILE name a file with the password",
+      hint: "name the user in YARD_REDIS_URL, with the password there or in USER.redis of YARD_KEYS_DIR",
       cause: error,
     });
   }

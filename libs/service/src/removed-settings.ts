@@ -35,6 +35,24 @@ export const REMOVED_SETTINGS: Readonly<Record<string, string>> = {
   YARD_OIDC_CLIENT_SECRET_FILE: "use YARD_KEYS_DIR, a directory with oidc-client.secret",
   YARD_HTTP_TLS_CERT_FILE: "use YARD_HTTP_TLS_DIR, a directory with tls.crt and tls.key",
   YARD_HTTP_TLS_KEY_FILE: "use YARD_HTTP_TLS_DIR, a directory with tls.crt and tls.key",
+  YARD_INSTANCE: "replicas are distinguished by host and process id",
+  YARD_CONNECT_MS: CONSTANT,
+  YARD_APPROVAL_WAIT_MS: "a rule of the policy sets it with within, for its calls",
+  YARD_EXIT_WITH_PARENT: "use the argument --exit-with-parent",
+  YARD_HEALTH_HOST: "use YARD_HEALTH_PORT with an address, such as 0.0.0.0:8080",
+  YARD_HTTP_HOST: "use YARD_HTTP_PORT with an address, such as 0.0.0.0:8321",
+  YARD_REDIS_PASSWORD_FILE:
+    "name the user in YARD_REDIS_URL and use YARD_KEYS_DIR, a directory with USER.redis",
+  YARD_CHANNELS_SECRETS_FILE: "use YARD_KEYS_DIR, a directory with channels.env",
+  YARD_CHANNELS_LOOPBACK: "declare the account in channels.json",
+  YARD_IMPORT_WATCH: "changed files are always imported",
+  YARD_COMMAND_PATH: "use PATH of the toolbox",
+  YARD_TOOLBOX_MODE: "use YARD_SANDBOX=full-control, or leave out limited-control, the default",
+  YARD_RUNTIME_DIR: "use YARD_STATE_DIR, below which is runtimes",
+  YARD_BWRAP_BIN: "use YARD_BIN_DIR, a directory with bwrap",
+  YARD_NATS_SERVER_BIN: "use YARD_BIN_DIR, a directory with nats-server",
+  YARD_REDIS_SERVER_BIN: "use YARD_BIN_DIR, a directory with redis-server or valkey-server",
+  YARD_SERVER: "use YARD_CONTEXT, which takes the address of a gateway, too",
 };
 
 /** The removed settings that an environment still sets, as problems that name the replacement. An empty variable counts as unset. */

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -15,8 +16,10 @@ import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { runCommands } from "@switchyard/topology/streams";
 import { adminUser, client, type BusUser } from "@switchyard/topology/topology";
 import { until } from "@switchyard/local-servers/until";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { fixtureCall } from "../test/fixture-contract.ts";
+import { EXIT_WITH_PARENT } from "./exit-with-parent.ts";
 import { observe, startFixture, type ServiceProcess } from "../test/service-process.ts";
 
 const nats = await testNats();
@@ -27,10 +30,10 @@ await ensureStreams(bus);
 after(() => bus.close());
 
 test("becomes ready, shows its health and metrics, and exits 0 on SIGTERM", async () => {
-  const service = startFixture({ ...env, YARD_INSTANCE: "fixture-1" });
+  const service = startFixture(env);
   const ready = await service.logged("service ready");
   assert.equal(ready["service"], "fixture");
-  assert.equal(ready["instance"], "fixture-1");
+  assert.equal(ready["instance"], `${hostname()}-${service.child.pid}`);
   assert.deepEqual(await get(service, "/livez"), { status: 200, body: { status: "ok" } });
   assert.deepEqual(await get(service, "/readyz"), {
     status: 200,
@@ -119,7 +122,7 @@ test("exits 6 with the address and a hint when NATS or Redis is unreachable", as
       /^Redis at redis:\/\/127\.0\.0\.1:\d+ is unreachable/,
     ],
   ] as const) {
-    const service = startFixture({ ...env, ...broken, YARD_CONNECT_MS: "2000" });
+    const service = startFixture({ ...env, ...broken, ...testConstants({ connectMs: 2_000 }) });
     assert.equal((await service.exited).code, 6);
     const [record] = service.records;
     assert.match(String(record?.["reason"]), reason);
@@ -131,7 +134,7 @@ test("exits 6 with the address and a hint when NATS or Redis is unreachable", as
 
 test("names what is missing on NATS and the command that makes it", async () => {
   const emptyNats = await testNats();
-  const own = { YARD_NATS_URL: emptyNats.url, YARD_CONNECT_MS: "2000" };
+  const own = { YARD_NATS_URL: emptyNats.url, ...testConstants({ connectMs: 2_000 }) };
   const service = startFixture({ ...env, ...own });
   assert.equal((await service.exited).code, 1);
   assert.match(String(service.records[0]?.["reason"]), /YARD_COMMANDS\/agent-runner/);
@@ -142,7 +145,7 @@ test("waits for streams that are made later, and reports that in its readiness",
   const emptyNats = await testNats();
   const port = await freePort();
   const own = { YARD_NATS_URL: emptyNats.url, YARD_HEALTH_PORT: String(port) };
-  const service = startFixture({ ...env, ...own, YARD_CONNECT_MS: "60000" });
+  const service = startFixture({ ...env, ...own });
   const readyz = async (): Promise<string> => {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
     return (await answer?.text()) ?? "";
@@ -161,7 +164,7 @@ test("stops at once while it waits for NATS", async () => {
   const nowhere = `nats://127.0.0.1:${await freePort()}`;
   const port = await freePort();
   const own = { YARD_NATS_URL: nowhere, YARD_HEALTH_PORT: String(port) };
-  const service = startFixture({ ...env, ...own, YARD_CONNECT_MS: "3600000" });
+  const service = startFixture({ ...env, ...own });
   await until(async () => {
     const answer = await fetch(`http://127.0.0.1:${port}/readyz`).catch(() => null);
     return ((await answer?.text()) ?? "").includes("waiting for NATS (YARD_NATS_URL)");
@@ -329,7 +332,7 @@ test("stops when its parent is killed, so that no orphan stays", async () => {
 });
 
 test("stops in order also when its log is no longer read", async () => {
-  const service = startFixture({ ...env, YARD_EXIT_WITH_PARENT: "1" });
+  const service = startFixture(env, [EXIT_WITH_PARENT]);
   await service.logged("service ready");
   const reply = call(bus, fixtureCall, { does: "wait-for-stop" });
   await service.logged("handler entered");
@@ -340,7 +343,7 @@ test("stops in order also when its log is no longer read", async () => {
 });
 
 test("leaves Ctrl-C to the parent that holds its stdin", async () => {
-  const service = startFixture({ ...env, YARD_EXIT_WITH_PARENT: "1" });
+  const service = startFixture(env, [EXIT_WITH_PARENT]);
   await service.logged("service ready");
   service.child.kill("SIGINT");
   service.child.kill("SIGTERM");

@@ -1,5 +1,6 @@
 import type { ServiceDefinition } from "./define-service.ts";
 import { EnvError, type Environment } from "./env.ts";
+import { EXIT_WITH_PARENT } from "./exit-with-parent.ts";
 import { Host, ServiceStartError, type HostOptions } from "./host.ts";
 import { createLog, type Log } from "./log.ts";
 import { Shutdown } from "./shutdown.ts";
@@ -21,8 +22,8 @@ export function runService(definition: ServiceDefinition): Promise<void> {
  *
  * SIGTERM or SIGINT: not ready → the services in reverse order, each with its `onStop` steps → bus drained → Redis closed → exit 0. A second
  * signal, the end of `YARD_DRAIN_MS` or a failed step makes it exit 1. A start that fails
- * is one fatal line of its service, the steps so far undone, and exit 1, or 6 when NATS or Redis is unreachable. With `YARD_EXIT_WITH_PARENT` the
- * end of stdin counts as SIGTERM, and SIGINT is left to the parent.
+ * is one fatal line of its service, the steps so far undone, and exit 1, or 6 when NATS or Redis is unreachable. With the argument `--exit-with-parent`
+ * the end of stdin counts as SIGTERM, and SIGINT is left to the parent.
  *
  * `name` and `version` are those of the process, where it runs several services. The environment is removed from the process, see {@link takeEnvironment}.
  */
@@ -90,7 +91,7 @@ function createShutdown(host: Host): Shutdown {
     shutdown.beginAfterFault("unhandledRejection");
   });
   process.on("SIGTERM", () => shutdown.signal("SIGTERM"));
-  if (config.YARD_EXIT_WITH_PARENT) {
+  if (process.argv.includes(EXIT_WITH_PARENT)) {
     // Ctrl-C in a terminal reaches the whole process group; the parent stops its children in order.
     process.on("SIGINT", () => {});
     stopWithParent(() => shutdown.begin("parent gone"));

@@ -7,10 +7,12 @@ import { verifyStreams } from "@switchyard/bus/verify-streams";
 import { DELEGATION } from "@switchyard/contracts/delegation";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { ConsumerDefinition } from "@switchyard/topology/streams";
+import { connectTimeoutMs } from "./connect-timeout.ts";
 import type { BaseConfig } from "./define-service.ts";
 import type { Log } from "./log.ts";
 import { createOwnerStorage, type OwnerStorage } from "./owner-storage.ts";
 import { connectRedis, type Redis } from "./redis.ts";
+import { readRedisUrl } from "./redis-url.ts";
 import { openRedisRoom, type RedisRoom } from "./redis-room.ts";
 import { readKeyFile } from "./keys-directory.ts";
 import { readSecretFile } from "./secret-file.ts";
@@ -20,18 +22,24 @@ const STREAMS_EVERY_MS = 500;
 
 /** Connects a service to Redis as its settings say. Rejects with a StartError. `name` is shown in `CLIENT LIST`. */
 export async function openRedis(name: string, config: BaseConfig, log: Log): Promise<Redis> {
-  const file = config.YARD_REDIS_PASSWORD_FILE;
-  const password =
-    file === undefined ? undefined : await readSecretFile(file, "YARD_REDIS_PASSWORD_FILE");
+  const password = await redisPassword(config);
   const sentinelPassword = await readKeyFile(config.YARD_KEYS_DIR, "sentinel.password");
   return connectRedis({
     url: config.YARD_REDIS_URL,
-    ...(password === undefined ? {} : { password }),
+    ...(password === null ? {} : { password }),
     ...(sentinelPassword === null ? {} : { sentinelPassword }),
-    name: `${name}:${config.YARD_INSTANCE}`.replaceAll(/[^\x21-\x7e]/g, "_"),
+    name: name.replaceAll(/[^\x21-\x7e]/g, "_"),
     log,
-    connectTimeoutMs: config.YARD_CONNECT_MS,
+    connectTimeoutMs: connectTimeoutMs(),
   });
+}
+
+/** The password of the user in the URL of Redis, where the URL has none. Null: there is no such file, or no user. */
+async function redisPassword(config: BaseConfig): Promise<string | null> {
+  const { username = "", password = "" } = readRedisUrl(config.YARD_REDIS_URL) ?? {};
+  // The name becomes that of a file.
+  if (password !== "" || !/^[\w-][\w.-]*$/.test(username)) return null;
+  return readKeyFile(config.YARD_KEYS_DIR, `${username}.redis`);
 }
 
 /** Checks how full Redis is, and counts there the bytes that owners store through a service. `user` is its NATS user; both have to be stopped. */
@@ -73,7 +81,7 @@ export async function openBus(
       local,
       delegation: DELEGATION,
       ...(file === undefined ? {} : { nkeySeed: () => readSeed(file) }),
-      connectTimeoutMs: config.YARD_CONNECT_MS,
+      connectTimeoutMs: connectTimeoutMs(),
       onStatus: logStatus(log),
       onStored: logStored(log),
     });

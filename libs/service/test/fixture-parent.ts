@@ -3,9 +3,9 @@
 
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { EXIT_WITH_PARENT } from "../src/exit-with-parent.ts";
 
 const script = fileURLToPath(new URL("fixture-service.ts", import.meta.url));
-spawn(process.execPath, [script], {
-  env: { ...process.env, YARD_EXIT_WITH_PARENT: "1" },
+spawn(process.execPath, [script, EXIT_WITH_PARENT], {
   stdio: ["pipe", "inherit", "inherit"],
 });

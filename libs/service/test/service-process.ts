@@ -15,10 +15,13 @@ export interface ServiceProcess {
 }
 
 /** Starts the fixture service with only the given environment and the cache of compiled code; it is killed when the test file ends. */
-export function startFixture(env: Record<string, string>): ServiceProcess {
+export function startFixture(
+  env: Record<string, string>,
+  args: readonly string[] = [],
+): ServiceProcess {
   const script = fileURLToPath(new URL("fixture-service.ts", import.meta.url));
   const given = { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env };
-  return observe(spawn(process.execPath, [script], { env: given, stdio: "pipe" }));
+  return observe(spawn(process.execPath, [script, ...args], { env: given, stdio: "pipe" }));
 }
 
 /** Follows the log of a child process that writes JSON lines. */

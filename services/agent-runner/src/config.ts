@@ -1,7 +1,5 @@
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { constant } from "@switchyard/service/constant";
-import { envInteger, natsEnv, processEnv, redisEnv } from "@switchyard/service/env";
+import { envInteger, natsEnv, processEnv, redisEnv, stateEnv } from "@switchyard/service/env";
 import { auditEnv } from "@switchyard/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
@@ -14,6 +12,7 @@ export const RunnerEnv = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
+  ...stateEnv,
   YARD_REDIS_WAIT_REPLICAS: envInteger(0, 5).default(0),
   YARD_RUNNER_SLOTS: envInteger(1, 1_000).default(16),
   YARD_RUN_TIMEOUT_MS: envInteger(1_000, 86_400_000).default(3_600_000),
@@ -31,10 +30,6 @@ export const RunnerEnv = z.object({
   YARD_FILES_MIB: envInteger(1, 1_048_576).default(256),
   YARD_SESSION_IDLE_MS: envInteger(1_000, 3_650 * 86_400_000).default(7 * 86_400_000),
   YARD_MODELS_FILE: z.string().min(1).optional(),
-  YARD_RUNTIME_DIR: z
-    .string()
-    .min(1)
-    .default(join(tmpdir(), `yard-runtimes-${process.getuid?.() ?? 0}`)),
 });
 export type RunnerConfig = z.output<typeof RunnerEnv>;
 

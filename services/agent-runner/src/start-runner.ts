@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
+import { join } from "node:path";
 import type { Bus } from "@switchyard/bus/bus";
 import { consume } from "@switchyard/bus/consume";
 import { EventRelay } from "@switchyard/bus/event-relay";
@@ -181,7 +182,7 @@ async function openParts(
     now,
   });
   const runtimes = openRuntimeHosts({
-    directory: config.YARD_RUNTIME_DIR,
+    directory: join(config.YARD_STATE_DIR, "runtimes"),
     lingerMs: RUNTIME_LINGER_MS,
     env: kit.env,
   });

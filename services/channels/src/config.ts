@@ -1,5 +1,4 @@
 import { delimiter } from "node:path";
-import { CallerName } from "@switchyard/contracts/ids";
 import { natsEnv, processEnv, publicUrlEnv, redisEnv, parsedBy } from "@switchyard/service/env";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 import { z } from "zod";
@@ -11,8 +10,6 @@ export const ChannelsEnv = z.object({
   ...redisEnv,
   ...publicUrlEnv,
   YARD_CHANNELS_FILE: z.string().min(1).optional(),
-  YARD_CHANNELS_SECRETS_FILE: z.string().min(1).optional(),
-  YARD_CHANNELS_LOOPBACK: CallerName.optional(),
   YARD_CHANNELS_ROOTS: z
     .string()
     .default("")

@@ -179,7 +179,7 @@ function handleLogins(service: Service, { accounts, login, sendMs }: HandlerPart
       return found;
     } catch (error) {
       if (!(error instanceof NoSecretStore)) throw error;
-      throw fail.no_secret_store(error.message, { setting: "YARD_CHANNELS_SECRETS_FILE" });
+      throw fail.no_secret_store(error.message, { setting: "YARD_KEYS_DIR" });
     }
   });
 }

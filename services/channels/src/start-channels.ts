@@ -1,4 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { access } from "node:fs/promises";
+import { join } from "node:path";
 import { follow } from "@switchyard/bus/follow";
 import { serve } from "@switchyard/bus/serve";
 import {
@@ -20,7 +22,6 @@ import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { ServiceKit } from "@switchyard/service/define-service";
 import { createAccountLeases, leaseKey } from "./accounts/account-leases.ts";
 import { Accounts } from "./accounts/accounts.ts";
-import { readAccount, type ReadChannels } from "./accounts/channels-file.ts";
 import { createCursor } from "./accounts/cursor-store.ts";
 import { FollowedAccounts } from "./accounts/followed-accounts.ts";
 import { createMailbox } from "./accounts/mailbox-store.ts";
@@ -112,7 +113,7 @@ export async function startChannels(options: ChannelsOptions): Promise<Channels>
     onFault: ({ error, contract, correlationId }) =>
       log.error({ err: error, contract, correlationId }, "handler fault"),
   });
-  const followed = followAccounts(options, accounts);
+  const followed = followAccounts(options, accounts, await secretsFileOf(options.config));
   handleChannels(service, {
     accounts,
     login: (asked) => followed.login(asked),
@@ -199,15 +200,30 @@ function createOutbox(
   return { outbox, sends, said };
 }
 
-function followAccounts({ log, env, config }: ChannelsOptions, accounts: Accounts) {
+/** The file for secrets of logins. Undefined where the directory of keys has none: then a login stores nothing. */
+async function secretsFileOf({
+  YARD_KEYS_DIR: directory,
+}: ChannelsConfig): Promise<string | undefined> {
+  if (directory === undefined) return undefined;
+  const file = join(directory, "channels.env");
+  return access(file).then(
+    () => file,
+    () => undefined,
+  );
+}
+
+function followAccounts(
+  { log, env, config }: ChannelsOptions,
+  accounts: Accounts,
+  secretsFile: string | undefined,
+) {
   return new FollowedAccounts({
     accounts,
     log,
     env,
     adapters,
-    own: loopbackOf(config),
     file: config.YARD_CHANNELS_FILE,
-    secretsFile: config.YARD_CHANNELS_SECRETS_FILE,
+    secretsFile,
   });
 }
 
@@ -282,12 +298,4 @@ function openAccounts(
     },
   });
   return { accounts, connections, messages, limits };
-}
-
-/** The account of a laptop, which the file may have as well. */
-function loopbackOf({ YARD_CHANNELS_LOOPBACK: caller }: ChannelsConfig): ReadChannels {
-  if (caller === undefined) return { accounts: [], refused: [] };
-  const entry = { caller, callers: ["*"] };
-  const named = { channel: "loopback", accountId: "default", entry };
-  return { accounts: [readAccount(named, { env: {}, adapters })], refused: [] };
 }

@@ -2,6 +2,7 @@ import { auditEnv } from "@switchyard/audit/start-audit";
 import {
   commaSeparated,
   envInteger,
+  envListen,
   natsEnv,
   processEnv,
   publicUrlEnv,
@@ -18,10 +19,8 @@ export const Config = z.object({
   ...natsEnv,
   ...redisEnv,
   ...auditEnv,
-  /** The address to listen on; any address but loopback needs YARD_HTTP_HOSTS. */
-  YARD_HTTP_HOST: z.string().default("127.0.0.1"),
-  /** 0 is any free port; the log line "http ready" has the address. */
-  YARD_HTTP_PORT: envInteger(0, 65_535).default(0),
+  /** Any address but loopback needs YARD_HTTP_HOSTS; the log line "http ready" has the address. */
+  YARD_HTTP_PORT: envListen(),
   /** Names under which the gateway is reached, separated by commas, such as switchyard.example.com. */
   YARD_HTTP_HOSTS: z
     .string()

@@ -53,7 +53,7 @@ export const gatewayService = defineService({
     const now = Date.now;
     const publicUrl = config.YARD_HTTP_URL ?? null;
     const names = [...config.YARD_HTTP_HOSTS, ...(publicUrl === null ? [] : [publicUrl.host])];
-    const isKnownHost = knownHosts(config.YARD_HTTP_HOST, names);
+    const isKnownHost = knownHosts(config.YARD_HTTP_PORT.host, names);
     const tls = tlsOf(config);
     const audit = await startAudit({ ...kit, service: "gateway", version: VERSION });
     if (audit !== null) kit.onStop("audit", () => audit.stop());
@@ -102,8 +102,7 @@ export const gatewayService = defineService({
       now,
     });
     const http = await listenHttp(app, {
-      host: config.YARD_HTTP_HOST,
-      port: config.YARD_HTTP_PORT,
+      ...config.YARD_HTTP_PORT,
       tls: tls && { files: tls, log },
       // Behind a proxy all connections are the proxy's.
       connections: { ...CONNECTION_LIMITS, perAddress: trustedProxies > 0 ? null : perAddress },
@@ -171,9 +170,9 @@ function tlsOf({ YARD_HTTP_TLS_DIR: directory }: z.output<typeof Config>): TlsFi
 
 /** Browsers subscribe to web push only on pages over https or from their own machine. */
 function pushKeys(config: z.output<typeof Config>, secrets: readonly Uint8Array[]) {
-  const { YARD_HTTP_URL: url, YARD_HTTP_HOST: host, YARD_HTTP_HOSTS: names } = config;
+  const { YARD_HTTP_URL: url, YARD_HTTP_HOSTS: names } = config;
   const isEncrypted = url === undefined ? tlsOf(config) !== null : url.protocol === "https:";
-  if (!isEncrypted && !isLoopback(url?.hostname ?? host)) return null;
+  if (!isEncrypted && !isLoopback(url?.hostname ?? config.YARD_HTTP_PORT.host)) return null;
   const [name] = names;
   const own = url?.origin ?? (name === undefined ? null : `https://${name}`);
   return createPushKeys(secrets, isEncrypted ? own : null);

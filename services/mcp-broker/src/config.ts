@@ -1,7 +1,12 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import { auditEnv } from "@switchyard/audit/start-audit";
-import { adminsEnv, natsEnv, processEnv, redisEnv, parsedBy } from "@switchyard/service/env";
+import {
+  adminsEnv,
+  natsEnv,
+  processEnv,
+  redisEnv,
+  stateEnv,
+  parsedBy,
+} from "@switchyard/service/env";
 import { z } from "zod";
 import { parsePrivateHosts } from "@switchyard/service/network/egress-guard";
 
@@ -20,9 +25,6 @@ export const brokerEnv = z.object({
   YARD_WORKSPACE: z.string().optional(),
   /** The sandbox of stdio servers whose entry does not configure one: see `isolate-server.ts`. */
   YARD_MCP_SANDBOX: z.enum(["require", "prefer", "off"]).default("require"),
-  /** The directory in which the broker records its child processes, so that the next one can end leftovers. */
-  YARD_STATE_DIR: z
-    .string()
-    .min(1)
-    .default(join(homedir(), ".local", "state", "switchyard")),
+  /** The broker records its child processes there, so that the next one can end leftovers. */
+  ...stateEnv,
 });

@@ -61,12 +61,11 @@ export async function brokerCluster(options: {
           NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
           YARD_NATS_URL: options.natsUrl,
           YARD_REDIS_URL: options.redisUrl,
-          YARD_INSTANCE: name,
           YARD_MCP_SERVERS_FILE: serversFile,
           YARD_MCP_SANDBOX: "off",
           YARD_STATE_DIR: join(directory, `state-${name}`),
           ...env,
-          ...testConstants({ mcpRebalanceMs: 3_600_000 }, env),
+          ...testConstants({ instance: name, mcpRebalanceMs: 3_600_000 }, env),
         },
         stdio: ["ignore", "pipe", "inherit"],
       });

@@ -48,6 +48,4 @@ export const Config = z.object({
     .enum(["none", "never", "runs", "all"])
     .default("none")
     .transform((own) => (own === "never" ? "none" : own)),
-  /** The time for which a call waits for a person. */
-  YARD_APPROVAL_WAIT_MS: envInteger(1_000, 30 * 86_400_000).default(86_400_000),
 });

@@ -210,7 +210,7 @@ function approversOf(
       const call = { ...about, layers: null, server: facts.of(about.tool), facts: at };
       return termsOfCall(bundle(), { call, named, now: now() });
     },
-    waitMs: config.YARD_APPROVAL_WAIT_MS,
+    waitMs: constant("approvalWaitMs", 86_400_000),
     promptsPerRun: constant("approvalPromptsPerRun", 30),
     pendingPerUser: constant("approvalsPendingPerUser", 500),
   };

@@ -15,8 +15,6 @@ export const ImporterEnv = z.object({
   YARD_SCAN_SUPPRESSIONS: z.string().default(""),
   /** A YAML file of hosts and files that the operator adds to the scanner's own; read at start. */
   YARD_SCAN_INDICATORS: z.string().default(""),
-  /** Imports again when a file changes. */
-  YARD_IMPORT_WATCH: envFlag().default(false),
   /** Not ready before an import found every file usable, so that a rollout stops at a bad file. */
   YARD_IMPORT_STRICT: envFlag().default(false),
 });

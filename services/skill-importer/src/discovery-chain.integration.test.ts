@@ -38,7 +38,6 @@ test("project, user and workspace are one chain, shown to the operator and kept 
   });
   const importer = await world.start({
     YARD_SKILL_ROOTS: `project=${project}:user=${user}:workspace=${workspace}`,
-    YARD_IMPORT_WATCH: "1",
   });
   const overridden = () =>
     importer.records.filter(({ msg }) => msg === "definition overridden").map(reasonOf);

@@ -304,10 +304,10 @@ test("serves from every replica what one of them imported", async () => {
   assert.equal(await two.stop(), 0);
 });
 
-test("imports again when files change, while it watches", async () => {
+test("imports again when files change", async () => {
   const world = await importerWorld();
   await world.write({ "skills/greet/SKILL.md": skillText("First.") });
-  const importer = await world.start({ YARD_IMPORT_WATCH: "1" });
+  const importer = await world.start();
   const loadedSkills = (count: number) => (record: { [key: string]: unknown }) =>
     record["msg"] === "catalogue imported" &&
     (record["skills"] as { loaded: number }).loaded === count; // as the service writes it
@@ -354,7 +354,7 @@ test("imports a root that may be missing from the moment when it is there [D3, D
   const world = await importerWorld();
   const later = join(elsewhere, "state", "skills");
   const roots = `${world.root}:user?=${later}`;
-  const importer = await world.start({ YARD_SKILL_ROOTS: roots, YARD_IMPORT_WATCH: "1" });
+  const importer = await world.start({ YARD_SKILL_ROOTS: roots });
   assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
   const importedSkills = (count: number) => (record: { [key: string]: unknown }) =>
     record["msg"] === "catalogue imported" &&
@@ -384,9 +384,9 @@ test("does not start with a root that is not a directory, and names it", async (
 });
 
 test("does not start with a wrong environment, and lists all that is wrong", async () => {
-  const importer = startProcess({ YARD_IMPORT_WATCH: "maybe" });
+  const importer = startProcess({ YARD_IMPORT_STRICT: "maybe" });
   assert.equal(await importer.exitCode, 1);
   const [line] = importer.records;
-  assert.match(JSON.stringify(line), /YARD_IMPORT_WATCH/);
+  assert.match(JSON.stringify(line), /YARD_IMPORT_STRICT/);
   assert.match(JSON.stringify(line), /YARD_NATS_URL/);
 });

@@ -76,13 +76,13 @@ export const importerService = defineService({
       () =>
         hasBeenGood || `files that cannot be used: ${badFiles.join(", ")}; the log has the reasons`,
     );
-    const watch = config.YARD_IMPORT_WATCH ? watchImports({ importer, log, logImport }) : null;
-    if (watch !== null) kit.onStop("file watch", () => watch.close());
+    const watch = watchImports({ importer, log, logImport });
+    kit.onStop("file watch", () => watch.close());
     // Files are watched before they are read, so that no change in between is missed.
-    watch?.begin(await importer.places());
+    watch.begin(await importer.places());
     const first = await importer.importAll();
     logImport(first);
-    watch?.update(first);
+    watch.update(first);
 
     const service = serve(bus, {
       name: "importer",

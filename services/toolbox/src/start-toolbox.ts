@@ -15,7 +15,7 @@ import { readCipherKeyFile } from "@switchyard/service/keys-directory";
 import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Environment } from "@switchyard/service/env";
 import { privatePaths } from "@switchyard/service/process/private-paths";
-import { SandboxError } from "@switchyard/service/process/sandbox";
+import { bubblewrapSearch, SandboxError } from "@switchyard/service/process/sandbox";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
@@ -29,7 +29,14 @@ import { createCallsInWork } from "@switchyard/tool-provider/calls-in-work";
 import type { Registry } from "prom-client";
 import { createCancelPasser } from "./calls/pass-cancel.ts";
 import { openCommandCage, type CommandCage } from "./command/command-sandbox.ts";
-import { commandLimits, MIB, WEB_HOSTS_SETTING, type ToolboxConfig } from "./config.ts";
+import {
+  commandLimits,
+  commandPath,
+  MIB,
+  securityMode,
+  WEB_HOSTS_SETTING,
+  type ToolboxConfig,
+} from "./config.ts";
 import { handle } from "./handlers.ts";
 import { createMemoryStore, memoryHolding, type MemoryStore } from "./memory/memory-store.ts";
 import { createRestarts } from "./platform/restarts.ts";
@@ -106,11 +113,7 @@ export async function startToolbox(options: ToolboxOptions): Promise<Toolbox> {
         permitted: config.YARD_WEB_ALLOW_PRIVATE_HOSTS,
         setting: WEB_HOSTS_SETTING,
       }),
-      command: {
-        // In this mode every tool can access files outside, so a sandbox for commands is pointless.
-        cage: config.YARD_TOOLBOX_MODE === "full-control" ? { kind: "off" } : cage,
-        path: config.YARD_COMMAND_PATH,
-      },
+      command: { cage, path: commandPath(config) },
       configDirectory: config.YARD_CONFIG_DIR,
       restarts: { restarts, isPermitted: config.YARD_RESTARTS },
     }),
@@ -178,7 +181,8 @@ async function openWorkspaces(
   config: ToolboxConfig,
   hidden: readonly string[],
 ): Promise<Workspaces> {
-  const { YARD_WORKSPACE: fixed, YARD_WORKSPACES_DIR: parent, YARD_TOOLBOX_MODE: mode } = config;
+  const { YARD_WORKSPACE: fixed, YARD_WORKSPACES_DIR: parent } = config;
+  const mode = securityMode(config);
   const hint =
     "set YARD_WORKSPACES_DIR for a directory for each run, or YARD_WORKSPACE for one for everybody";
   try {
@@ -206,17 +210,18 @@ async function openCage(
   secret: readonly string[],
   log: Log,
 ): Promise<CommandCage> {
+  // With full control every tool can access files outside, so a sandbox for commands is pointless.
+  const setting = config.YARD_SANDBOX === "full-control" ? "off" : config.YARD_SANDBOX;
   try {
     const cage = await openCommandCage({
-      setting: config.YARD_SANDBOX,
-      // On the PATH of this process, not on that of the commands.
-      bubblewrap: { program: config.YARD_BWRAP_BIN, path: config.PATH },
+      setting,
+      bubblewrap: bubblewrapSearch(config),
       readable: config.YARD_SANDBOX_READABLE,
       secret,
       network: config.YARD_SANDBOX_NETWORK,
       limits: commandLimits(config),
     });
-    if (cage.kind === "missing" && config.YARD_TOOLBOX_MODE === "limited-control")
+    if (cage.kind === "missing")
       log.warn({ reason: cage.reason }, "no sandbox, so no command can run");
     if (cage.kind === "bubblewrap") {
       const { filter, kernelCounts } = cage.sandbox;
@@ -231,7 +236,7 @@ async function openCage(
   } catch (cause) {
     if (!(cause instanceof SandboxError)) throw cause;
     throw new StartError(`YARD_SANDBOX=require cannot be met: ${cause.message}`, {
-      hint: "install bubblewrap (or set YARD_BWRAP_BIN) and permit user namespaces, or set YARD_SANDBOX to auto",
+      hint: "install bubblewrap (or name its directory in YARD_BIN_DIR) and permit user namespaces, or set YARD_SANDBOX to auto",
       cause,
     });
   }

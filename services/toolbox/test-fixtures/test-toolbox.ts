@@ -110,7 +110,7 @@ export async function toolboxWorld(): Promise<ToolboxWorld> {
       start({
         nats: nats.url,
         redis: redis.url,
-        env: { YARD_BWRAP_BIN: sandbox.program, ...env },
+        env: { YARD_BIN_DIR: sandbox.directory, ...env },
       }),
     call: (request, options) => call(cli, callBuiltin, request, options),
     tools: (request = {}) => call(cli, listBuiltins, request),

@@ -68,7 +68,7 @@ export async function startInstallation(
     YARD_NATS_URL: nats.url,
     YARD_NATS_NKEY_FILE: seedFile(keys.path, user),
     YARD_REDIS_URL: `redis://${user}@${redis.host}:${redis.port}`,
-    YARD_REDIS_PASSWORD_FILE: join(keys.path, `${user}.redis`),
+    YARD_KEYS_DIR: keys.path,
     ...settings[user],
   });
   const services = new Map<string, TestService>();
@@ -84,7 +84,6 @@ export async function startInstallation(
   await Promise.all([
     start("policy", "policy", {
       YARD_POLICY_FILE: files.policy,
-      YARD_KEYS_DIR: keys.path,
     }),
     start("skill-importer", "importer", { YARD_SKILL_ROOTS: files.root }),
     start("mcp-broker", "broker", {

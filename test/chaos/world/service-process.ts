@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createWriteStream, type WriteStream } from "node:fs";
 import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 
 type LogLine = Readonly<Record<string, unknown>> & { readonly msg?: string };
 
@@ -101,7 +102,7 @@ export class ServiceProcess {
 
   async #runOnce(): Promise<void> {
     this.#isSignalled = false;
-    const child = spawn(process.execPath, [this.#spec.entry], {
+    const child = spawn(process.execPath, [this.#spec.entry, EXIT_WITH_PARENT], {
       env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...this.#spec.env },
       // It ends with us, however we end: its standard input closes.
       stdio: ["pipe", "pipe", "pipe"],

@@ -6,7 +6,7 @@ import { monitorRedisUser } from "@switchyard/topology/redis-access";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
 import type { RedisAccess } from "@switchyard/local-servers/redis-access";
 import { createRunTokenKey } from "@switchyard/service/run-token";
-import { ensureRedisPasswords, redisPasswordFile } from "../../../apps/cli/src/redis-passwords.ts";
+import { ensureRedisPasswords } from "../../../apps/cli/src/redis-passwords.ts";
 
 /** Keys as in production: each user of NATS and of Redis has its own, and no permission beyond its contracts. */
 export interface WorldKeys {
@@ -16,7 +16,6 @@ export interface WorldKeys {
   seedFile(user: string): string;
   seed(user: string): string;
   redisPassword(user: string): string;
-  redisPasswordFile(user: string): string;
 }
 
 export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
@@ -35,7 +34,6 @@ export async function makeWorldKeys(directory: string): Promise<WorldKeys> {
       probePassword: redis.password(monitorRedisUser.name),
     },
     redisPassword: (user) => redis.password(user),
-    redisPasswordFile: (user) => redisPasswordFile(directory, user),
     authorization: natsAuthorization({
       users: users.map((user) => ({ user, nkey: keys.get(user.name)?.publicKey ?? "" })),
     }),

@@ -240,7 +240,6 @@ export class World {
         ...this.#environment(name),
         YARD_NATS_URL: `nats://127.0.0.1:${routes.nats.port}`,
         YARD_REDIS_URL: `redis://${user}@127.0.0.1:${routes.redis.port}`,
-        YARD_REDIS_PASSWORD_FILE: this.#keys.redisPasswordFile(user),
         YARD_NATS_NKEY_FILE: this.#keys.seedFile(user),
       },
     });
@@ -253,9 +252,7 @@ export class World {
       PATH: [dirname(process.execPath), process.env["PATH"] ?? ""].join(delimiter),
       HOME: this.directory,
       YARD_LOG_LEVEL: "info",
-      YARD_INSTANCE: name,
       YARD_HEALTH_PORT: "0",
-      YARD_EXIT_WITH_PARENT: "1",
       YARD_DRAIN_MS: "10000",
       YARD_POLICY_FILE: join(SUITE, "project/policies/chaos.yaml"),
       // One client starts the runs and decides about their calls.
@@ -265,7 +262,7 @@ export class World {
       YARD_MCP_SERVERS_FILE: join(SUITE, "project/mcp-servers.json"),
       YARD_MCP_SANDBOX: "off",
       YARD_CHANNELS_FILE: join(SUITE, "project/channels.json"),
-      ...testConstants({ schedulesPerCaller: 10_000 }),
+      ...testConstants({ instance: name, schedulesPerCaller: 10_000 }),
       YARD_STATE_DIR: join(this.directory, name),
       CHAOS_FIXTURES: join(SUITE, "fixtures"),
       CHAOS_BOOK: this.book,

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import {
   instanceProcesses,
@@ -27,10 +28,7 @@ test("the demo starts everything, runs on real files, has the write denied, and 
 
 test("the demo stays open with --open, with the console, and stops at Ctrl-C", async () => {
   const stateDir = join(tempDirectory(), "state");
-  const open = yardStarted(["demo", "--open"], {
-    ...yardEnvironment(stateDir),
-    YARD_EXIT_WITH_PARENT: "1",
-  });
+  const open = yardStarted(["demo", "--open", EXIT_WITH_PARENT], yardEnvironment(stateDir));
   await open.printed("It stays open");
   const [, address = ""] = /The console: (\S+)#token=yd_/.exec(open.output()) ?? [];
   const page = await fetch(address, { headers: { accept: "text/html" } });

@@ -32,7 +32,7 @@ const KEPT_LINES = 40;
 /** `yard demo`: one run from end to end, with everything it needs started before and stopped after, or with `--open` at Ctrl-C. */
 export async function demo(
   terminal: Terminal,
-  options: { json?: true; open?: true },
+  options: { json?: true; open?: true; exitWithParent?: boolean },
 ): Promise<ExitCode> {
   const state = stateDirectory(terminal.env, null);
   const running = await findRunningInstance(state.instanceFile);
@@ -50,7 +50,7 @@ export async function demo(
   const signals = onStopSignals({
     stop: () => stop.abort(),
     kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
-    env: terminal.env,
+    exitWithParent: options.exitWithParent ?? false,
   });
   terminal.note("Starting NATS, Redis and the services on this machine:");
   try {

@@ -26,7 +26,11 @@ const MCP_TIMEOUT_MS = 20_000;
 /** `yard dev`: starts everything, shows one log, and stops everything on Ctrl-C. */
 export async function dev(
   terminal: Terminal,
-  { json, ...flags }: StackFlags & { json?: true },
+  {
+    json,
+    exitWithParent = false,
+    ...flags
+  }: StackFlags & { json?: true; exitWithParent?: boolean },
 ): Promise<ExitCode> {
   if (process.platform === "win32")
     throw new CliError("start_failed", "yard dev does not run on Windows itself", {
@@ -47,7 +51,7 @@ export async function dev(
       stop.abort();
     },
     kill: () => void stack.kill().finally(() => process.exit(EXIT.interrupted)),
-    env: terminal.env,
+    exitWithParent,
   });
   const output = onOutputClosed(() => stop.abort());
   try {

@@ -59,7 +59,7 @@ export async function repaired(checks: readonly Check[]): Promise<string[]> {
 /** The machine, and what `yard dev` runs on it. */
 async function localChecks(env: NodeJS.ProcessEnv): Promise<Check[]> {
   const state = stateDirectory(env);
-  const instance = instanceChecks(state, env).catch((error: unknown) => {
+  const instance = instanceChecks(state).catch((error: unknown) => {
     const { message, hint } = describeFailure(error);
     return [failed("instance", message, hint ?? "see: yard dev --help")];
   });

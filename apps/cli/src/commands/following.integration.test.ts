@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import {
   instanceProcesses,
@@ -146,8 +147,8 @@ test("YARD_USER is the user on this machine's own instance, too", async () => {
 });
 
 test("yard dev stops in order when its log no longer has a reader", { skip }, async () => {
-  const second = { ...yardEnvironment(join(directory, "second")), YARD_EXIT_WITH_PARENT: "1" };
-  const { code, stderr } = await intoHead(["dev", "--project", project], second);
+  const second = yardEnvironment(join(directory, "second"));
+  const { code, stderr } = await intoHead(["dev", "--project", project, EXIT_WITH_PARENT], second);
   assert.equal(code, 0, stderr);
   const after = await yard(["runs", "list"], second);
   assert.match(after.stderr, /nothing runs for/);

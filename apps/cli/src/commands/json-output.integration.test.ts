@@ -72,10 +72,9 @@ const policy = write(
 );
 
 const config = { token: "${BOT_TOKEN}", apiRoot: "http://127.0.0.1:9" };
-write(
-  "project/channels.json",
-  JSON.stringify({ accounts: { telegram: { away: { caller: "cli", agent: "quick", config } } } }),
-);
+const telegram = { away: { caller: "cli", agent: "quick", config } };
+const loopback = { default: { caller: "cli", callers: ["*"] } };
+write("project/channels.json", JSON.stringify({ accounts: { telegram, loopback } }));
 
 const dev = yardDev(["--json", "--project", project, "--workspace", HOME], env);
 before(() => dev.printed("switchyard ready"));

@@ -9,6 +9,9 @@ import { tableLines } from "../table.ts";
 import { writeJson, type Terminal } from "../terminal.ts";
 
 const GIB = 1024 ** 3;
+const CONNECT_MS = 5_000;
+/** The services wait as long for their first connection. */
+const WAIT_MS = 3_600_000;
 
 /**
  * `yard streams ensure`: creates or updates streams, consumers and the payload bucket. Needs the admin key, and for a
@@ -16,7 +19,13 @@ const GIB = 1024 ** 3;
  */
 export async function ensure(
   terminal: Terminal,
-  options: { json?: true; replicas?: number; auditGib?: number; operatorKey?: string },
+  options: {
+    json?: true;
+    replicas?: number;
+    auditGib?: number;
+    operatorKey?: string;
+    wait?: true;
+  },
 ): Promise<void> {
   const target = await findBus(terminal.env, ADMIN_USER);
   const { replicas, auditGib } = options;
@@ -24,7 +33,7 @@ export async function ensure(
     ...(replicas === undefined ? {} : { replicas }),
     ...(auditGib === undefined ? {} : { auditBytes: auditGib * GIB }),
   };
-  const connectTimeoutMs = Number(terminal.env["YARD_CONNECT_MS"] ?? "") || 5_000;
+  const connectTimeoutMs = options.wait ? WAIT_MS : CONNECT_MS;
   const result = await withBus(target, (bus) => ensureStreams(bus, wanted), { connectTimeoutMs });
   const operatorKey = options.operatorKey ?? keyOfDev(target, terminal.env);
   if (result.left.length > 0 && operatorKey !== null) {

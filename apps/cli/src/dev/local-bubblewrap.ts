@@ -13,7 +13,7 @@ export async function localBubblewrap(
 ): Promise<string | null> {
   const found = await resolveBubblewrap({ env, log: report.detail }).catch((error: unknown) => {
     throw new CliError("usage", error instanceof Error ? error.message : String(error), {
-      hint: "correct YARD_BWRAP_BIN, or unset it",
+      hint: "correct YARD_BIN_DIR, or unset it",
       cause: error,
     });
   });
@@ -28,9 +28,14 @@ export async function localBubblewrap(
   return binary;
 }
 
+/** True where the person lets commands run without a sandbox. */
+export function runsUnboxed({ YARD_SANDBOX: setting = "" }: NodeJS.ProcessEnv): boolean {
+  return setting === "off" || setting === "full-control";
+}
+
 function without(reason: string, env: NodeJS.ProcessEnv, report: StackReport): null {
   const effects = [
-    ...(env["YARD_SANDBOX"] === "off" ? [] : ["execute_command is off"]),
+    ...(runsUnboxed(env) ? [] : ["execute_command is off"]),
     ...(env["YARD_MCP_SANDBOX"] === "off"
       ? []
       : ["MCP servers are trusted: they run with your rights, as in other MCP clients"]),

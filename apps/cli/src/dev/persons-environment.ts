@@ -30,7 +30,7 @@ export function basics(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const forAll = Object.keys(env).filter((name) => /^(?:OTEL|YARD_AUDIT)(?:_|$)/.test(name));
   const level = isLogLevel(env["YARD_LOG_LEVEL"]) ? env["YARD_LOG_LEVEL"] : "info";
   return {
-    ...pick(env, [...system, ...forAll, "YARD_REDIS_PASSWORD_FILE"]),
+    ...pick(env, [...system, ...forAll]),
     // The level is at least info: the lines that report a service as ready, with its address, have that level.
     YARD_LOG_LEVEL: isQuieter("info", level) ? level : "info",
   };
@@ -49,7 +49,7 @@ export function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
  * would reach them, too.
  */
 const PICKED =
-  /^YARD_(?:ADMINS|APPROVALS?|APPROVE|APPROVERS|BWRAP|CHAT|COMMAND|CONFIG|CONSOLE|HOOKS|HTTP|IMPORT|IMPORTED|ISSUERS|KEYS|OIDC|POLICY|SANDBOX|SCAN|SCHEDULES|SKILL|TOOLBOX|TOOLS|TRIGGERS|USER_SESSION|WEB|WEBHOOKS|WORKSPACES?)(?:_|$)/;
+  /^YARD_(?:ADMINS|APPROVALS?|APPROVE|APPROVERS|BIN|CHAT|COMMAND|CONFIG|CONSOLE|HOOKS|HTTP|IMPORT|IMPORTED|ISSUERS|KEYS|OIDC|POLICY|SANDBOX|SCAN|SCHEDULES|SKILL|TOOLBOX|TOOLS|TRIGGERS|USER_SESSION|WEB|WEBHOOKS|WORKSPACES?)(?:_|$)/;
 
 /**
  * `yard dev` sets these for each service, or leaves the default: the person's values are meant for the command
@@ -60,11 +60,8 @@ const OURS = new Set([
   "YARD_NATS_NKEY_FILE",
   "YARD_USER",
   "YARD_REDIS_URL",
-  "YARD_REDIS_PASSWORD_FILE",
   "YARD_STATE_DIR",
   "YARD_LOG_LEVEL",
-  "YARD_INSTANCE",
-  "YARD_HEALTH_HOST",
   "YARD_HEALTH_PORT",
   "YARD_PRIVATE_PATHS",
 ]);

@@ -1,7 +1,7 @@
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, dirname, join, resolve } from "node:path";
 import { RUNNER_USER } from "@switchyard/contracts/user-names";
-import { HOME, type StateDirectory } from "../locations.ts";
-import { chosen, personsPath, pick, withoutOurs } from "./persons-environment.ts";
+import { DEMO_PROJECT, HOME, type StateDirectory } from "../locations.ts";
+import { chosen, pick, withoutOurs } from "./persons-environment.ts";
 import type { Project } from "./project.ts";
 
 export interface PlannedOptions {
@@ -67,7 +67,6 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "skill-importer",
     own: ({ skillRoots, env }) => ({
       YARD_SKILL_ROOTS: skillRoots,
-      YARD_IMPORT_WATCH: "1",
       ...scanFiles(env),
     }),
   },
@@ -85,7 +84,7 @@ const SERVICES: readonly ServiceRow[] = [
         YARD_MCP_SERVERS_FILE: project.mcpServersFile,
         // A laptop's HTTP servers are on the laptop.
         YARD_MCP_ALLOW_PRIVATE_HOSTS: chosen(env, "YARD_MCP_ALLOW_PRIVATE_HOSTS") ?? "loopback",
-        YARD_STATE_DIR: state.brokerState,
+        YARD_STATE_DIR: state.servicesState,
         YARD_HOME: HOME,
         YARD_WORKSPACE: workspace,
       };
@@ -103,8 +102,6 @@ const SERVICES: readonly ServiceRow[] = [
         YARD_CONFIG_DIR: project.directory,
         // The file is optional.
         YARD_TOOLS_FILE: join(project.directory, "tools.json"),
-        // A sandbox shows the system's own directories but not always those of the person.
-        YARD_COMMAND_PATH: personsPath(chosen(env, "PATH") ?? "") + delimiter + COMMAND_PATH,
         ...pick(env, TOOLBOX_SETTINGS),
         ...isolationOf(options),
       };
@@ -116,12 +113,12 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "agent-runner",
     passes: true,
     own: (options) => {
-      const { state, project, env } = options;
+      const { state, project } = options;
       return {
         ...(project.modelsFile !== null && { YARD_MODELS_FILE: project.modelsFile }),
         ...isolationOf(options),
         // Another installation may have a run of the same name.
-        YARD_RUNTIME_DIR: chosen(env, "YARD_RUNTIME_DIR") ?? join(state.path, "runtimes"),
+        YARD_STATE_DIR: state.servicesState,
       };
     },
   },
@@ -131,12 +128,10 @@ const SERVICES: readonly ServiceRow[] = [
     directory: "channels",
     // Tokens of bots are in the person's environment.
     passes: true,
-    own: ({ state, project, env }) => ({
+    own: ({ project, env }) => ({
       ...pick(env, ["YARD_HTTP_URL"]),
-      ...(project.channelsFile !== null && { YARD_CHANNELS_FILE: project.channelsFile }),
-      // `yard channels login` writes this file.
-      YARD_CHANNELS_SECRETS_FILE: join(state.keys, "channels.env"),
-      YARD_CHANNELS_LOOPBACK: "cli",
+      // The demo's file has an account to try messages with, for a project without accounts.
+      YARD_CHANNELS_FILE: project.channelsFile ?? join(DEMO_PROJECT, "channels.json"),
     }),
   },
   {
@@ -175,7 +170,7 @@ function webhookHosts(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** The program that sandboxes are made with, and the paths that none of them may show. */
 function isolationOf({ bubblewrap, state }: PlannedOptions): NodeJS.ProcessEnv {
   return {
-    ...(bubblewrap !== null && { YARD_BWRAP_BIN: bubblewrap }),
+    ...(bubblewrap !== null && { YARD_BIN_DIR: dirname(bubblewrap) }),
     YARD_PRIVATE_PATHS: state.privatePaths.join(delimiter),
   };
 }
@@ -185,14 +180,11 @@ export function ownApprovals(env: NodeJS.ProcessEnv): string {
   return chosen(env, "YARD_APPROVE_OWN") ?? "all";
 }
 
-const COMMAND_PATH = "/usr/local/bin:/usr/bin:/bin";
 /** Toolbox settings that a person may set on their own machine. */
 const TOOLBOX_SETTINGS = [
-  "YARD_COMMAND_PATH",
   "YARD_SANDBOX",
   "YARD_SANDBOX_NETWORK",
   "YARD_SANDBOX_READABLE",
-  "YARD_TOOLBOX_MODE",
   "YARD_WEB_ALLOW_PRIVATE_HOSTS",
 ];
 

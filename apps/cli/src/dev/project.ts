@@ -8,7 +8,7 @@ export interface Project {
   readonly directory: string;
   readonly policyFile: string;
   readonly mcpServersFile: string;
-  /** Null: the loopback channel alone. */
+  /** Null: the demo's, with the loopback channel alone. */
   readonly channelsFile: string | null;
   /** Null: runs begin by no trigger of the project. */
   readonly triggersFile: string | null;

@@ -55,30 +55,28 @@ test("starts each service after those it needs, each with a key of its own", () 
 });
 
 test("the services that make sandboxes get the bubblewrap that was found", () => {
-  const given = plan({}).filter(({ env }) => env["YARD_BWRAP_BIN"] !== undefined);
+  const given = plan({}).filter(({ env }) => env["YARD_BIN_DIR"] !== undefined);
   assert.deepEqual(
-    given.map(({ name, env }) => [name, env["YARD_BWRAP_BIN"]]),
+    given.map(({ name, env }) => [name, env["YARD_BIN_DIR"]]),
     [
-      ["broker", "/cache/bwrap"],
-      ["toolbox", "/cache/bwrap"],
-      ["runner", "/cache/bwrap"],
+      ["broker", "/cache"],
+      ["toolbox", "/cache"],
+      ["runner", "/cache"],
     ],
   );
 });
 
-test("each service logs in to our Redis as itself, with a password from a file", () => {
-  for (const { env } of plan({ YARD_REDIS_PASSWORD_FILE: "/somebody/elses" })) {
+test("each service logs in to our Redis as itself, with the passwords of this installation", () => {
+  for (const { env } of plan({ YARD_KEYS_DIR: "/another" })) {
     const user = new URL(env["YARD_REDIS_URL"] ?? "").username;
     assert.equal(env["YARD_NATS_NKEY_FILE"], `/state/keys/${user}.nk`);
-    assert.equal(env["YARD_REDIS_PASSWORD_FILE"], `/state/keys/${user}.redis`);
+    assert.equal(env["YARD_KEYS_DIR"], "/state/keys");
   }
 });
 
-test("a configured Redis is used as its URL and the person's password file say", () => {
-  for (const { env } of plan({ YARD_REDIS_PASSWORD_FILE: "/mine" }, 1, false)) {
+test("a configured Redis is used as its URL says", () => {
+  for (const { env } of plan({}, 1, false))
     assert.equal(env["YARD_REDIS_URL"], "redis://127.0.0.1:2");
-    assert.equal(env["YARD_REDIS_PASSWORD_FILE"], "/mine");
-  }
 });
 
 test("every entry point exists", () => {
@@ -91,7 +89,6 @@ test("one process has all services, each with the key and the password of its ow
   assert.equal(all.name, "switchyard");
   assert.equal(all.env["YARD_NATS_NKEY_FILE"], "/state/keys/{user}.nk");
   assert.equal(all.env["YARD_REDIS_URL"], "redis://{user}@127.0.0.1:2");
-  assert.equal(all.env["YARD_REDIS_PASSWORD_FILE"], "/state/keys/{user}.redis");
   assert.equal(all.speakers?.get("mcp-broker"), "broker");
 });
 
@@ -105,7 +102,7 @@ test("further runners are processes beside the one with all services", () => {
 
 test("no two services are given different values of one setting, so that one environment serves all", () => {
   const { all } = together({ HOOK_SECRET: "whsec", PATH: "/usr/bin" });
-  const byUser = new Set(["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL", "YARD_REDIS_PASSWORD_FILE"]);
+  const byUser = new Set(["YARD_NATS_NKEY_FILE", "YARD_REDIS_URL"]);
   for (const { name, env } of plan({ HOOK_SECRET: "whsec", PATH: "/usr/bin" }))
     for (const [setting, value] of Object.entries(env))
       if (!byUser.has(setting)) assert.equal(all.env[setting], value, `${name}: ${setting}`);
@@ -137,23 +134,15 @@ test("the user of a laptop may approve its own calls, unless it says otherwise",
   assert.equal(own({ YARD_APPROVE_OWN: "none" }), "none");
 });
 
-test("MCP servers get the person's own PATH, also when npm has put our Node.js first", () => {
+test("MCP servers and commands get the person's own PATH, also when npm has put our Node.js first", () => {
   const ours = dirname(process.execPath);
   const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];
-  const broker = plan({ PATH: path.join(delimiter) }).find(({ name }) => name === "broker");
-  assert.equal(broker?.env["PATH"], ["/home/me/bin", "/usr/bin", ours].join(delimiter));
-});
-
-test("commands of agents find what the person has on their PATH, and our Node.js last", () => {
-  const ours = dirname(process.execPath);
-  const pathOf = (env: NodeJS.ProcessEnv) =>
-    plan(env).find(({ name }) => name === "toolbox")?.env["YARD_COMMAND_PATH"];
-  const path = [join(HOME, "node_modules", ".bin"), ours, "/home/me/bin", "/usr/bin"];
-  const system = ["/usr/local/bin", "/usr/bin", "/bin"];
-  const own = ["/home/me/bin", "/usr/bin", ours, ...system].join(delimiter);
-  assert.equal(pathOf({ PATH: path.join(delimiter) }), own);
-  assert.equal(pathOf({}), [ours, ...system].join(delimiter));
-  assert.equal(pathOf({ PATH: "/a", YARD_COMMAND_PATH: "/b" }), "/b");
+  const own = plan({ PATH: path.join(delimiter) }).filter(({ name }) =>
+    ["broker", "toolbox"].includes(name),
+  );
+  for (const { env, name } of own)
+    assert.equal(env["PATH"], ["/home/me/bin", "/usr/bin", ours].join(delimiter), name);
+  assert.equal(own.length, 2);
 });
 
 test("the person's files for the scanner reach the importer, wherever it runs", () => {
@@ -210,11 +199,9 @@ test("a quiet log does not silence the line that says where a service is ready",
   }
 });
 
-test("replicas do not share a name or a health address that the person has set", () => {
-  const env = { YARD_INSTANCE: "one", YARD_HEALTH_HOST: "0.0.0.0", YARD_HEALTH_PORT: "8080" };
+test("replicas do not share a health address that the person has set", () => {
+  const env = { YARD_HEALTH_PORT: "0.0.0.0:8080" };
   for (const spec of plan(env, 2)) {
-    assert.equal(spec.env["YARD_INSTANCE"], undefined, spec.name);
-    assert.equal(spec.env["YARD_HEALTH_HOST"], undefined, spec.name);
     assert.equal(spec.env["YARD_HEALTH_PORT"], "0", spec.name);
   }
 });

@@ -88,7 +88,6 @@ function everyProcess(options: ServicePlanOptions, user: string): NodeJS.Process
     YARD_NATS_URL: options.natsUrl,
     YARD_NATS_NKEY_FILE: seedFile(options.state.keys, user),
     YARD_REDIS_URL: redis.url.replace(encodeURIComponent(EACH_USER), EACH_USER),
-    ...(redis.passwordFile === null ? {} : { YARD_REDIS_PASSWORD_FILE: redis.passwordFile }),
     YARD_KEYS_DIR: options.state.keys,
     YARD_HEALTH_PORT: "0",
     YARD_DRAIN_MS: String(DRAIN_MS),

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 import { splitLines } from "./line-splitter.ts";
 import { parseLogLine } from "./log-line.ts";
 import {
@@ -45,9 +46,9 @@ export async function launchService(
 ): Promise<Running> {
   const { signal, startTimeouts = START_TIMEOUTS } = options;
   signal.throwIfAborted();
-  const child: Child = spawn(process.execPath, [spec.entry], {
+  const child: Child = spawn(process.execPath, [spec.entry, EXIT_WITH_PARENT], {
     cwd: spec.cwd,
-    env: { ...spec.env, YARD_EXIT_WITH_PARENT: "1" },
+    env: spec.env,
     stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });

@@ -5,7 +5,8 @@
 // T2  A server that comes back has the port it had, so its address stays valid.
 // T3  A part is registered from before its first start until the end of this process, so that `kill` reaches it.
 
-import { sep } from "node:path";
+import { appendFile } from "node:fs/promises";
+import { join, sep } from "node:path";
 import { within } from "@switchyard/contracts/timeouts";
 import type { ForeignSource } from "@switchyard/topology/topology";
 import { triggerSources } from "../trigger-sources.ts";
@@ -94,6 +95,8 @@ export class Stack {
       const redisUrl = await this.#startServer("redis", keys, signal);
       await prepareStreams({ natsUrl, state, report });
       await ensureLaptopToken(state.keys);
+      // `yard channels login` writes to it.
+      await appendFile(join(state.keys, "channels.env"), "", { mode: 0o600 });
       const bubblewrap = await localBubblewrap(env, report);
       if (bubblewrap === null && state.keys.startsWith(workspace + sep))
         report.warn(

@@ -1,13 +1,13 @@
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * The first signal requests an orderly stop, the second one ends everything at once. With YARD_EXIT_WITH_PARENT=1, as for the
+ * The first signal requests an orderly stop, the second one ends everything at once. With `exitWithParent`, as for the
  * services, the end of stdin counts as a signal: a program that starts us leaves nothing behind when it is killed.
  */
 export function onStopSignals(options: {
   stop: () => void;
   kill: () => void;
-  env: NodeJS.ProcessEnv;
+  exitWithParent: boolean;
 }): { remove(): void } {
   let isStopping = false;
   const onSignal = (): void => {
@@ -22,11 +22,10 @@ export function onStopSignals(options: {
     if (!isStopping) onSignal();
   };
   for (const signal of SIGNALS) process.on(signal, onSignal);
-  const watchesParent = options.env["YARD_EXIT_WITH_PARENT"] === "1";
-  if (watchesParent) process.stdin.once("close", onParentGone).resume();
+  if (options.exitWithParent) process.stdin.once("close", onParentGone).resume();
   return {
     remove() {
-      if (watchesParent) process.stdin.off("close", onParentGone).destroy();
+      if (options.exitWithParent) process.stdin.off("close", onParentGone).destroy();
       for (const signal of SIGNALS) process.off(signal, onSignal);
     },
   };

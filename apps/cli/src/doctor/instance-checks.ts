@@ -20,10 +20,7 @@ import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
 const START = "start it with ./yard dev";
 
 /** Checks the running instance. Without one there is nothing to check. */
-export async function instanceChecks(
-  state: StateDirectory,
-  env: NodeJS.ProcessEnv,
-): Promise<Check[]> {
+export async function instanceChecks(state: StateDirectory): Promise<Check[]> {
   const instance = await findRunningInstance(state.instanceFile);
   if (instance === null) return [skipped("instance", `nothing runs here; ${START}`)];
   const { owner, phase, natsUrl, natsMonitorUrl, redisUrl } = instance;
@@ -38,9 +35,7 @@ export async function instanceChecks(
       const user = monitorRedisUser.name;
       const login = redisLogin({ url: redisUrl, isOurs, keys: state.keys, user });
       if (isOurs) return checkRedis(login, null);
-      const passwordFile = env["YARD_REDIS_PASSWORD_FILE"] || login.passwordFile;
-      const sentinels = join(state.keys, "sentinel.password");
-      return checkRedis({ ...login, passwordFile }, sentinels);
+      return checkRedis(login, join(state.keys, "sentinel.password"));
     }),
     await checkStreams(state, natsUrl),
     ...(await asUser(state, natsUrl, CLI_USER, (bus) =>

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { resolveServer } from "@switchyard/local-servers/resolve";
 import { resolveBubblewrap } from "@switchyard/local-servers/resolve-bubblewrap";
 import { findBubblewrap } from "@switchyard/service/process/sandbox";
+import { runsUnboxed } from "../dev/local-bubblewrap.ts";
 import { findRunningInstance } from "../instance-record.ts";
 import { HOME, IS_INSTALLED, type StateDirectory } from "../locations.ts";
 import { checked, failed, ok, skipped, warning, type Check } from "./check.ts";
@@ -90,9 +91,8 @@ async function checkServer(kind: "nats" | "redis", env: NodeJS.ProcessEnv): Prom
 /** Tries to make a sandbox with what is installed; it downloads nothing. */
 async function checkSandbox(env: NodeJS.ProcessEnv): Promise<Check> {
   const [id, off] = ["sandbox", "execute_command is off"];
-  if (env["YARD_SANDBOX"] === "off")
-    return warning(id, "commands run without a sandbox", "unset YARD_SANDBOX");
-  return checked(id, "correct YARD_BWRAP_BIN, or unset it", async () => {
+  if (runsUnboxed(env)) return warning(id, "commands run without a sandbox", "unset YARD_SANDBOX");
+  return checked(id, "correct YARD_BIN_DIR, or unset it", async () => {
     const found = await resolveBubblewrap({ env, log: () => {}, fetch: false });
     if ("reason" in found)
       return process.platform === "linux"

@@ -1,5 +1,9 @@
 import { Option, type Command } from "commander";
+import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
 import { JSON_TEXT, port, wholeNumber, type Perform } from "./command-options.ts";
+
+const EXIT_WITH_PARENT_TEXT =
+  "stop when standard input ends, as when the program that started it is gone";
 
 /** `yard dev`, `demo` and `doctor`: this machine. */
 export function addLocalCommands(program: Command, perform: Perform): void {
@@ -23,6 +27,7 @@ export function addLocalCommands(program: Command, perform: Perform): void {
       "--trust-project-skills",
       "list skills and agents of a project found around the working directory without asking",
     )
+    .option(EXIT_WITH_PARENT, EXIT_WITH_PARENT_TEXT)
     .option("--json", "print the log as lines of JSON")
     .action((options) =>
       perform(options, async (terminal) =>
@@ -48,6 +53,7 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .command("demo")
     .description("run the demo agent from end to end; starts and stops what is needed")
     .option("--open", "leave everything running afterwards, with the console, until Ctrl-C")
+    .option(EXIT_WITH_PARENT, EXIT_WITH_PARENT_TEXT)
     .option("--json", "print the events of the run as lines of JSON")
     .action((options) =>
       perform(options, async (terminal) =>

@@ -68,6 +68,7 @@ function addStreamCommands(program: Command, perform: Perform): void {
         .env("YARD_STREAM_REPLICAS")
         .argParser(wholeNumber(1, 5)),
     )
+    .option("--wait", "wait up to an hour for a NATS that comes later, not a few seconds")
     .option("--audit-gib <n>", "room of the audit; never made smaller", wholeNumber(1, 65_536))
     .option("--operator-key <file>", "bring the audit up to date, too, which the admin may not")
     .option("--json", JSON_TEXT)

@@ -95,8 +95,6 @@ seccompProfile: { type: RuntimeDefault }
 {{/* What connects any process of ours: NATS, private certificates and traces. */}}
 {{- define "switchyard.commonEnv" -}}
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_NATS_URL" "key" "natsUrl" "value" (include "switchyard.natsUrl" .)) }}
-# A pod waits for NATS, Redis and streams that come later; /readyz says for what.
-- { name: YARD_CONNECT_MS, value: "3600000" }
 {{- with .Values.ca.configMap }}
 - { name: NODE_EXTRA_CA_CERTS, value: {{ printf "/ca/%s" $.Values.ca.key | quote }} }
 {{- end }}
@@ -128,9 +126,8 @@ seccompProfile: { type: RuntimeDefault }
 - { name: YARD_KEYS_DIR, value: /keys }
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_SCHEME" "key" "redisScheme" "value" .root.Values.redis.scheme) }}
 {{- include "switchyard.endpoint" (dict "root" .root "name" "REDIS_ADDRESS" "key" "redisAddress" "value" (ternary "redis:6379" .root.Values.redis.address .root.Values.singleRedis.enabled)) }}
-{{- /* The service's own user; its password is the file below. */}}
+{{- /* The service's own user, whose password is among the keys. */}}
 - { name: YARD_REDIS_URL, value: "$(REDIS_SCHEME)://{{ .user }}@$(REDIS_ADDRESS)" }
-- { name: YARD_REDIS_PASSWORD_FILE, value: "/keys/{{ .user }}.redis" }
 - { name: YARD_DRAIN_MS, value: {{ mul .values.drainSeconds 1000 | quote }} }
 {{- $root := .root }}
 {{- range .services }}

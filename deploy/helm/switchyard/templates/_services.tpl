@@ -45,6 +45,10 @@
 {{- define "switchyard.env.agent-runner" -}}
 - { name: YARD_RUNNER_SLOTS, value: {{ .Values.agentRunner.slots | int | quote }} }
 - { name: YARD_MODELS_FILE, value: /config/models.json }
+{{- /* In compact mode the broker's variable is for both. */}}
+{{- if ne .Values.mode "compact" }}
+- { name: YARD_STATE_DIR, value: /tmp }
+{{- end }}
 {{- if .Values.agentRunner.teamLimits }}
 - { name: YARD_TEAM_LIMITS_FILE, value: /limits/team-limits.json }
 {{- end }}
@@ -108,8 +112,7 @@
 
 {{- define "switchyard.env.gateway" -}}
 {{- $g := .Values.gateway }}
-- { name: YARD_HTTP_HOST, value: "0.0.0.0" }
-- { name: YARD_HTTP_PORT, value: "8321" }
+- { name: YARD_HTTP_PORT, value: "0.0.0.0:8321" }
 {{- include "switchyard.endpoint" (dict "root" . "name" "YARD_HTTP_HOSTS" "key" "httpHosts" "value" (include "switchyard.httpHosts" .)) }}
 {{- with $g.url }}
 - { name: YARD_HTTP_URL, value: {{ . | quote }} }

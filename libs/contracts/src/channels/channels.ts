@@ -487,7 +487,7 @@ export const loginChannelAccount = rpc({
   }),
   errors: {
     unknown_account: channelErrors.unknown_account,
-    /** `YARD_CHANNELS_SECRETS_FILE` is not set: the secrets of this installation are stored elsewhere. */
+    /** `YARD_KEYS_DIR` has no `channels.env`: the secrets of this installation are stored elsewhere. */
     no_secret_store: { data: z.object({ setting: z.string() }) },
   },
   timeoutMs: 30_000,

@@ -27,8 +27,8 @@ export interface PrivatePaths {
 }
 
 /**
- * Collected from the environment of the service: each variable `YARD_…_FILE` names a file of its own, and `YARD_PRIVATE_PATHS` more paths,
- * with the separator of PATH, where `yard dev` has its keys and data.
+ * Collected from the environment of the service: each variable `YARD_…_FILE` names a file of its own, `YARD_KEYS_DIR` its keys, and
+ * `YARD_PRIVATE_PATHS` more paths, with the separator of PATH, where `yard dev` has its keys and data.
  */
 export function privatePaths(
   env: Readonly<Record<string, string | undefined>>,
@@ -38,15 +38,15 @@ export function privatePaths(
     if (path === "" || !/^YARD_.*_FILE$/.test(name)) return [];
     return [isOfKey(name) ? besideOf(path) : path];
   });
-  const named = (env["YARD_PRIVATE_PATHS"] ?? "").split(delimiter).filter((path) => path !== "");
+  const named = [env["YARD_KEYS_DIR"] ?? "", ...(env["YARD_PRIVATE_PATHS"] ?? "").split(delimiter)];
   return {
-    secret: [...files, ...named],
+    secret: [...files, ...named.filter((path) => path !== "")],
     personal: [...OF_HOME.map((name) => join(home, name)), ...OF_MACHINE],
   };
 }
 
 function isOfKey(name: string): boolean {
-  return /_(?:NKEY|PASSWORD|KEY|TOKEN|SECRETS)_FILE$/.test(name);
+  return /_(?:NKEY|KEY|TOKEN)_FILE$/.test(name);
 }
 
 /** Keys of other services are in the same directory, unless that is one of the system's. */

@@ -150,10 +150,16 @@ function argumentsOf(path: string, look: Look): string[] {
 
 /** The places to search for bubblewrap. */
 export interface BubblewrapSearch {
-  /** The value of YARD_BWRAP_BIN. Undefined or empty: the `bwrap` on `path`. */
-  readonly program: string | undefined;
+  /** The program, where it was found already. */
+  readonly program?: string;
   /** In the form of PATH. */
   readonly path: string;
+}
+
+/** The bubblewrap of `YARD_BIN_DIR`, else that on the PATH of the service. */
+export function bubblewrapSearch(env: Readonly<Record<string, unknown>>): BubblewrapSearch {
+  const { YARD_BIN_DIR: own = "", PATH: path = "" } = env;
+  return { path: [own, path].join(delimiter) };
 }
 
 const known = new Map<string, Promise<string>>();
@@ -171,10 +177,10 @@ export function findBubblewrap({ program, path }: BubblewrapSearch): Promise<str
 }
 
 async function probe(named: string | undefined, path: string): Promise<string> {
-  const program = named === undefined || named === "" ? await findOn(path, "bwrap") : named;
+  const program = named ?? (await findOn(path, "bwrap"));
   if (program === null)
     throw new SandboxError(
-      'sandbox "bubblewrap" cannot be used: there is no bwrap on the PATH of this service; install bubblewrap, set YARD_BWRAP_BIN, or do without the sandbox',
+      'sandbox "bubblewrap" cannot be used: there is no bwrap on the PATH of this service; install bubblewrap, name its directory in YARD_BIN_DIR, or do without the sandbox',
     );
   const { args } = sandboxed(
     { command: "/bin/sh", args: ["-c", ":"], cwd: null },

@@ -9,7 +9,7 @@ import { LearnedModels, type LearnedFacts } from "./learned-facts.ts";
 import type { ModelAnswer } from "./model-request.ts";
 import type { ProviderScope } from "./provider-limiter.ts";
 import type { ModelPrice } from "../core/model-price.ts";
-import { findBubblewrap } from "@switchyard/service/process/sandbox";
+import { bubblewrapSearch, findBubblewrap } from "@switchyard/service/process/sandbox";
 import { createRuntimeModel } from "../runtime/runtime-model.ts";
 import { runtimeHosts, secretPaths } from "./runtime-reach.ts";
 import type { RuntimeHosts } from "../runtime/runtime-hosts.ts";
@@ -335,9 +335,8 @@ function openRuntime(
     baseURL: baseURL ?? null,
     async sandbox() {
       if (sandbox === "off") return null;
-      const search = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
       return {
-        program: await findBubblewrap(search),
+        program: await findBubblewrap(bubblewrapSearch(env)),
         secret: secretPaths(config, env),
         hosts: runtimeHosts({ cli, baseURL, hosts: more }),
       };

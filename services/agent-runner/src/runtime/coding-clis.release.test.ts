@@ -161,10 +161,10 @@ async function prepare(tried: CodingCli, program: FoundCli) {
   lab.services.tools.set("read", ({ path }) => `contents of ${String(path)}`);
   const env = {
     YARD_MODELS_FILE: modelsFile,
-    YARD_RUNTIME_DIR: join(directory, "runtimes"),
+    YARD_STATE_DIR: directory,
     ...testConstants({ runSweepMs: 200 }),
     TEST_MODEL_KEY: "canary-key",
-    YARD_BWRAP_BIN: sandbox.program,
+    YARD_BIN_DIR: sandbox.directory,
   };
   const start = (more: Record<string, string> = {}) => lab.runner({ ...env, ...more });
   return { lab, model, directory, start };

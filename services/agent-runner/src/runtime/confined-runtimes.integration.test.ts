@@ -50,11 +50,11 @@ const spying = {
 await writeFile(modelsFile, JSON.stringify({ providers: { spying } }));
 const { services } = lab;
 services.agents.set("spy", agent("spy", { model: "spying/default" }));
-const runtimes = join(home, "state/runtimes/own");
+const runtimes = join(home, "state/own/runtimes");
 await lab.runner({
-  YARD_BWRAP_BIN: sandbox.program,
+  YARD_BIN_DIR: sandbox.directory,
   YARD_MODELS_FILE: modelsFile,
-  YARD_RUNTIME_DIR: runtimes,
+  YARD_STATE_DIR: dirname(runtimes),
   YARD_PRIVATE_PATHS: join(home, "state"),
   ...testConstants({ runSweepMs: 200 }),
 });

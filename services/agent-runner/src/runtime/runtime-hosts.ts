@@ -108,7 +108,7 @@ async function requireOwn(directory: string): Promise<void> {
     found.isDirectory() && found.uid === process.getuid?.() && (found.mode & 0o077) === 0;
   if (!isOwn)
     throw new Error(
-      `${directory} must be a directory of this user alone (mode 0700); set YARD_RUNTIME_DIR to another one`,
+      `${directory} must be a directory of this user alone (mode 0700); set YARD_STATE_DIR to another directory`,
     );
 }
 

@@ -28,9 +28,9 @@ const confined = { ...script, sandbox: "bubblewrap" };
 await writeFile(modelsFile, JSON.stringify({ providers: { script, missing, confined } }));
 const sandbox = await testSandbox();
 const env = {
-  YARD_BWRAP_BIN: sandbox.program,
+  YARD_BIN_DIR: sandbox.directory,
   YARD_MODELS_FILE: modelsFile,
-  YARD_RUNTIME_DIR: runtimes,
+  YARD_STATE_DIR: directory,
   ...testConstants({ runSweepMs: 200 }),
 };
 let runner = await lab.runner(env);

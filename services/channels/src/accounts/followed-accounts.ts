@@ -22,11 +22,9 @@ export interface FollowedAccountsOptions {
   /** The values of `${VAR}`, unless the file of secrets has them. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly adapters: ReadonlyMap<string, AdapterDefinition>;
-  /** Accounts that are there without the file, which may have them as well. */
-  readonly own: ReadChannels;
   /** `channels.json`. */
   readonly file: string | undefined;
-  /** The file with the secrets of logins: a `NAME=value` in each line. It need not exist. */
+  /** The file with the secrets of logins: a `NAME=value` in each line. */
   readonly secretsFile: string | undefined;
 }
 
@@ -56,8 +54,8 @@ export class FollowedAccounts {
 
   /** Rejects with a StartError when the file cannot be used at all. */
   async start(): Promise<void> {
-    const { accounts, own, file, secretsFile } = this.#options;
-    if (file === undefined) return accounts.apply(own);
+    const { accounts, file, secretsFile } = this.#options;
+    if (file === undefined) return accounts.apply({ accounts: [], refused: [] });
     const secrets = secretsFile === undefined ? "" : await textOf(secretsFile);
     this.#secrets = secretsIn(secrets);
     this.#text = await firstText(file);
@@ -98,7 +96,7 @@ export class FollowedAccounts {
     if (Object.keys(values).length === 0) return nothing;
     if (secretsFile === undefined)
       throw new NoSecretStore(
-        "This installation keeps the secrets of accounts elsewhere (YARD_CHANNELS_SECRETS_FILE is not set): change them where the service's variables come from, and start it again.",
+        "This installation keeps the secrets of accounts elsewhere (YARD_KEYS_DIR has no channels.env): change them where the service's variables come from, and start it again.",
       );
     const foreign = Object.keys(values).find((variable) => !variables.includes(variable));
     if (foreign !== undefined)
@@ -138,12 +136,12 @@ export class FollowedAccounts {
   }
 
   #read(text: string, secrets: Readonly<Record<string, string>>): ReadChannels {
-    const { own, env, adapters, file = "" } = this.#options;
-    const fileName = basename(file);
-    return withOwn(
-      readChannelsFile(text, { fileName, env: { ...env, ...secrets }, adapters }),
-      own,
-    );
+    const { env, adapters, file = "" } = this.#options;
+    return readChannelsFile(text, {
+      fileName: basename(file),
+      env: { ...env, ...secrets },
+      adapters,
+    });
   }
 
   #first(text: string): ReadChannels {
@@ -177,14 +175,6 @@ function firstText(path: string): Promise<string> {
       cause,
     });
   });
-}
-
-function withOwn({ accounts, refused }: ReadChannels, own: ReadChannels): ReadChannels {
-  const missing = own.accounts.filter(
-    ({ channel, accountId }) =>
-      !accounts.some((named) => named.channel === channel && named.accountId === accountId),
-  );
-  return { accounts: [...accounts, ...missing], refused };
 }
 
 /** A missing file counts as empty. */

@@ -14,7 +14,8 @@ after(() => telegram.close());
 const config = { token: "${BOT_TOKEN}", apiRoot: telegram.apiRoot };
 const world = await channelsWorld({ telegram: { main: { caller: "cli", config } } });
 const secretsFile = join(dirname(world.file), "channels.env");
-const service = await world.start({ YARD_CHANNELS_SECRETS_FILE: secretsFile });
+await writeFile(secretsFile, "", { mode: 0o600 });
+const service = await world.start({ YARD_KEYS_DIR: dirname(secretsFile) });
 
 const login = (values: Record<string, string>, account: object = { accountId: "main" }) =>
   call(world.cli, loginChannelAccount, { channel: "telegram", values, ...account });
@@ -41,7 +42,7 @@ test("values that the provider rejects are not stored, and appear in no reply an
   assert.match(refused.problem ?? "", /refuses the token/);
   assert.doesNotMatch(JSON.stringify(refused), /wrong-token/);
   assert.match((await login({ OTHER: "x" })).problem ?? "", /does not name OTHER/);
-  await assert.rejects(stat(secretsFile), { code: "ENOENT" });
+  assert.equal(await readFile(secretsFile, "utf8"), "");
 });
 
 test("values that the provider accepts are stored for this user alone, and in force at once and after a restart", async () => {
@@ -54,7 +55,7 @@ test("values that the provider accepts are stored for this user alone, and in fo
   await service.kill("SIGTERM");
   assert.ok(service.lines.every((line) => !line.includes(telegram.token)));
   // The file takes precedence over the environment, because it has the values of the latest login.
-  await world.start({ YARD_CHANNELS_SECRETS_FILE: secretsFile, BOT_TOKEN: "123:old" });
+  await world.start({ YARD_KEYS_DIR: dirname(secretsFile), BOT_TOKEN: "123:old" });
   await until(accounts, (names) => names.length === 1);
   await writeFile(secretsFile, "BOT_TOKEN=\n");
   await writeFile(secretsFile, `OTHER=1\nBOT_TOKEN=${telegram.token}\n`);

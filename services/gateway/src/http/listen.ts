@@ -38,7 +38,7 @@ function isLoopbackHost(host: string): boolean {
 export function knownHosts(bound: string, named: readonly string[]): (host: string) => boolean {
   if (!isLoopback(bound) && named.length === 0)
     throw new StartError(
-      `YARD_HTTP_HOST is ${bound}, which others reach, and YARD_HTTP_HOSTS is empty`,
+      `the address in YARD_HTTP_PORT is ${bound}, which others reach, and YARD_HTTP_HOSTS is empty`,
       {
         hint: "name the hosts in YARD_HTTP_HOSTS, such as switchyard.example.com, and use TLS, here or in front; or stay on 127.0.0.1",
       },

@@ -12,7 +12,7 @@ import { createServerIsolation, type SandboxSetting } from "./isolate-server.ts"
 import { fixtureServer, testWorld, type TestBroker } from "../../test-fixtures/test-broker.ts";
 
 const world = await testWorld();
-const { program, skip } = await testSandbox();
+const { directory, skip } = await testSandbox();
 // A directory of a person, which is no temporary one.
 const home = await mkdtemp(join(homedir(), ".switchyard-isolation-test-"));
 after(() => rm(home, { recursive: true, force: true }));
@@ -69,7 +69,7 @@ test(
   "a stdio server without sandbox settings in its entry cannot do what a hostile one would try",
   { skip },
   async () => {
-    const attempt = await spyOf(await brokerWith({}, { YARD_BWRAP_BIN: program }));
+    const attempt = await spyOf(await brokerWith({}, { YARD_BIN_DIR: directory }));
     const refused: readonly [Attempt, RegExp][] = [
       [{ what: "read", on: keys.nkey }, /^ENOENT$/],
       [{ what: "read", on: keys.other }, /^ENOENT$/],
@@ -102,7 +102,7 @@ test(
     // An argument that is a file in the workspace does not make the workspace read-only.
     const broker = await world.startBroker({
       servers: [fixtureServer("spy", ["spying-server.ts", at("workspace/letter.txt")])],
-      env: { ...env, YARD_BWRAP_BIN: program },
+      env: { ...env, YARD_BIN_DIR: directory },
       stateDir: at("broker-state"),
       sandbox: "require",
     });
@@ -138,7 +138,7 @@ test("an entry shows and opens more, or less, and no way to what is secret", { s
       }),
       fixtureServer("strict", ["spying-server.ts"], { sandbox: "strict" }),
     ],
-    env: { ...env, YARD_BWRAP_BIN: program },
+    env: { ...env, YARD_BIN_DIR: directory },
     stateDir: at("broker-state"),
     sandbox: "require",
   });
@@ -206,7 +206,7 @@ test(
         fixtureServer("one", ["spying-server.ts"]),
         fixtureServer("two", ["spying-server.ts"]),
       ],
-      env: { ...env, PATH: process.env["PATH"] ?? "", YARD_BWRAP_BIN: "/nowhere/bwrap" },
+      env: { ...env, PATH: dirname(process.execPath) },
       stateDir: open,
       sandbox: "require",
     });

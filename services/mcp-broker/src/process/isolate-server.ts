@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { privatePaths } from "@switchyard/service/process/private-paths";
 import { programPaths } from "@switchyard/service/process/program-paths";
 import {
+  bubblewrapSearch,
   findBubblewrap,
   SandboxError,
   sandboxed,
@@ -60,7 +61,7 @@ const FILTER_FD = 3;
 
 export function createServerIsolation(options: IsolationOptions): IsolateServer {
   const { env, stateDir, setting, ownUsers, onUnconfined } = options;
-  const search = { program: env["YARD_BWRAP_BIN"], path: env["PATH"] ?? "" };
+  const search = bubblewrapSearch(env);
   const plain = async (server: Stdio): Promise<Program> => {
     const { variables } = await childEnvironment({ env, stateDir, server: server.id });
     return programOf(server, variables);

@@ -15,7 +15,7 @@ const emptyPath = await testDirectory();
 // Not below /tmp, which is another directory inside a sandbox.
 const outside = await mkdtemp(join(homedir(), ".switchyard-sandbox-test-"));
 after(() => rm(outside, { recursive: true, force: true }));
-const { program, skip } = await testSandbox();
+const { program, directory, skip } = await testSandbox();
 
 test(
   "a process in a sandbox writes only where it may, and its end leaves nothing behind",
@@ -30,7 +30,7 @@ test(
           sandbox: { type: "bubblewrap", writable: [open], hidden: [join(closed, "secret.txt")] },
         }),
       ],
-      env: { PATH: process.env["PATH"] ?? "", YARD_BWRAP_BIN: program },
+      env: { PATH: process.env["PATH"] ?? "", YARD_BIN_DIR: directory },
     });
     await broker.until("boxed", ({ status }) => status === "connected");
     const count = (file: string) => broker.call("boxed", { tool: "count", args: { file } });
@@ -82,7 +82,7 @@ test(
 );
 
 test("a sandbox that cannot be created is an error with the reason, and the server does not start without it", async () => {
-  await assert.rejects(findBubblewrap({ program: undefined, path: emptyPath }), SandboxError);
+  await assert.rejects(findBubblewrap({ path: emptyPath }), SandboxError);
   await assert.rejects(findBubblewrap({ program: "/nowhere/bwrap", path: emptyPath }), {
     name: "SandboxError",
     message: /\/nowhere\/bwrap does not work here/,

@@ -14,6 +14,7 @@ import { isError } from "@switchyard/contracts/errors";
 import { checkPolicy } from "@switchyard/contracts/policy/policy";
 import { tokensRefused } from "@switchyard/contracts/policy/refused-tokens";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { createRunTokenKey } from "@switchyard/service/run-token";
 import { startPolicy } from "../../test/policy-process.ts";
@@ -38,7 +39,7 @@ const policy = startPolicy({
   YARD_REDIS_URL: redis.url,
   YARD_POLICY_FILE: policyFile,
   YARD_KEYS_DIR: directory,
-  YARD_APPROVAL_WAIT_MS: "1000",
+  ...testConstants({ approvalWaitMs: 1_000 }),
 });
 await policy.logged((record) => record["msg"] === "service ready");
 
