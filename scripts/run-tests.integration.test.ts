@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { processIdentity } from "@switchyard/local-servers/process-identity";
@@ -12,17 +12,19 @@ import { until } from "@switchyard/local-servers/until";
 const runner = fileURLToPath(new URL("run-tests.ts", import.meta.url));
 const head = `import assert from "node:assert/strict"; import { test } from "node:test";\n`;
 
-/** Runs the tests of one kind of a repository that has these files. */
+/** Runs the tests of one kind of a repository that has these files, in `test` unless their names have a folder. */
 async function run(
   files: Record<string, string>,
   env: Record<string, string> = {},
   kind = "integration",
 ) {
   const root = await testDirectory();
-  await mkdir(join(root, "test"));
   const ending = kind === "unit" ? "test.ts" : `${kind}.test.ts`;
-  for (const [name, text] of Object.entries(files))
-    await writeFile(join(root, "test", `${name}.${ending}`), head + text);
+  for (const [name, text] of Object.entries(files)) {
+    const path = join(root, name.includes("/") ? name : `test/${name}`);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(`${path}.${ending}`, head + text);
+  }
   await symlink(
     fileURLToPath(new URL("../node_modules", import.meta.url)),
     join(root, "node_modules"),
@@ -89,17 +91,68 @@ test("unit tests of a package share a process, where a file that cannot be loade
     {
       first: `test("passes", () => { globalThis.isShared = process.pid; });`,
       broken: `import "./nothing.ts"; test("is never there", () => {});`,
-      second: `test("has what the first left", () => assert.equal(process.pid, globalThis.isShared, "another process"));
-        test("fails", () => assert.fail("as it should"));`,
+      second: `test("has what the first left", () => assert.equal(process.pid, globalThis.isShared, "another process"));`,
+      third: `test("passes, too", () => {}); test("fails", () => assert.fail("as it should"));`,
     },
     {},
     "unit",
   );
   assert.equal(code, 1);
-  assert.equal(last, "2 passed, 2 failed");
-  assert.match(output, /✖ +2 +\S+ s {2}cpu +\S+ s {2}test$/m);
-  assert.match(output, /test\/broken\.test\.ts\S* .*\n +Cannot find module/);
-  assert.match(output, /test\/second\.test\.ts:\d+ fails\n.*as it should/);
+  assert.equal(last, "3 passed, 2 failed");
+  assert.match(output, /✖ +1 +\S+ s {2}cpu +\S+ s {2}test\/third\.test\.ts$/m);
+  assert.match(output, /test\/broken\.test\.ts\n.*Cannot find module/);
+  assert.match(output, /test\/third\.test\.ts:\d+ fails\n.*as it should/);
+});
+
+/** A file of a package, which shares its process with the others and leaves a trace in it. */
+const shared = (
+  text: string,
+): string => `globalThis.files = [...(globalThis.files ?? []), import.meta.url.split("/").at(-1).split(".")[0]];
+  ${text}`;
+
+test("integration tests of a package share a process, one file after the other, and each has its result", async () => {
+  const { code, output, last } = await run({
+    "libs/shelf/first": shared(`import { after } from "node:test";
+      globalThis.isOpen = true;
+      after(() => { globalThis.isOpen = false; });
+      test("has what the file opened", () => assert.ok(globalThis.isOpen && later === 1));
+      const later = 1;`),
+    "libs/shelf/second": `test("passes", () => {}); test("fails", () => assert.fail("as it should"));`,
+    "libs/shelf/third": `throw new Error("not to be loaded"); test("never", () => {});`,
+    "libs/shelf/fourth": shared(`test("is loaded when the first has closed what it opened", () => {
+      assert.deepEqual(globalThis.files, ["first", "fourth"]);
+      assert.equal(globalThis.isOpen, false);
+    });`),
+    "services/alone/only": shared(
+      `test("has a process of its own", () => assert.deepEqual(globalThis.files, ["only"]));`,
+    ),
+  });
+  assert.equal(code, 1);
+  assert.equal(last, "4 passed, 2 failed", output);
+  assert.match(output, /✔ +1 +\S+ s {2}cpu +\S+ s {2}libs\/shelf\/first\.integration\.test\.ts$/m);
+  assert.match(output, /✖ +1 +\S+ s {2}cpu +\S+ s {2}libs\/shelf\/second\.integration\.test\.ts$/m);
+  assert.match(output, /libs\/shelf\/second\S+:\d+ fails\n.*as it should/);
+  assert.match(output, /libs\/shelf\/third\S+\n.*not to be loaded/);
+  assert.match(output, /Once more, one by one: libs\/shelf\/second\S+, libs\/shelf\/third\S+\n/);
+});
+
+test("a file that ends or blocks the process it shares has failed alone, and the files after it run in another one", async () => {
+  const { code, output, last } = await run(
+    {
+      "libs/shelf/a-passes": `test("passes before", () => {});`,
+      "libs/shelf/b-dies": `test("x", () => { console.error("last words"); process.exit(7); });`,
+      "libs/shelf/c-blocks": `test("waits for ever", () => new Promise(() => setInterval(() => {}, 10)));`,
+      "libs/shelf/d-passes": `test("is run all the same", () => {});`,
+    },
+    { YARD_TEST_LIMIT_SECONDS: "4" },
+  );
+  assert.equal(code, 1);
+  assert.equal(last, "2 passed, 2 failed", output);
+  assert.match(output, /libs\/shelf\/b-dies\S+\n +ended with code 7\n +last words/);
+  assert.match(
+    output,
+    /libs\/shelf\/c-blocks\S+\n +killed after 4 s, in: libs\/shelf\/c-blocks\S+ waits for ever/,
+  );
 });
 
 const PASSES_LATER = `import { existsSync, writeFileSync } from "node:fs";
@@ -120,11 +173,14 @@ test("a file that passes by itself is named as flaky, and one that does not has 
   assert.match(output, /Flaky, to be fixed: test\/flaky\S+ failed first and passed by itself/);
 });
 
-test("a package whose unit tests pass by themselves is named as flaky", async () => {
+test("a file of unit tests that passes by itself is named as flaky", async () => {
   const { code, output, last } = await run({ flaky: PASSES_LATER }, {}, "unit");
   assert.equal(code, 0, output);
   assert.equal(last, "1 passed, 0 failed");
-  assert.match(output, /Flaky, to be fixed: test failed first and passed by itself/);
+  assert.match(
+    output,
+    /Flaky, to be fixed: test\/flaky\.test\.ts failed first and passed by itself/,
+  );
 });
 
 test("a skip is printed with its reason, and one that is not on the list fails", async () => {

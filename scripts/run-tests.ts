@@ -5,18 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { describeTestSource, testSource } from "@switchyard/testing/test-source";
 import { isAllowedSkip, readAllowedSkips } from "./allowed-skips.ts";
-import {
-  runTestFile,
-  type FileResult,
-  type TestOutcome,
-  type TestPackage,
-} from "./run-test-file.ts";
+import type { TestOutcome } from "./file-reports.ts";
+import { runTestFiles, type FileResult } from "./run-test-files.ts";
 
 /**
  * Runs the unit tests (`*.test.ts`), the integration tests (`*.integration.test.ts`) or the tests with programs of
  * others and older versions of our own (`*.release.test.ts`) of the whole repository, or only those whose path contains
- * one of the further arguments. Unit tests of a package share a process. A process that takes longer than
- * YARD_TEST_LIMIT_SECONDS is killed with its group, and the others continue.
+ * one of the further arguments. Unit tests of a package share a process, and so do a few integration tests of a package.
+ * A process in which no test begins or ends for YARD_TEST_LIMIT_SECONDS is killed with its group, and the others continue.
  *
  *   node scripts/run-tests.ts unit|integration|release [path part …] [-- node options …]
  */
@@ -32,7 +28,7 @@ const root = process.env["YARD_TEST_ROOT"] ?? fileURLToPath(new URL("..", import
 const split = rest.indexOf("--");
 const parts = split === -1 ? rest : rest.slice(0, split);
 const nodeOptions = split === -1 ? [] : rest.slice(split + 1);
-/** Several times what the longest file takes on two busy cores. */
+/** Several times what the longest test takes on two busy cores. */
 const limitMs = Number(process.env["YARD_TEST_LIMIT_SECONDS"] ?? 480) * 1_000;
 const allowed = process.env["YARD_ALLOWED_SKIPS"];
 const allowedSkips = allowed === undefined ? null : readAllowedSkips(readFileSync(allowed, "utf8"));
@@ -75,6 +71,10 @@ const MOST = Math.min(4 * FEWEST, 12);
 const IDLE_SHARE = 0.3;
 const IDLE_SAMPLE_MS = 500;
 const MOST_COSTLY = 10;
+/** The packages whose integration tests load the same modules again and again. */
+const SHARING = /^(libs|services|apps)\//;
+/** So few that the last processes of a run end at about the same time. */
+const MOST_IN_PROCESS = 8;
 /** More than this is not a coincidence. */
 const MOST_SECOND_LOOKS = 3;
 
@@ -86,8 +86,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => in
 
 if (kind !== "unit") await printServers();
 const began = performance.now();
-const allWork = kind === "unit" ? packagesOf(files) : files;
-const results = await runFiles(allWork, kind === "unit" ? FEWEST : MOST);
+const results = await runFiles(groupsOf(files), kind === "unit" ? FEWEST : MOST);
 print(
   "Skipped",
   results.flatMap(({ skips }) => skips).map(({ test, text }) => `${test}: ${text}`),
@@ -132,7 +131,7 @@ async function lookAgain(): Promise<FileResult[]> {
     return [];
   console.log(`\nOnce more, one by one: ${flaky.join(", ")}`);
   const second = await runFiles(
-    allWork.filter((what) => flaky.includes(nameOf(what))),
+    flaky.map((file) => [file]),
     1,
   );
   print("Failures", second.flatMap(({ failures }) => failures).map(describe));
@@ -142,37 +141,42 @@ async function lookAgain(): Promise<FileResult[]> {
   return second;
 }
 
-/** The files of each package, or of each other folder at the root. */
-function packagesOf(paths: readonly string[]): TestPackage[] {
+/** The files that share a process: all unit tests of a package or of another folder at the root, and a few integration tests of a package. */
+function groupsOf(paths: readonly string[]): string[][] {
   const packages = Map.groupBy(
     paths,
     (file) => /^(?:libs|services|apps)\/[^/]+|^[^/]+/.exec(file)?.[0] ?? "",
   );
-  return [...packages].map(([name, inIt]) => ({ name, files: inIt }));
+  return [...packages].flatMap(([name, inIt]) => {
+    if (kind === "unit") return [inIt];
+    const most = kind === "integration" && SHARING.test(name) ? MOST_IN_PROCESS : 1;
+    return chunksOf(inIt, most);
+  });
 }
 
-function nameOf(what: string | TestPackage): string {
-  return typeof what === "string" ? what : what.name;
+function chunksOf(paths: readonly string[], size: number): string[][] {
+  const chunks = Math.ceil(paths.length / size);
+  return Array.from({ length: chunks }, (_, at) => paths.slice(at * size, (at + 1) * size));
 }
 
 async function runFiles(
-  work: readonly (string | TestPackage)[],
+  groups: readonly (readonly string[])[],
   most: number,
 ): Promise<FileResult[]> {
-  const waiting = [...work];
+  const waiting = [...groups];
   const running = new Set<Promise<void>>();
   const done: FileResult[] = [];
-  const run = async (what: string | TestPackage): Promise<void> => {
+  const run = async (group: readonly string[]): Promise<void> => {
     const { signal } = interrupt;
-    const result = await runTestFile(what, { root, nodeOptions, limitMs, signal });
-    done.push(result);
-    console.log(fileLine(result));
+    const ended = await runTestFiles(group, { root, nodeOptions, limitMs, signal });
+    done.push(...ended);
+    for (const result of ended) console.log(fileLine(result));
   };
   const start = (): void => {
     // In turn from both ends of the list, so that files that wait run beside files that work.
-    const what = (work.length - waiting.length) % 2 === 0 ? waiting.shift() : waiting.pop();
-    if (what === undefined) return;
-    const ended = run(what).finally(() => running.delete(ended));
+    const group = (groups.length - waiting.length) % 2 === 0 ? waiting.shift() : waiting.pop();
+    if (group === undefined) return;
+    const ended = run(group).finally(() => running.delete(ended));
     running.add(ended);
   };
   while (waiting.length > 0 && !interrupt.signal.aborted) {
@@ -180,7 +184,7 @@ async function runFiles(
     else if ((await idleShare()) >= IDLE_SHARE && running.size < most) start();
   }
   await Promise.all(running);
-  const names = work.map(nameOf);
+  const names = groups.flat();
   return done.toSorted((a, b) => names.indexOf(a.file) - names.indexOf(b.file));
 }
 

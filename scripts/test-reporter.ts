@@ -10,8 +10,13 @@ export type TestNote =
   /** `text` is the reason of a skip, or what a failed test threw. */
   | { readonly at: "skipped"; readonly test: string; readonly text: string }
   | { readonly at: "failed"; readonly test: string; readonly text: string }
+  /** The end of a file that shares its process with others; `cpuSeconds` is the processor time of the process until then. */
+  | { readonly at: "file"; readonly durationMs: number; readonly cpuSeconds: number | null }
   /** Processor time of the process and of its ended children, in seconds. */
   | { readonly at: "exit"; readonly cpuSeconds: number };
+
+/** The test files of a process that runs several (`test-group.ts`). */
+const files = new Set(process.argv.slice(2));
 
 /** A reporter that writes a line of JSON for each event to the file TEST_NOTES, at once: the process may be killed. */
 export default async function* testReporter(
@@ -25,8 +30,7 @@ export default async function* testReporter(
       appendFileSync(file, `${JSON.stringify({ at: "exit", cpuSeconds })}\n`);
   });
   for await (const event of source) {
-    const note = noteOf(event);
-    if (note !== null) appendFileSync(file, `${JSON.stringify(note)}\n`);
+    for (const note of notesOf(event)) appendFileSync(file, `${JSON.stringify(note)}\n`);
   }
   yield "";
 }
@@ -45,25 +49,49 @@ function cpuSecondsOfTree(): number | null {
   }
 }
 
-function noteOf(event: TestEvent): TestNote | null {
+function notesOf(event: TestEvent): TestNote[] {
   switch (event.type) {
     case "test:dequeue":
-      return { at: "begun", test: titleOf(event.data) };
+      return isFile(event.data) ? [] : [{ at: "begun", test: titleOf(event.data) }];
     case "test:complete":
-      return { at: "ended", test: titleOf(event.data) };
-    case "test:pass": {
-      if (event.data.details.type === "suite") return null;
-      const { skip } = event.data;
-      const test = titleOf(event.data);
-      if (skip === undefined) return { at: "passed", test };
-      return { at: "skipped", test, text: typeof skip === "string" ? skip : "no reason given" };
-    }
+      return isFile(event.data) ? [] : [{ at: "ended", test: titleOf(event.data) }];
+    case "test:pass":
+      return isFile(event.data) ? [endOf(event.data)] : passOf(event.data);
     case "test:fail":
-      return { at: "failed", test: titleOf(event.data), text: causeOf(event.data.details.error) };
+      return isFile(event.data)
+        ? [...failureOf(event.data), endOf(event.data)]
+        : failureOf(event.data);
     default:
-      return null; // the other events are about progress
+      return []; // the other events are about progress
   }
 }
+
+/** Returns true for the test that has a whole file in it. */
+function isFile({ name, nesting }: { name: string; nesting: number }): boolean {
+  return nesting === 0 && files.has(name);
+}
+
+function endOf({ details }: { details: { duration_ms: number } }): TestNote {
+  return { at: "file", durationMs: details.duration_ms, cpuSeconds: cpuSecondsOfTree() };
+}
+
+function passOf(data: EventData<"test:pass">): TestNote[] {
+  if (data.details.type === "suite") return [];
+  const { skip } = data;
+  const test = titleOf(data);
+  if (skip === undefined) return [{ at: "passed", test }];
+  return [{ at: "skipped", test, text: typeof skip === "string" ? skip : "no reason given" }];
+}
+
+function failureOf(data: EventData<"test:fail">): TestNote[] {
+  const { error } = data.details;
+  // Each of these has a note of its own.
+  if ("failureType" in error && error.failureType === "subtestsFailed") return [];
+  const test = isFile(data) ? data.name : titleOf(data);
+  return [{ at: "failed", test, text: causeOf(error) }];
+}
+
+type EventData<T extends TestEvent["type"]> = Extract<TestEvent, { type: T }>["data"];
 
 function causeOf({ cause, message }: Error): string {
   if (cause instanceof Error) return cause.stack ?? cause.message;

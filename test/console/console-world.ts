@@ -24,8 +24,8 @@ async function startWorld(executable: string, how: ConsoleOptions) {
 
 export type ConsoleWorld = Awaited<ReturnType<typeof startWorld>>;
 
-/** Starts the world of a file of tests, and returns the function that gives it to each of them. Without Chromium there is none. */
-export async function consoleWorld(options: ConsoleOptions = {}) {
-  const world = chromium === null ? null : await startWorld(chromium, options);
+/** Starts the world of a file of tests, and returns the function that gives it to each of them. Without Chromium, or where all skip, there is none. */
+export async function consoleWorld(options: ConsoleOptions = {}, skipped: string | false = skip) {
+  const world = chromium === null || skipped !== false ? null : await startWorld(chromium, options);
   return (): ConsoleWorld => world ?? assert.fail("no Chromium");
 }

@@ -16,7 +16,8 @@ const skip =
   (findChromium()?.includes("headless-shell") === true &&
     "notifications need Chromium with its user interface");
 const service = await startPushService();
-const there = await consoleWorld({ constants: { pushOrigins: service.origin, pushRetryMs: 5 } });
+const constants = { pushOrigins: service.origin, pushRetryMs: 5 };
+const there = await consoleWorld({ constants }, skip);
 
 const started = async (agent: string, input: string): Promise<string> =>
   String((await there().send("/runs", { agent, input }))["runId"]);

@@ -10,10 +10,11 @@ import { processIdentity } from "./process-identity.ts";
 import { probeNats } from "./probe.ts";
 import { resolveServer } from "./resolve.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { testDirectory, testNats } from "@switchyard/testing/test-servers";
 
 // This file tests programs, also where other tests use containers.
-delete process.env["YARD_TEST_CONTAINERS"];
+testEnvironment({ YARD_TEST_CONTAINERS: undefined });
 
 async function monitor(server: RunningServer, path: string): Promise<unknown> {
   const response = await fetch(`${server.monitorUrl}${path}`);

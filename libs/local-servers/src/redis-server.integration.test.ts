@@ -7,10 +7,11 @@ import { test } from "node:test";
 
 import { probeRedis } from "./probe.ts";
 import { ServerStartError, type RunningServer } from "./server-process.ts";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 
 // This file tests programs, also where other tests use containers.
-delete process.env["YARD_TEST_CONTAINERS"];
+testEnvironment({ YARD_TEST_CONTAINERS: undefined });
 
 /** Sends one inline command and returns the raw answer, which must end with `last`. */
 async function ask(server: RunningServer, command: string, last = "\r\n"): Promise<string> {

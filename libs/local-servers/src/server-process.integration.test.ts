@@ -8,6 +8,7 @@ import { test } from "node:test";
 
 import { processIdentity } from "./process-identity.ts";
 import { ServerStartError, startServerProcess, type ServerAddress } from "./server-process.ts";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "./until.ts";
 
@@ -86,10 +87,9 @@ test("the output of an earlier start is not shown as that of this one", async ()
   assert.equal(await readFile(join(dataDir, "x.log"), "utf8"), "first\nsecond\n");
 });
 
-test("servers do not get the secrets of this process's environment", async (t) => {
+test("servers do not get the secrets of this process's environment", async () => {
   const dataDir = await testDirectory();
-  process.env["EXAMPLE_API_KEY"] = "do-not-pass-on";
-  t.after(() => delete process.env["EXAMPLE_API_KEY"]);
+  testEnvironment({ EXAMPLE_API_KEY: "do-not-pass-on" });
   const start = startServerProcess({
     name: "x",
     binary: "/usr/bin/env",

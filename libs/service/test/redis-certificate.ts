@@ -1,5 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { after } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { generate } from "selfsigned";
@@ -16,7 +17,9 @@ export async function redisCertificate() {
   });
   await writeFile(files.cert, cert);
   await writeFile(files.key, key, { mode: 0o600 });
-  // The effect is that of NODE_EXTRA_CA_CERTS at the start of a process.
-  const trust = () => setDefaultCACertificates([...getCACertificates("default"), cert]);
+  const before = getCACertificates("default");
+  // The effect is that of NODE_EXTRA_CA_CERTS at the start of a process, until the file or test ends.
+  const trust = () => setDefaultCACertificates([...before, cert]);
+  after(() => setDefaultCACertificates(before));
   return { files, trust };
 }

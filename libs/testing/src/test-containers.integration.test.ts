@@ -9,11 +9,12 @@ import { findContainerEngine } from "@switchyard/local-servers/container-engine"
 import { runCommand } from "@switchyard/local-servers/run-command";
 import { SERVER_KINDS } from "@switchyard/local-servers/server-kinds";
 import { ServerStartError } from "@switchyard/local-servers/server-process";
+import { testEnvironment } from "./test-environment.ts";
 import { testDirectory, testNats, testRedis } from "./test-servers.ts";
 import { until } from "@switchyard/local-servers/until";
 
 // This file tests containers, also where other tests use programs.
-process.env["YARD_TEST_CONTAINERS"] = "1";
+testEnvironment({ YARD_TEST_CONTAINERS: "1" });
 const OWNED = "label=switchyard.test-process";
 
 /** The engine's command line; `null`, and skipped, where no engine has or can pull the images. */

@@ -87,6 +87,7 @@ export async function testDirectory(): Promise<string> {
 }
 
 const running = new Map<RunningServer, string>();
+/** Promises of one file, because the test runner takes what follows an `await` for a part of the file or test that created the promise. */
 const sources = new Map<string, Promise<TestSource>>();
 
 function stoppedAfterwards(dataDir: string, server: RunningServer): RunningServer {
@@ -101,13 +102,12 @@ const startContainer: typeof startTestContainer = async (options) =>
   (await import("./test-containers.ts")).startTestContainer(options);
 
 function sourceOf(kind: ServerKindName, asProgram: boolean): Promise<TestSource> {
-  const key = `${kind} ${asProgram}`;
+  const containers = asProgram ? "" : process.env["YARD_TEST_CONTAINERS"];
+  const key = `${kind} ${containers}`;
   const known = sources.get(key);
   if (known !== undefined) return known;
-  const found = testSource(
-    kind,
-    asProgram ? { ...process.env, YARD_TEST_CONTAINERS: "" } : process.env,
-  );
+  const found = testSource(kind, { ...process.env, YARD_TEST_CONTAINERS: containers });
   sources.set(key, found);
+  after(() => sources.delete(key));
   return found;
 }

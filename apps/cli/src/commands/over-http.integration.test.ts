@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freePort } from "@switchyard/local-servers/free-port";
+import { yard as yardOf } from "../../test-fixtures/yard-process.ts";
 import { yardCommand } from "../../../../test/lib/yard-command.ts";
 import { startYardDev, type DevInstance } from "../../../../test/lib/yard-dev.ts";
 
@@ -41,28 +42,35 @@ interface Ended {
 /** A person elsewhere: no NATS, no state directory of the instance, a home of its own. */
 async function yard(
   words: readonly string[],
-  {
-    input,
-    env = {},
-    nodeOptions = [],
-  }: { input?: string; env?: Record<string, string>; nodeOptions?: readonly string[] } = {},
+  { input = "", env = {} }: { input?: string; env?: Record<string, string> } = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [...nodeOptions, main, ...words], {
+  const { code, stdout, stderr } = await yardOf(words, environment(env), home, input);
+  return { code, out: stdout, errors: stderr };
+}
+
+function environment(more: Record<string, string>): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+    HOME: home,
+    YARD_STATE_DIR: join(home, "nothing-runs-here"),
+    ...more,
+  };
+}
+
+/** The same person on Windows. */
+async function yardOnWindows(words: readonly string[], input = ""): Promise<Ended> {
+  const env = { HOME: "", USERPROFILE: home, YARD_STATE_DIR: "", PATH: "" };
+  const child = spawn(process.execPath, ["--require", windows, main, ...words], {
     cwd: home,
-    env: {
-      PATH: process.env["PATH"],
-      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
-      HOME: home,
-      YARD_STATE_DIR: join(home, "nothing-runs-here"),
-      ...env,
-    },
+    env: environment(env),
     stdio: ["pipe", "pipe", "pipe"],
     timeout: WAIT_MS,
   });
   let [out, errors] = ["", ""];
   child.stdout.setEncoding("utf8").on("data", (text: string) => (out += text));
   child.stderr.setEncoding("utf8").on("data", (text: string) => (errors += text));
-  child.stdin.end(input ?? "");
+  child.stdin.end(input);
   await once(child, "close");
   return { code: child.exitCode, out, errors };
 }
@@ -204,12 +212,10 @@ test("a wrong key, a gateway that is away and an address that is not encrypted a
 });
 
 test("everything over HTTP works with what Node.js has on Windows, and yard dev names WSL [A23]", async () => {
-  const nodeOptions = ["--require", windows];
-  const env = { HOME: "", USERPROFILE: home, YARD_STATE_DIR: "", PATH: "" };
   const onWindows = async (words: readonly string[], input?: string): Promise<string> => {
-    const ended = await yard(words, { env, nodeOptions, ...(input !== undefined && { input }) });
-    assert.equal(ended.code, 0, `yard ${words.join(" ")}: ${ended.errors}`);
-    return ended.out;
+    const { code, out, errors } = await yardOnWindows(words, input);
+    assert.equal(code, 0, `yard ${words.join(" ")}: ${errors}`);
+    return out;
   };
   await onWindows(["login", instance.httpUrl, "--name", "windows"], `${key}\n`);
   assert.match(await onWindows(["context", "list"]), /windows/);
@@ -224,7 +230,7 @@ test("everything over HTTP works with what Node.js has on Windows, and yard dev 
     await onWindows(words.split(" "));
   await onWindows(["chat", "--agent", "demo"], "hello\n/exit\n");
   await onWindows(["context", "use", "office"]);
-  const refused = await yard(["dev"], { env, nodeOptions });
+  const refused = await yardOnWindows(["dev"]);
   assert.equal(refused.code, 1);
   assert.match(refused.errors, /Windows[^]*WSL/);
 });

@@ -8,6 +8,7 @@ import {
   listSkills,
   type CheckedSkill,
 } from "@switchyard/contracts/skill-importer/skills";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { testNats } from "@switchyard/testing/test-servers";
 import { CliError, describeFailure } from "../cli-error.ts";
 import type { Terminal } from "../terminal.ts";
@@ -77,7 +78,7 @@ service.handle(checkSkills, ({ directory, offset }, { fail }) => {
   return Promise.resolve({ files: page, total: files.length, diagnostics: [], nextOffset });
 });
 await bus.flush();
-process.env["YARD_NATS_URL"] = nats.url;
+testEnvironment({ YARD_NATS_URL: nats.url });
 
 function recorder(): { terminal: Terminal; out: string[]; notes: string[] } {
   const out: string[] = [];

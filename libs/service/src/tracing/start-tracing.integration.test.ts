@@ -6,6 +6,7 @@ import { serve } from "@switchyard/bus/serve";
 import { until } from "@switchyard/local-servers/until";
 import { inSpan } from "@switchyard/bus/tracing";
 import { rpc } from "@switchyard/contracts/define";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { testNats } from "@switchyard/testing/test-servers";
 import { Writable } from "node:stream";
 import { z } from "zod";
@@ -15,7 +16,7 @@ import { startTestCollector, type CollectedSpan } from "@switchyard/testing/test
 
 const nats = await testNats();
 const collector = await startTestCollector();
-process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.url;
+testEnvironment({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
 const lines: string[] = [];
 const log = createLog({
   service: "traced",

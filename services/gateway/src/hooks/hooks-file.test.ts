@@ -63,7 +63,7 @@ test("an error names its position in the file, and no secret", async () => {
     ["{", /^hooks\.json is not valid JSON/],
     [{}, /^hooks\.json: hooks: /],
     [{ hooks: { "Not A Name": hook } }, /Not A Name: .*1-32 characters/],
-    [{ hooks: { a: { ...hook, agnet: "x" } } }, /hooks\.a: agnet is unknown; did you mean agent\?/],
+    [{ hooks: { a: { ...hook, agnet: "x" } } }, /hooks\.a: .*agnet/],
     [{ hooks: { a: { ...hook, agent: undefined } } }, /hooks\.a\.agent: /],
     [{ hooks: { a: { ...hook, key: "yk_canary" } } }, /hooks\.a\.key: .*holds no secret/],
     [{ hooks: { a: { ...hook, key: "${GITHUB}" } } }, /hooks\.a\.key: is no API key/],

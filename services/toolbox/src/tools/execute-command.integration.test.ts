@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { isGroupAlive } from "@switchyard/service/process/process-group";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { testSandbox } from "@switchyard/testing/test-sandbox";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
@@ -87,8 +88,7 @@ for (const { name, tool, skip: skipped } of kinds) {
   );
 
   test(`${name}: a command gets no variable of the service`, { skip: skipped }, async () => {
-    process.env["YARD_TEST_SECRET"] = "canary";
-    after(() => delete process.env["YARD_TEST_SECRET"]);
+    testEnvironment({ YARD_TEST_SECRET: "canary" });
     const { structured } = await run(tool, { command: "env" });
     const names = String(structured["stdout"])
       .trim()
