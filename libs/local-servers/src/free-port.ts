@@ -10,16 +10,17 @@ const PORTS = { from: 16_384, to: 32_767 };
 const SEARCHES = 1_000;
 const START_ATTEMPTS = 5;
 
-/** Ports that this process has already chosen: it chooses several before the first server listens. */
+/** Ports that this process has tried: it chooses several before the first server listens. */
 const chosen = new Set<number>();
 
 /** Returns a port of 127.0.0.1 without a listener, for a program that has to know its port before it starts. Another process may take it first. */
 export async function freePort(): Promise<number> {
   for (let search = 1; search <= SEARCHES; search += 1) {
     const port = PORTS.from + Math.floor(Math.random() * (PORTS.to - PORTS.from + 1));
-    if (chosen.has(port) || !(await isFree(port))) continue;
+    if (chosen.has(port)) continue;
+    // Before the check: two callers at a time must not get one port.
     chosen.add(port);
-    return port;
+    if (await isFree(port)) return port;
   }
   throw new Error(
     `found no free port from ${PORTS.from} to ${PORTS.to} on 127.0.0.1 in ${SEARCHES} attempts; end programs that listen there`,
