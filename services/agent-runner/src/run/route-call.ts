@@ -14,13 +14,26 @@ import { isArguments } from "../core/answer-part.ts";
 import { routeOf, type ToolCatalogue } from "../core/tool-catalogue.ts";
 import { hasChanged } from "../core/tool-print.ts";
 
-/** Routes a call to the component that executes it: the run itself, the runner, a skill's text, a provider. */
+/**
+ * Executes a call. When a service that it needs is down, the run is suspended; a call that still waits for an approval after the end of its
+ * wait has failed.
+ */
 export async function routeCall(
   call: CallState,
   tools: ToolCatalogue,
   context: RunContext,
 ): Promise<CallStep> {
-  const { run, clients, signal, now } = context;
+  const step = await suspendOnOutage(context.signal, () => executeCall(call, tools, context));
+  return stillWaiting(call, step, context.now());
+}
+
+/** Routes a call to the component that executes it: the run itself, the runner, a skill's text, a provider. */
+async function executeCall(
+  call: CallState,
+  tools: ToolCatalogue,
+  context: RunContext,
+): Promise<CallStep> {
+  const { run, clients } = context;
   const { part, wait } = call;
   const { callId, tool, input } = part;
   const { state } = run;
@@ -40,17 +53,10 @@ export async function routeCall(
     const said = `your answer broke off before the arguments of ${tool}; call it again if it is still what you want`;
     return failure(callId, "invalid_arguments", said);
   }
-  if (route.to === "own") {
-    const step = await suspendOnOutage(signal, () => callOwnTool(call, context));
-    return stillWaiting(call, step, now());
-  }
+  if (route.to === "own") return callOwnTool(call, context);
   if (route.to === "skill") {
-    const fork = await suspendOnOutage(signal, () => forkOf(call, state, clients));
-    if (fork !== null) {
-      const step = await suspendOnOutage(signal, () => startAllowedChild(call, fork, context));
-      return stillWaiting(call, step, now());
-    }
-    return callSkillTool(part, context);
+    const fork = await forkOf(call, state, clients);
+    return fork === null ? callSkillTool(part, context) : startAllowedChild(call, fork, context);
   }
   if (isUnsent(call) && hasChanged(tool, tools, state.shownTools)) {
     const said = `${tool} is not what you were shown any more; look at it again and repeat the call if it is still what you want`;
@@ -78,8 +84,7 @@ async function callProvider(
   const isAgain = isWantedAgain(call) || (wait?.reason === "approval" && wait.again === true);
   context.run.noteSent(callId);
   try {
-    const step = await (isAgain ? callAgain(request, context) : callServerTool(request, context));
-    return stillWaiting(call, step, context.now());
+    return await (isAgain ? callAgain(request, context) : callServerTool(request, context));
   } catch (error) {
     // The call is sent as a new one when the stop is lifted, and may be denied then like any other.
     if (error instanceof RunStopped && !error.mayHaveRun) context.run.noteNotMade(callId);
