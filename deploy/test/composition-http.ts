@@ -14,12 +14,12 @@ interface Run {
 
 const ENDED = new Set(["succeeded", "failed", "dead", "cancelled"]);
 
-/** Makes a key. The gateway's port is looked up each time: it changes with a restart. */
-export function gatewayOf({ compose, yard }: Composition): Http {
+/** Makes a key. The port of the gateway's container is looked up each time: it changes with a restart. */
+export function gatewayOf({ compose, yard }: Composition, container = "gateway"): Http {
   const created = succeeded(yard("keys", "api", "create", "me", "--role", "admin", "--json"));
   const key = /yk_[\w-]+/.exec(created)?.[0];
   return async (path, { headers, ...init } = {}) => {
-    const address = succeeded(compose(["port", "gateway", "8321"])).trim();
+    const address = succeeded(compose(["port", container, "8321"])).trim();
     return fetch(`http://${address}${path}`, {
       signal: AbortSignal.timeout(20_000),
       ...init,

@@ -37,12 +37,20 @@ export interface Composition {
   readonly remove: () => string[];
 }
 
-export async function composition(label: string): Promise<Composition> {
+export async function composition(
+  label: string,
+  file = "docker-compose.yml",
+): Promise<Composition> {
   const project = await mkdtemp(join(tmpdir(), `yard-compose-${label}-`));
   await cp(join(root, "examples"), project, { recursive: true });
   await chmod(project, 0o755);
   const name = `yard-test-${label}-${process.pid}`;
-  const own = { YARD_PROJECT: project, YARD_NATS_PORT: "0", YARD_HTTP_PORT: "0" };
+  const own = {
+    COMPOSE_FILE: file,
+    YARD_PROJECT: project,
+    YARD_NATS_PORT: "0",
+    YARD_HTTP_PORT: "0",
+  };
   const compose: Composition["compose"] = (args, env = {}) =>
     docker(["compose", "--project-name", name, ...args], { ...own, ...env });
   return {

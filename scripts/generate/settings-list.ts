@@ -53,9 +53,9 @@ export const SETTINGS: Readonly<Record<string, Readonly<Record<string, string>>>
       "`loopback`, `private`, addresses and networks that servers may be at",
   },
   "Built-in tools": {
-    YARD_WORKSPACE: "the directory of all runs, and the root that MCP servers get",
+    YARD_WORKSPACE: "the root that MCP servers get, and the directory of all runs",
     YARD_WORKSPACES_DIR:
-      "where runs get directories of their own; the toolbox needs this or `YARD_WORKSPACE`",
+      "where runs get directories of their own instead; the toolbox needs one of the two",
     YARD_WORKSPACE_SCOPE:
       "`session`: the runs of one session share a directory; `run`: they do not",
     YARD_WORKSPACE_MB: "what the directory of a run or session may hold",

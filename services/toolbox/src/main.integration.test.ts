@@ -113,6 +113,22 @@ test("without a sandbox execute_command is not listed, no approval of it is requ
   await toolbox.exited;
 });
 
+test("a directory for each run wins over one for everybody, which in one process is that of MCP servers", async () => {
+  const workspaces = await testDirectory();
+  const toolbox = await startReady({
+    YARD_WORKSPACE: workspace,
+    YARD_WORKSPACES_DIR: workspaces,
+    PATH: emptyPath,
+  });
+  const args = { path: "a.txt", content: "hi" };
+  const { isError } = await world.call({ tool: "write_file", args });
+  assert.equal(isError, false);
+  assert.equal(await readFile(join(workspaces, "user-cli", "a.txt"), "utf8"), "hi");
+  assert.equal(existsSync(join(workspace, "a.txt")), false);
+  toolbox.child.kill("SIGTERM");
+  await toolbox.exited;
+});
+
 function reasonOf({ lines }: ToolboxProcess): string {
   return String(lines.find(({ msg }) => msg === "service could not start")?.["reason"]);
 }

@@ -186,7 +186,7 @@ async function openWorkspaces(
   const hint =
     "set YARD_WORKSPACES_DIR for a directory for each run, or YARD_WORKSPACE for one for everybody";
   try {
-    if (fixed !== undefined) return await fixedWorkspace(fixed, mode, hidden);
+    // In one process, YARD_WORKSPACE may be there for the broker alone.
     if (parent !== undefined) {
       await mkdir(parent, { recursive: true });
       return ownWorkspaces({
@@ -197,6 +197,7 @@ async function openWorkspaces(
         hidden,
       });
     }
+    if (fixed !== undefined) return await fixedWorkspace(fixed, mode, hidden);
     if (mode === "full-control") return await fixedWorkspace(process.cwd(), mode, hidden);
   } catch (cause) {
     const reason = cause instanceof ToolError ? cause.message : `no workspace: ${String(cause)}`;
