@@ -17,7 +17,7 @@ const AGENT = fileURLToPath(new URL("../../examples/coding-agents/acp-agent.ts",
 // Removed after the instance has stopped, which still reads it.
 const directory = await mkdtemp(join(tmpdir(), "switchyard-sent-"));
 const [project, workspace] = [join(directory, "project"), join(directory, "work")];
-const runtimes = join(directory, "state", "own", "runtimes");
+const runtimes = join(directory, "state", "data", "broker", "runtimes");
 for (const path of ["agents", "policies"]) await mkdir(join(project, path), { recursive: true });
 await mkdir(workspace);
 

@@ -74,7 +74,7 @@ export async function startYardDev(options: {
       "dev",
       "--json",
       // However this process ends, the instance ends with it: its standard input closes.
-      EXIT_WITH_PARENT,
+      ...(checkout === root ? [EXIT_WITH_PARENT] : []),
       "--project",
       isAbsolute(project) ? project : join(root, project),
       "--runners",
@@ -89,6 +89,8 @@ export async function startYardDev(options: {
         // MCP servers get the person's own Node.js, which need not be able to run TypeScript.
         TEST_NODE: process.execPath,
         YARD_STATE_DIR: stateDir,
+        // The last version has a variable in place of the argument.
+        ...(checkout === root ? {} : { YARD_EXIT_WITH_PARENT: "1" }),
         // Servers of tests write to the test's directories. Sandboxes have tests of their own.
         YARD_MCP_SANDBOX: "off",
         ...env,
