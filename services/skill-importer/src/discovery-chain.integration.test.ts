@@ -9,7 +9,7 @@ import { getSkill, listSkills, renderSkill } from "@switchyard/contracts/skill-i
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import type { LogRecord } from "@switchyard/testing/log-records";
-import { importerWorld, writeFiles } from "../test/importer-world.ts";
+import { importerWorld, WATCHING, writeFiles } from "../test/importer-world.ts";
 
 const [project, user, workspace] = [
   await testDirectory(),
@@ -37,6 +37,7 @@ test("project, user and workspace are one chain, shown to the operator and kept 
     "ours/SKILL.md": skillText("ours", "From the workspace."),
   });
   const importer = await world.start({
+    ...WATCHING,
     YARD_SKILL_ROOTS: `project=${project}:user=${user}:workspace=${workspace}`,
   });
   const overridden = () =>

@@ -18,6 +18,7 @@ import {
 import { testDirectory } from "@switchyard/testing/test-servers";
 import {
   importerWorld,
+  WATCHING,
   startProcess,
   writeFiles,
   type ImporterProcess,
@@ -307,7 +308,7 @@ test("serves from every replica what one of them imported", async () => {
 test("imports again when files change", async () => {
   const world = await importerWorld();
   await world.write({ "skills/greet/SKILL.md": skillText("First.") });
-  const importer = await world.start();
+  const importer = await world.start(WATCHING);
   const loadedSkills = (count: number) => (record: { [key: string]: unknown }) =>
     record["msg"] === "catalogue imported" &&
     (record["skills"] as { loaded: number }).loaded === count; // as the service writes it
@@ -354,7 +355,7 @@ test("imports a root that may be missing from the moment when it is there [D3, D
   const world = await importerWorld();
   const later = join(elsewhere, "state", "skills");
   const roots = `${world.root}:user?=${later}`;
-  const importer = await world.start({ YARD_SKILL_ROOTS: roots });
+  const importer = await world.start({ ...WATCHING, YARD_SKILL_ROOTS: roots });
   assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
   const importedSkills = (count: number) => (record: { [key: string]: unknown }) =>
     record["msg"] === "catalogue imported" &&

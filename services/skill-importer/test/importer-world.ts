@@ -12,6 +12,7 @@ import { ensureStreams } from "@switchyard/bus/streams";
 import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
 import { readLogRecords, type LogRecord } from "@switchyard/testing/log-records";
+import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 
@@ -25,9 +26,15 @@ export interface ImporterWorld {
   readonly cliEnv: Readonly<Record<string, string>>;
   /** Writes files below the root, by their path. */
   write(files: Readonly<Record<string, string>>): Promise<void>;
-  /** Starts the service, or that of another checkout, as a process of its own and waits until it is ready. */
+  /**
+   * Starts the service, or that of another checkout, as a process of its own and waits until it is ready. It imports changed files when a request
+   * asks for it, or with {@link WATCHING}.
+   */
   start(env?: Record<string, string>, main?: string): Promise<ImporterProcess>;
 }
+
+/** The variables of an importer that imports files when they change. */
+export const WATCHING = testConstants({ importDebounceMs: 200 }, {});
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
@@ -87,6 +94,7 @@ export async function importerWorld(): Promise<ImporterWorld> {
         YARD_REDIS_URL: redis.url,
         YARD_SKILL_ROOTS: root,
         ...env,
+        ...testConstants({ importDebounceMs: 3_600_000 }, env),
       };
       const importer = startProcess(given, main);
       await importer.logged(({ msg }) => msg === "service ready");

@@ -1,3 +1,4 @@
+import { constant } from "@switchyard/service/constant";
 import type { Log } from "@switchyard/service/log";
 import type { Importer } from "./importer.ts";
 import type { ImportReport } from "./import-report.ts";
@@ -14,7 +15,7 @@ export function watchImports({
   logImport: (report: ImportReport) => void;
 }): DirectoryWatch {
   const watch = watchDirectories({
-    debounceMs: 200,
+    debounceMs: constant("importDebounceMs", 200),
     retryMs: 2_000,
     onError: (err) => log.warn({ err }, "changed files not imported yet"),
     async onChange() {
