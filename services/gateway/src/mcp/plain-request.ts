@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import {
   CLIENT_CAPABILITIES_META_KEY,
   SERVER_INFO_META_KEY,
@@ -60,7 +60,10 @@ export function createPlainAnswers(parts: McpParts) {
     answer(
       request: PlainRequest,
       { requester, server }: { readonly requester: Requester; readonly server: string | null },
-      outgoing: ServerResponse,
+      {
+        incoming,
+        outgoing,
+      }: { readonly incoming: IncomingMessage; readonly outgoing: ServerResponse },
     ): Promise<Response> {
       const ended = new AbortController();
       open.add(ended);
@@ -71,7 +74,9 @@ export function createPlainAnswers(parts: McpParts) {
       const { id, method } = request;
       const onFault = (err: unknown): void => logFault(parts, { err, method }, requester);
       const sender = { requester, server, signal: ended.signal, onFault };
-      const reply = new PostReply([id], {}, () => {});
+      const { accept = "" } = incoming.headers;
+      const readsStreams = accept.includes("text/event-stream");
+      const reply = new PostReply([id], {}, { onEnd: () => {}, readsStreams });
       const finish = async (): Promise<void> => {
         const message = await messageOf(parts, request, sender);
         outgoing.off("close", abort);

@@ -24,14 +24,17 @@ export class PostReply {
   readonly #onEnd: () => void;
   readonly #isSingle: boolean;
   #stream: ReadableStreamDefaultController<Uint8Array> | null = null;
-  #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
-  /** `onEnd` is called when the reply accepts no more messages: its requests are answered, or the client has disconnected. */
+  /**
+   * `onEnd` is called when the reply accepts no more messages: its requests are answered, or the client has disconnected. A client that
+   * does not read streams gets its late answer as JSON, too.
+   */
   constructor(
     requests: readonly RequestId[],
     headers: Readonly<Record<string, string>>,
-    onEnd: () => void,
+    { onEnd, readsStreams }: { readonly onEnd: () => void; readonly readsStreams: boolean },
   ) {
     const { promise, resolve } = Promise.withResolvers<Response>();
     this.response = promise;
@@ -40,7 +43,7 @@ export class PostReply {
     this.#isSingle = requests.length === 1;
     this.#headers = headers;
     this.#onEnd = onEnd;
-    this.#timer = setTimeout(() => this.#open(), SOON_MS);
+    this.#timer = readsStreams ? setTimeout(() => this.#open(), SOON_MS) : undefined;
   }
 
   /** Sends the answer to one of the requests. What comes after the end is dropped. */

@@ -94,7 +94,7 @@ export function createMcpEndpoint(
     else outgoing.once("close", release);
     const route = routeOf(c, body);
     const simple = route === null ? null : plainRequestIn(route, headersOf(c));
-    if (simple !== null) return plain.answer(simple, { requester, server: scope }, outgoing);
+    if (simple !== null) return plain.answer(simple, { requester, server: scope }, c.env);
     const { caller } = requester;
     const authInfo = authInfoOf(requester, scope);
     const request = lenientRequest(c.req.raw);

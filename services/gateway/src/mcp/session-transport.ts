@@ -36,9 +36,10 @@ export class SessionTransport extends Transport {
       return super.handleRequest(request, options);
     const ids = requests.map(({ id }) => id);
     const session = { "mcp-session-id": this.sessionId ?? "" };
-    const reply = new PostReply(ids, session, () => {
+    const onEnd = (): void => {
       for (const id of ids) if (this.#replies.get(id) === reply) this.#replies.delete(id);
-    });
+    };
+    const reply = new PostReply(ids, session, { onEnd, readsStreams: true });
     for (const id of ids) this.#replies.set(id, reply);
     for (const message of messages)
       if (message !== undefined)
