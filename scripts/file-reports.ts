@@ -7,7 +7,7 @@ export interface FileReport {
   readonly skips: TestOutcome[];
   readonly failures: TestOutcome[];
   passed: number;
-  /** Null until the file ends; a file that has its process to itself ends with it. */
+  /** Null until the file ends. */
   durationMs: number | null;
   cpuSeconds: number | null;
 }
@@ -19,13 +19,10 @@ export interface TestOutcome {
 }
 
 /**
- * Reads the reports of the files of a process, in their order: `last` is the file that did not end, or the last one of all, and `before` are those before it.
+ * Reads the reports of the files of a process that began, in their order: all before the last one have ended. After a file that failed, none begins in its process.
  */
-export function readReports(
-  notesFile: string,
-  files: number,
-): { readonly before: readonly FileReport[]; readonly last: FileReport } {
-  const before: FileReport[] = [];
+export function readReports(notesFile: string, files: number): FileReport[] {
+  const ended: FileReport[] = [];
   let last = newReport();
   // The last line of a killed process may be cut.
   const lines = readFileSync(notesFile, "utf8").split("\n").slice(0, -1);
@@ -35,14 +32,14 @@ export function readReports(
     else if (note.at === "passed") last.passed += 1;
     else if (note.at === "skipped") last.skips.push(note);
     else if (note.at === "failed") last.failures.push(note);
-    else if (note.cpuSeconds !== null) last.cpuSeconds = note.cpuSeconds - cpuSecondsOf(before);
+    else if (note.cpuSeconds !== null) last.cpuSeconds = note.cpuSeconds - cpuSecondsOf(ended);
     if (note.at !== "file") continue;
     last.durationMs = note.durationMs;
-    if (before.length + 1 === files) continue;
-    before.push(last);
+    if (ended.length + 1 === files || last.failures.length > 0) break;
+    ended.push(last);
     last = newReport();
   }
-  return { before, last };
+  return [...ended, last];
 }
 
 function cpuSecondsOf(reports: readonly FileReport[]): number {

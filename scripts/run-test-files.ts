@@ -32,44 +32,69 @@ export interface TestFilesOptions {
 
 const REPORTER = fileURLToPath(new URL("test-reporter.ts", import.meta.url));
 const GROUP = fileURLToPath(new URL("test-group.ts", import.meta.url));
+/** The longest that a process takes to end when all its files have ended. */
+const CLOSING_MS = 60_000;
 const LAST_LINES = 40;
 const PIPES_MS = 1_000;
 const CHECKS_PER_LIMIT = 20;
 
 /**
- * Runs test files one after the other in one process, because much of the time of a test file is spent to load what it tests. When a file ends the
- * process, the files after it run in another one.
+ * Runs test files one after the other in one process, because much of the time of a test file is spent to load what it tests. When a file fails or ends
+ * the process, the files after it run in another one: what a failed test did not close would disturb them, or keep their process alive.
  */
 export async function runTestFiles(
   files: readonly string[],
   options: TestFilesOptions,
 ): Promise<FileResult[]> {
-  const ended = await runProcess(files, options);
-  const rest = files.slice(ended.length);
-  if (rest.length === 0 || options.signal.aborted) return ended;
-  return [...ended, ...(await runTestFiles(rest, options))];
+  const { reports, fault, isKilled, haveAllEnded } = await runProcess(files, options);
+  const isUnclear = fault !== null && files.length > 1 && haveAllEnded;
+  if (isUnclear && !options.signal.aborted) {
+    // Any of them may have left something behind. By itself each is seen to.
+    const results: FileResult[] = [];
+    for (const file of files) results.push(...(await runTestFiles([file], options)));
+    if (results.some(({ failures }) => failures.length > 0)) return results;
+  }
+  if (fault !== null) {
+    const text = isUnclear ? `in one process with ${files.join(", ")}: ${fault}` : fault;
+    reports.at(-1)?.failures.push({ test: files[reports.length - 1] ?? "", text });
+  }
+  const results = reports.map(({ running: _, ...report }, index) => ({
+    ...report,
+    file: files[index] ?? "",
+    durationMs: report.durationMs ?? 0,
+    // Looking at it once more tells which file it was.
+    isKilled: isKilled && !isUnclear && index === reports.length - 1,
+  }));
+  const rest = files.slice(results.length);
+  if (rest.length === 0 || options.signal.aborted) return results;
+  return [...results, ...(await runTestFiles(rest, options))];
 }
 
-/** Runs a process in a group of its own to its end or its limit. Returns the results of the files that began. */
+interface ProcessEnd {
+  /** Of the files that began. */
+  readonly reports: readonly FileReport[];
+  /** Why the process was killed, or how it ended although no test failed. */
+  readonly fault: string | null;
+  readonly isKilled: boolean;
+  readonly haveAllEnded: boolean;
+}
+
+/** Runs a process in a group of its own to its end or its limit. */
 async function runProcess(
   files: readonly string[],
   { root, nodeOptions, limitMs, signal }: TestFilesOptions,
-): Promise<FileResult[]> {
-  const words = files.length === 1 ? files : [GROUP, ...files];
+): Promise<ProcessEnd> {
   const directory = mkdtempSync(join(tmpdir(), "yard-test-"));
   const notesFile = join(directory, "notes");
   writeFileSync(notesFile, "");
   const began = performance.now();
-  const child = spawn(
-    process.execPath,
-    [`--test-reporter=${REPORTER}`, "--test-reporter-destination=stdout", ...nodeOptions, ...words],
-    {
-      cwd: root,
-      env: { ...process.env, TEST_NOTES: notesFile },
-      stdio: ["ignore", "pipe", "pipe"],
-      detached: true,
-    },
-  );
+  const reporter = [`--test-reporter=${REPORTER}`, "--test-reporter-destination=stdout"];
+  const child = spawn(process.execPath, [...reporter, ...nodeOptions, GROUP, ...files], {
+    cwd: root,
+    env: { ...process.env, TEST_NOTES: notesFile },
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
   let output = "";
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding("utf8").on("data", (text: string) => (output = lastLines(output + text)));
@@ -81,13 +106,16 @@ async function runProcess(
     const { size } = statSync(notesFile);
     if (size !== notesBytes) notedAt = performance.now();
     notesBytes = size;
-    if (performance.now() - notedAt < limitMs) return;
+    const idleMs = performance.now() - notedAt;
+    if (idleMs < Math.min(limitMs, CLOSING_MS)) return;
+    if (idleMs < limitMs && !haveEnded(files, readReports(notesFile, files.length))) return;
     isKilled = true;
     kill();
   }, limitMs / CHECKS_PER_LIMIT);
   signal.addEventListener("abort", kill);
   const closed = once(child, "close");
   const [code, by] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null]; // as Node documents
+  const endedAt = performance.now();
   clearInterval(timer);
   signal.removeEventListener("abort", kill);
   kill(); // whatever it left behind in its group
@@ -95,27 +123,24 @@ async function runProcess(
   await Promise.race([closed, delay(PIPES_MS, null, { ref: false })]);
   child.stdout.destroy();
   child.stderr.destroy();
-  const { before, last } = readReports(notesFile, files.length);
+  const reports = readReports(notesFile, files.length);
   rmSync(directory, { recursive: true, force: true });
-  const reports = [...before, last];
-  // When all files have ended, it may be any of them that left something behind.
-  const isCut = files.length > 1 && last.durationMs === null;
-  const isFaulty = isCut || (code !== 0 && reports.every(({ failures }) => failures.length === 0));
-  const fault = isKilled
-    ? `killed after ${limitMs / 1_000} s, ${whereItHung(last)}`
+  const last = reports.at(-1);
+  if (last === undefined) throw new Error("no file began");
+  const haveAllEnded = haveEnded(files, reports);
+  const limit = haveAllEnded ? Math.min(limitMs, CLOSING_MS) : limitMs;
+  const end = isKilled
+    ? `killed after ${limit / 1_000} s, ${whereItHung(last)}`
     : `ended with ${by ?? `code ${code}`}`;
-  if (isKilled || isFaulty)
-    last.failures.push({ test: files[before.length] ?? "", text: `${fault}\n${output}`.trim() });
-  last.durationMs ??= performance.now() - began - durationMsOf(before);
-  return reports.map((report, index) => ({
-    file: files[index] ?? "",
-    passed: report.passed,
-    durationMs: report.durationMs ?? 0,
-    cpuSeconds: report.cpuSeconds,
-    skips: report.skips,
-    failures: report.failures,
-    isKilled: isKilled && report === last,
-  }));
+  const isFault = last.durationMs === null || (code !== 0 && last.failures.length === 0);
+  last.durationMs ??= endedAt - began - durationMsOf(reports);
+  const fault = isFault ? `${end}\n${output}`.trim() : null;
+  return { reports, fault, isKilled, haveAllEnded };
+}
+
+/** True when all of the files have ended, whatever keeps their process alive. */
+function haveEnded(files: readonly string[], reports: readonly FileReport[]): boolean {
+  return reports.length === files.length && reports.at(-1)?.durationMs !== null;
 }
 
 function whereItHung({ running, passed, failures }: FileReport): string {

@@ -82,7 +82,7 @@ test("a file that cannot be loaded or dies has failed, with what it printed last
   });
   assert.equal(code, 1);
   assert.equal(last, "0 passed, 2 failed");
-  assert.match(output, /ended with code 1\n[^]*Cannot find module/);
+  assert.match(output, /test\/broken\S+\n.*Cannot find module/);
   assert.match(output, /ended with code 7\n +last words/);
 });
 
@@ -153,6 +153,29 @@ test("a file that ends or blocks the process it shares has failed alone, and the
     output,
     /libs\/shelf\/c-blocks\S+\n +killed after 4 s, in: libs\/shelf\/c-blocks\S+ waits for ever/,
   );
+});
+
+test("what a failed file or one of several leaves open is found in the file that opened it", async () => {
+  const { code, output, last } = await run(
+    {
+      "libs/shelf/a-leaves": `test("passes", () => {}); setInterval(() => {}, 1000);`,
+      "libs/shelf/b-passes": `test("passes", () => {});`,
+      "services/cellar/a-fails": `setInterval(() => {}, 1000); test("fails", () => assert.fail("no"));`,
+      "services/cellar/b-passes": `test("passes", () => {});`,
+      "test/fails": `setInterval(() => {}, 1000); test("fails", () => assert.fail("no"));`,
+    },
+    { YARD_TEST_LIMIT_SECONDS: "4" },
+  );
+  assert.equal(code, 1);
+  assert.equal(last, "3 passed, 3 failed", output);
+  assert.match(
+    output,
+    /shelf\/a-leaves\S+\n +killed after 4 s, after its last test: something keeps/,
+  );
+  assert.match(output, /✔ +1 .*shelf\/b-passes/);
+  assert.match(output, /✔ +1 .*cellar\/b-passes/);
+  assert.equal(output.match(/killed after/g)?.length, 1);
+  assert.match(output, /Once more, one by one: test\/fails\S+, services\/cellar\/a-fails\S+\n/);
 });
 
 const PASSES_LATER = `import { existsSync, writeFileSync } from "node:fs";

@@ -76,7 +76,7 @@ const SHARING = /^(libs|services|apps)\//;
 /** So few that the last processes of a run end at about the same time. */
 const MOST_IN_PROCESS = 8;
 /** More than this is not a coincidence. */
-const MOST_SECOND_LOOKS = 3;
+const MOST_SECOND_LOOKS = 5;
 
 // Test files and the services that they start compile the same code again and again.
 process.env["NODE_COMPILE_CACHE"] ??= join(root, "node_modules", ".cache", "compiled");

@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { TestEvent } from "node:test/reporters";
 
-/** An event in the process of one test file, as `run-test-file.ts` reads it. */
+/** An event in a process of test files, as `file-reports.ts` reads it. */
 export type TestNote =
   | { readonly at: "begun"; readonly test: string }
   | { readonly at: "ended"; readonly test: string }
@@ -10,12 +10,12 @@ export type TestNote =
   /** `text` is the reason of a skip, or what a failed test threw. */
   | { readonly at: "skipped"; readonly test: string; readonly text: string }
   | { readonly at: "failed"; readonly test: string; readonly text: string }
-  /** The end of a file that shares its process with others; `cpuSeconds` is the processor time of the process until then. */
+  /** The end of a file; `cpuSeconds` is the processor time of the process until then. */
   | { readonly at: "file"; readonly durationMs: number; readonly cpuSeconds: number | null }
   /** Processor time of the process and of its ended children, in seconds. */
   | { readonly at: "exit"; readonly cpuSeconds: number };
 
-/** The test files of a process that runs several (`test-group.ts`). */
+/** The test files of the process (`test-group.ts`). */
 const files = new Set(process.argv.slice(2));
 
 /** A reporter that writes a line of JSON for each event to the file TEST_NOTES, at once: the process may be killed. */
@@ -31,6 +31,8 @@ export default async function* testReporter(
   });
   for await (const event of source) {
     for (const note of notesOf(event)) appendFileSync(file, `${JSON.stringify(note)}\n`);
+    // What a failed test did not close would disturb the files after it, or keep the process alive.
+    if (event.type === "test:fail" && isFile(event.data)) process.exit(1);
   }
   yield "";
 }

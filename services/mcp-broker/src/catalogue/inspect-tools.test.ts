@@ -7,9 +7,9 @@ import { schemaFindings } from "../findings/schema-findings.ts";
 
 const context = { server: "costly", identity: null, neighbours: noNeighbours, approved: [] };
 
-/** Tools whose schemas are small and take long to inspect. */
+/** Tools whose schemas are small, and take several slices of time to inspect on any machine. */
 function costlyListing(count: number) {
-  const patterns = Array.from({ length: 8 }, (_, n) => [`((a{30}){30})${n}`, {}]);
+  const patterns = Array.from({ length: 40 }, (_, n) => [`((a{30}){30})${n}`, {}]);
   const tools = Array.from({ length: count }, (_, n) => {
     const inputSchema = { type: "object", patternProperties: Object.fromEntries(patterns) };
     const read = readListedTool({ name: `t${n}`, inputSchema }, n);
