@@ -54,26 +54,22 @@ export async function runTestFiles(
     for (const file of files) results.push(...(await runTestFiles([file], options)));
     if (results.some(({ failures }) => failures.length > 0)) return results;
   }
-  if (fault !== null) {
+  const results = reports.map((report, index) => resultOf(files[index] ?? "", report));
+  const last = results.pop();
+  if (last !== undefined && fault !== null) {
     const text = isUnclear ? `in one process with ${files.join(", ")}: ${fault}` : fault;
-    reports.at(-1)?.failures.push({ test: files[reports.length - 1] ?? "", text });
-  }
-  const results = reports.map(({ running: _, ...report }, index) => ({
-    ...report,
-    file: files[index] ?? "",
-    durationMs: report.durationMs ?? 0,
-    // Looking at it once more tells which file it was.
-    isKilled: isKilled && !isUnclear && index === reports.length - 1,
-  }));
+    const failures = [...last.failures, { test: last.file, text }];
+    results.push({ ...last, failures, isKilled: isKilled && !isUnclear });
+  } else if (last !== undefined) results.push(last);
   const rest = files.slice(results.length);
   if (rest.length === 0 || options.signal.aborted) return results;
   return [...results, ...(await runTestFiles(rest, options))];
 }
 
 interface ProcessEnd {
-  /** Of the files that began. */
+  /** One for each file that began. */
   readonly reports: readonly FileReport[];
-  /** Why the process was killed, or how it ended although no test failed. */
+  /** The reason why the process was killed, or the code with which it ended although no test failed. */
   readonly fault: string | null;
   readonly isKilled: boolean;
   readonly haveAllEnded: boolean;
@@ -141,6 +137,14 @@ async function runProcess(
 /** True when all of the files have ended, whatever keeps their process alive. */
 function haveEnded(files: readonly string[], reports: readonly FileReport[]): boolean {
   return reports.length === files.length && reports.at(-1)?.durationMs !== null;
+}
+
+function resultOf(
+  file: string,
+  { passed, durationMs, cpuSeconds, skips, failures }: FileReport,
+): FileResult {
+  const result = { file, passed, durationMs: durationMs ?? 0, cpuSeconds, skips, failures };
+  return { ...result, isKilled: false };
 }
 
 function whereItHung({ running, passed, failures }: FileReport): string {

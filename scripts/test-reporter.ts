@@ -31,7 +31,7 @@ export default async function* testReporter(
   });
   for await (const event of source) {
     for (const note of notesOf(event)) appendFileSync(file, `${JSON.stringify(note)}\n`);
-    // What a failed test did not close would disturb the files after it, or keep the process alive.
+    // A failed test may have left something open that disturbs the files after it or keeps the process alive.
     if (event.type === "test:fail" && isFile(event.data)) process.exit(1);
   }
   yield "";
