@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { readFile, writeFile } from "node:fs/promises";
-import { createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { freePort } from "@switchyard/local-servers/free-port";
@@ -241,6 +241,31 @@ test("a key that is replaced while the bus runs is taken at a reconnect", async 
   await lost.promise;
   seed = next.seed;
   await back.promise;
+});
+
+test("a login that comes too late for the server is repeated, and a wrong key is refused at once", async () => {
+  const key = createUserKey();
+  const users = [{ user: cliUser, nkey: key.publicKey }];
+  const nats = await testNats({ authorization: natsAuthorization({ users }) });
+  let connections = 0;
+  const proxy = createServer((client) => {
+    connections += 1;
+    const server = connect(nats.port, "127.0.0.1");
+    server.pipe(client).on("error", () => {});
+    server.on("error", () => {});
+    // The first login is not passed on, so that nats-server ends the connection with its authentication timeout.
+    if (connections > 1) client.pipe(server);
+  }).listen(0, "127.0.0.1");
+  after(() => proxy.close());
+  await new Promise((resolve) => proxy.once("listening", resolve));
+  const { port } = proxy.address() as AddressInfo; // a TCP server has an address with a port
+  const options = { servers: `nats://127.0.0.1:${port}`, user: "cli", connectTimeoutMs: 30_000 };
+  const bus = await connectBus({ ...options, nkeySeed: () => key.seed });
+  after(() => bus.close());
+  assert.equal(connections, 2);
+  const other = { ...options, nkeySeed: () => createUserKey().seed };
+  await assert.rejects(connectBus(other), { code: "forbidden" });
+  assert.equal(connections, 3);
 });
 
 test("a seed that is none is refused at once, and is not a part of the message", async () => {
