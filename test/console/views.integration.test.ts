@@ -210,6 +210,7 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
+    await page.clock.install();
     await noCallWaits(there());
     const runIds = await waitingCalls("glancer", ["one.md", "two.md", "three.md"]);
     const held = Promise.withResolvers<undefined>();
@@ -220,11 +221,14 @@ test(
     await go("/approvals");
     await page.locator('[data-testid="approval"][aria-pressed="true"]').waitFor();
     await page.keyboard.press("a"); // its arguments are not there yet
+    // However long this test takes to look, the half second that a person has to read does not pass.
+    await page.clock.pauseAt((await page.evaluate<number>("Date.now()")) + 1_000);
     held.resolve(undefined);
     const detail = page.getByTestId("approval-detail");
     await detail.getByText('"path": "one.md"').waitFor();
     assert.equal(await page.getByTestId("approve").isDisabled(), true, "it was not read yet");
     await page.keyboard.press("a");
+    await page.clock.resume();
     await decidable(page);
     assert.deepEqual(await statesOf(there(), runIds), ["pending", "pending", "pending"]);
 
