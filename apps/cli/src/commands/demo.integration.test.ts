@@ -18,7 +18,8 @@ test("the demo starts everything, runs on real files, has the write denied, and 
   const stateDir = join(tempDirectory(), "state");
   const { code, stdout, stderr } = await yard(["demo"], yardEnvironment(stateDir));
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /package\.json/);
+  for (const file of ["README.md", "package.json", "ARCHITECTURE.md"])
+    assert.match(stdout, new RegExp(`- ${file}: \\d{2,} lines`));
   assert.match(stderr, /NATS [\d.]+ at nats:/);
   assert.match(stderr, /denied the write \(rule no-writes\), as it should/);
   assert.match(stderr, /nats pub -s nats:\/\/127\.0\.0\.1:\d+ yard\.cmd\.me\.run\.start\.demo/);
