@@ -41,7 +41,7 @@ const WAITING = { status: "waiting", limit: 100 } as const;
 const MOST_SERVERS = 50;
 /** Events of a run after which other questions, limits or dead runs may be listed. */
 const CHANGES = ["waiting", "woken", "question", "dead", "retried", "limits", "cancelled", "ended"];
-const AGAIN_AFTER_MS = 1_000;
+const AT_MOST_EVERY_MS = 1_000;
 
 /** Loads what needs the person, once for the whole page, and reloads what an event may have changed. */
 export function useLoadedNeeds(): Needs {
@@ -55,13 +55,18 @@ export function useLoadedNeeds(): Needs {
   const lists = [approvals, questions, elicitations, limits, dead, withheld];
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
+    let reloadedAt = 0;
     const stop = onLive((topic, message) => {
       const isChange = CHANGES.some((word) => message?.event.startsWith(word));
       if (message !== null && (topic !== "run" || !isChange)) return;
-      timer ??= setTimeout(() => {
-        timer = undefined;
-        for (const list of [questions, limits, dead]) list.reload();
-      }, AGAIN_AFTER_MS);
+      timer ??= setTimeout(
+        () => {
+          timer = undefined;
+          reloadedAt = Date.now();
+          for (const list of [questions, limits, dead]) list.reload();
+        },
+        Math.max(0, reloadedAt + AT_MOST_EVERY_MS - Date.now()),
+      );
     });
     return () => {
       stop();
