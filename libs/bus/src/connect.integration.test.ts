@@ -113,6 +113,26 @@ test("a server that comes up while the first connection is tried is found", asyn
   assert.ok(bus.maxPayload >= 1_000_000);
 });
 
+test("while a cluster has too few servers for JetStream, the first connection is tried again, and the reason is named", async () => {
+  const routePorts = await Promise.all([freePort(), freePort(), freePort()]);
+  const routes = routePorts.map((port) => `"nats-route://127.0.0.1:${port}"`).join(", ");
+  const startNode = (routePort: number) =>
+    testNats({
+      asProgram: true,
+      authorization: `server_name: n${routePort}
+cluster { name: test, listen: "127.0.0.1:${routePort}", routes: [${routes}] }`,
+    });
+  const [first, ...others] = routePorts;
+  const { url } = await startNode(first);
+  await assert.rejects(connectBus({ servers: url, user: "cli", connectTimeoutMs: 1_500 }), {
+    code: "disconnected",
+    message: /JetStream does not answer.*most of its servers/,
+  });
+  const connecting = testBus({ url }, "cli", { connectTimeoutMs: 120_000 });
+  await Promise.all(others.map(startNode));
+  assert.equal((await connecting).status, "connected");
+});
+
 test(
   "a lost server fails calls at once, and when it is back everything resumes automatically",
   { timeout: 180_000 },

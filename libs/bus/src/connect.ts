@@ -1,8 +1,9 @@
 import type { Bus, BusStatus } from "./bus.ts";
-import { jetstreamManager } from "@nats-io/jetstream";
+import { JetStreamApiError, jetstreamManager } from "@nats-io/jetstream";
 import {
   AuthorizationError,
   PermissionViolationError,
+  TimeoutError,
   UserAuthenticationExpiredError,
   type Authenticator,
   type NatsConnection,
@@ -49,6 +50,8 @@ export interface BusOptions {
 }
 
 const OLDEST_SERVER = { major: 2, minor: 14 };
+/** nats-server's `JSClusterNotAvailErr`. */
+const TEMPORARILY_UNAVAILABLE = 10_008;
 const CONNECT_TIMEOUT_MS = 10_000;
 const ATTEMPT_TIMEOUT_MS = 5_000;
 const RETRY_MS = { first: 100, most: 1_000 };
@@ -58,21 +61,13 @@ const DRAIN_MS = 20_000;
 
 /**
  * Connects to NATS and checks that the server can carry the bus. The first connection is tried
- * again until its time is over; afterwards the bus reconnects without end.
+ * again until its time is over, also while JetStream has no leader; afterwards the bus reconnects without end.
  *
- * Rejects with a ServiceError: `disconnected` when no server answers, `forbidden` when the
+ * Rejects with a ServiceError: `disconnected` when no server answers, or none for JetStream, `forbidden` when the
  * credentials are refused or another user's (at once), `unsupported_server` below 2.14, `jetstream_disabled`.
  */
 export async function connectBus(options: BusOptions): Promise<Bus> {
-  const nc = await connectWithRetries(options);
-  try {
-    checkVersion(nc, options.servers);
-    await checkJetStream(nc, options);
-  } catch (error) {
-    await nc.close();
-    throw error;
-  }
-  return new NatsBus(nc, options);
+  return new NatsBus(await connectWithRetries(options), options);
 }
 
 class NatsBus implements Bus {
@@ -251,7 +246,7 @@ async function connectWithRetries(options: BusOptions): Promise<NatsConnection> 
 }
 
 async function connectOnce(options: BusOptions, timeoutMs: number): Promise<NatsConnection> {
-  return connectClient({
+  const nc = await connectClient({
     servers: options.servers.split(",").map((server) => server.trim()),
     name: options.user,
     inboxPrefix: options.inboxPrefix ?? `_INBOX_${options.user}`,
@@ -264,6 +259,14 @@ async function connectOnce(options: BusOptions, timeoutMs: number): Promise<Nats
     pingInterval: PING_INTERVAL_MS,
     noAsyncTraces: true,
   });
+  try {
+    checkVersion(nc, options.servers);
+    await checkJetStream(nc, options, timeoutMs);
+    return nc;
+  } catch (error) {
+    await nc.close();
+    throw error;
+  }
 }
 
 async function loginOf({ user, nkeySeed }: BusOptions): Promise<{ authenticator?: Authenticator }> {
@@ -300,6 +303,13 @@ function unreachable(servers: string, budgetMs: number, cause: unknown): Service
   );
 }
 
+/** JetStream is not disabled, and cannot answer now. */
+class JetStreamUnready extends Error {
+  constructor(reason: unknown) {
+    super(`JetStream does not answer: ${String(reason)}; a cluster needs most of its servers`);
+  }
+}
+
 function rootMessage(error: Error): string {
   const text = error.cause instanceof Error ? rootMessage(error.cause) : error.message;
   return text === "" ? error.name : text;
@@ -317,12 +327,20 @@ function checkVersion(nc: NatsConnection, servers: string): void {
   );
 }
 
-/** The first request: it shows whether JetStream is there, and whether replies to this user may reach this process. */
-async function checkJetStream(nc: NatsConnection, { servers, user }: BusOptions): Promise<void> {
+/**
+ * The first request: it shows whether JetStream is there, and whether replies to this user may reach this process. Rejects with another error than a
+ * ServiceError while JetStream cannot answer.
+ */
+async function checkJetStream(
+  nc: NatsConnection,
+  { servers, user }: BusOptions,
+  timeoutMs: number,
+): Promise<void> {
   try {
-    const manager = await jetstreamManager(nc, { checkAPI: false });
+    const manager = await jetstreamManager(nc, { checkAPI: false, timeout: timeoutMs });
     await manager.getAccountInfo();
   } catch (cause) {
+    if (isWithoutLeader(cause) || nc.isClosed()) throw new JetStreamUnready(cause);
     if (isForeignInbox(cause)) {
       throw new ServiceError(
         "forbidden",
@@ -336,6 +354,13 @@ async function checkJetStream(nc: NatsConnection, { servers, user }: BusOptions)
       { cause },
     );
   }
+}
+
+/** A server of a cluster that has elected no leader yet does not answer, or answers that JetStream is temporarily unavailable. */
+function isWithoutLeader(error: unknown): boolean {
+  const isUnavailable =
+    error instanceof JetStreamApiError && error.code === TEMPORARILY_UNAVAILABLE;
+  return isUnavailable || error instanceof TimeoutError;
 }
 
 function isForeignInbox(error: unknown): boolean {
