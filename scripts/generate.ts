@@ -12,6 +12,7 @@ import { pythonClient } from "./generate/python-client.ts";
 import { nackStreams } from "./generate/nack-streams.ts";
 import { natsAuthorizationFile } from "./generate/nats-authorization.ts";
 import { redisUsersFile } from "./generate/redis-users.ts";
+import { removedSettingsFile } from "./generate/removed-settings.ts";
 import { replaceSection } from "./generate/section.ts";
 import { settingsTables } from "./generate/settings-document.ts";
 import { subjectsDocument } from "./generate/subjects-document.ts";
@@ -35,6 +36,8 @@ const generated: Record<string, (current: string) => string | Promise<string>> =
   "deploy/nats/authorization.conf": () => natsAuthorizationFile(),
   "deploy/nats/nack-streams.yaml": () => format("nack-streams.yaml", nackStreams()),
   "deploy/redis/users.acl": () => redisUsersFile(),
+  "deploy/helm/switchyard/files/removed-settings.yaml": () =>
+    format("removed-settings.yaml", removedSettingsFile()),
   "deploy/k8s/base/switchyard.yaml": (current) => kustomizeFile("base", current),
   "deploy/k8s/components/keda/scaled-object.yaml": (current) => kustomizeFile("keda", current),
   "deploy/k8s/components/hpa/horizontal-pod-autoscaler.yaml": (current) =>

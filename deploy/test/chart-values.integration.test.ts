@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { basename, dirname } from "node:path";
 import { test } from "node:test";
+import { REMOVED_SETTINGS } from "@switchyard/service/removed-settings";
 import { readRedisUrl } from "@switchyard/service/redis-url";
 import { containersOf, deploymentOf, dig, ofKind, variable } from "./read-manifests.ts";
 import { kubernetesTool } from "./kubernetes-tools.ts";
@@ -66,6 +67,14 @@ test(
     assert.deepEqual(dig(volume, "projected.sources.1"), { secret: { name: "oidc", items } });
   },
 );
+
+test("a setting that was removed is refused with what replaces it", { skip }, () => {
+  const replacement = REMOVED_SETTINGS["YARD_HTTP_HOST"] ?? "none";
+  const refused = (error: Error): boolean => error.message.includes(replacement);
+  for (const values of ["gateway", "compact"])
+    assert.throws(() => renderChart(helm, { sets: [`${values}.env.YARD_HTTP_HOST=::`] }), refused);
+  renderChart(helm, { sets: ["gateway.env.YARD_HTTP_HOST="] });
+});
 
 test("every service gets some nodes of a Redis Cluster", { skip }, () => {
   const own = ["scheme=rediss+cluster", "address=n1.redis:6379\\,n2.redis:6379"];

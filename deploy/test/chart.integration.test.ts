@@ -319,9 +319,11 @@ test(
     const policy = ofKind(manifests, "NetworkPolicy").find(
       ({ metadata }) => metadata.name === "mcp-tracker",
     );
+    const values = ["mcp-broker", "switchyard"];
+    const ofBroker = { key: "app.kubernetes.io/name", operator: "In", values };
     assert.deepEqual(dig(policy, "spec.ingress"), [
       {
-        from: [{ podSelector: { matchLabels: { "app.kubernetes.io/name": "mcp-broker" } } }],
+        from: [{ podSelector: { matchExpressions: [ofBroker] } }],
         ports: [{ port: 8080, protocol: "TCP" }],
       },
     ]);

@@ -1,9 +1,10 @@
 import type { Check } from "./check.ts";
+import { compact } from "./checks/compact.ts";
 import { compose } from "./checks/compose.ts";
 import { backup, replaceCertificate, replaceKey } from "./checks/day-two.ts";
 import { drain, forceDelete, nodeLoss, resize, restart, stores } from "./checks/disturbances.ts";
 import { brokenFiles, rollback, uninstall, wrongSecret } from "./checks/faults.ts";
-import { overHttp, overNats } from "./checks/from-a-pod.ts";
+import { overHttp, overMcp, overNats } from "./checks/from-a-pod.ts";
 import { firstRun, install, widen } from "./checks/install.ts";
 import { dashboards } from "./checks/dashboards.ts";
 import { olderVersion } from "./checks/older-version.ts";
@@ -19,6 +20,7 @@ export const checks: readonly Check[] = [
   overNats,
   widen,
   overHttp,
+  overMcp,
   volumes,
   networkPolicies,
   sandbox,
@@ -31,6 +33,7 @@ export const checks: readonly Check[] = [
   replaceKey,
   replaceCertificate,
   dashboards,
+  compact,
   drain,
   nodeLoss,
   wrongSecret,

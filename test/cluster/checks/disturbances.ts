@@ -16,7 +16,7 @@ const services = [
 ] as const;
 
 /** Starts runs, disturbs the cluster while they are in flight, waits until every run has ended, and checks the counts. */
-async function underLoad(
+export async function underLoad(
   { load }: World,
   plan: LoadPlan,
   disturb: () => Promise<string>,

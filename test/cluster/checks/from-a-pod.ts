@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Check } from "../check.ts";
 import { commandsBelow } from "../docs-lines.ts";
 import { eventually } from "../eventually.ts";
+import type { Lab } from "../lab.ts";
 import { team } from "../load/load.ts";
 import { repository } from "../settings.ts";
 import { ready } from "./install.ts";
@@ -36,18 +37,8 @@ export const overHttp: Check = {
   name: "pod-http",
   title: "a pod of another namespace starts a run over HTTP with an API key",
   async run({ lab }) {
-    const key = (await readFile(join(lab.clone, "api-key"), "utf8")).trim();
     const kubectl = lab.kubectl.in(team);
-    await kubectl.apply({
-      apiVersion: "v1",
-      kind: "Secret",
-      metadata: { name: "api-key" },
-      stringData: { key },
-    });
-    const env = [
-      { name: "KEY", valueFrom: { secretKeyRef: { name: "api-key", key: "key" } } },
-      { name: "GATEWAY", value: "http://gateway.switchyard/api/v1" },
-    ];
+    const env = await gatewayWithKey(lab, "/api/v1");
     await kubectl.apply(jobOf("http-run", ["--input-type=module", "-e", program], env));
     return `its end: ${await outputOf(kubectl, "http-run")}`;
   },
@@ -65,6 +56,50 @@ const program = `
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
   throw new Error("the run has not succeeded within a minute");`;
+
+/** The gateway keeps a catalogue for each caller, and the broker makes the call: tools are listed before one is called. */
+export const overMcp: Check = {
+  name: "pod-mcp",
+  title:
+    "a pod of another namespace lists tools and calls one over /mcp with an API key, with the official client in both eras",
+  async run({ lab }) {
+    const kubectl = lab.kubectl.in(team);
+    const env = await gatewayWithKey(lab, "/mcp");
+    await kubectl.run(["delete", "job/mcp-call", "--ignore-not-found"]);
+    await kubectl.apply(jobOf("mcp-call", ["--input-type=module", "-e", mcpProgram], env));
+    return await outputOf(kubectl, "mcp-call");
+  },
+};
+
+const mcpProgram = `
+  import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+  const headers = { authorization: "Bearer " + process.env.KEY };
+  const eras = [];
+  for (const mode of ["auto", "legacy"]) {
+    const client = new Client({ name: "pod", version: "1" }, { versionNegotiation: { mode } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(process.env.GATEWAY), { requestInit: { headers } }));
+    const { tools } = await client.listTools();
+    const names = tools.map(({ name }) => name);
+    if (!names.includes("mcp__marks__mark")) throw new Error("tools: " + names.join(" "));
+    const call = { name: "mcp__marks__mark", arguments: { run: "mcp-" + mode, place: "one", takesMs: 0 } };
+    const { content, isError } = await client.callTool(call);
+    if (isError || !content[0].text.startsWith("marked")) throw new Error(JSON.stringify(content));
+    eras.push(client.getNegotiatedProtocolVersion() + ": " + names.length + " tools, " + content[0].text);
+    await client.close();
+  }
+  console.log(eras.join("; "));`;
+
+/** The variables of a pod with the key that the first run printed and an address of the gateway. */
+async function gatewayWithKey({ clone, kubectl }: Lab, path: string): Promise<object[]> {
+  const key = (await readFile(join(clone, "api-key"), "utf8")).trim();
+  const metadata = { name: "api-key" };
+  const secret = { apiVersion: "v1", kind: "Secret", metadata, stringData: { key } };
+  await kubectl.in(team).apply(secret);
+  return [
+    { name: "KEY", valueFrom: { secretKeyRef: { name: metadata.name, key: "key" } } },
+    { name: "GATEWAY", value: `http://gateway.switchyard${path}` },
+  ];
+}
 
 function jobOf(name: string, args: readonly string[], env: readonly object[]): object {
   const container = {

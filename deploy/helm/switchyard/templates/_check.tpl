@@ -45,8 +45,12 @@
 {{- if and $v.gateway.oidc.issuer (not $v.policy.issuers) }}
 {{- fail "policy.issuers: sign-in by OIDC needs an entry that maps the people of gateway.oidc.issuer to users" }}
 {{- end }}
+{{- $removed := .Files.Get "files/removed-settings.yaml" | fromYaml }}
 {{- range $name := list "policy" "mcpBroker" "skillImporter" "agentRunner" "channels" "toolbox" "scheduler" "gateway" "compact" }}
-{{- range $variable, $_ := (index $v $name).env }}
+{{- range $variable, $value := (index $v $name).env }}
+{{- if and (hasKey $removed $variable) (ne (toString $value) "") }}
+{{- fail (printf "%s.env.%s: was removed, and a service that finds it set does not start: %s" $name $variable (index $removed $variable)) }}
+{{- end }}
 {{- if regexMatch "(^|_)(PASSWORD|SECRET|TOKEN|API_KEY|TOKEN_KEY|SEED)$" $variable }}
 {{- fail (printf "%s.env.%s: secrets belong into a Secret that %s.secrets names, not into values" $name $variable $name) }}
 {{- end }}

@@ -1,3 +1,8 @@
+{{/* Selects the pods of these services, in both modes: after a change of the mode, pods of the one before reach what they need until they have ended. */}}
+{{- define "switchyard.podsOf" -}}
+- { key: app.kubernetes.io/name, operator: In, values: [{{ join ", " . }}, switchyard] }
+{{- end }}
+
 {{/* DNS of the cluster. */}}
 {{- define "switchyard.dnsEgress" -}}
 - to: {{- toYaml .Values.networkPolicy.dnsTo | nindent 4 }}
