@@ -1,12 +1,13 @@
-// Preloaded into the services of a benchmark by NODE_OPTIONS: counts JSON texts and timers, and writes the counts at SIGUSR2.
+// Preloaded into the services of a benchmark by NODE_OPTIONS: counts JSON texts, timers and writes to sockets, and writes the counts at SIGUSR2.
 
 import { renameSync, writeFileSync } from "node:fs";
+import { Socket } from "node:net";
 import timers from "node:timers";
 import { isMainThread } from "node:worker_threads";
 import { countsFile, type Counts } from "./counts.ts";
 
 if (isMainThread) {
-  const counts: Counts = { encodings: 0, decodings: 0, timers: 0, immediates: 0 };
+  const counts: Counts = { encodings: 0, decodings: 0, timers: 0, immediates: 0, writes: 0 };
   count(JSON, "stringify", "encodings");
   count(JSON, "parse", "decodings");
   for (const owner of [globalThis, timers]) {
@@ -14,6 +15,7 @@ if (isMainThread) {
     count(owner, "setInterval", "timers");
     count(owner, "setImmediate", "immediates");
   }
+  for (const name of ["_write", "_writev"]) count(Socket.prototype, name, "writes");
   process.on("SIGUSR2", () => {
     const now = { ...counts };
     const draft = `${countsFile(process.pid)}.draft`;
@@ -27,9 +29,9 @@ if (isMainThread) {
     const functions = owner as Record<string, (...args: unknown[]) => unknown>;
     const original = functions[name];
     if (original === undefined) throw new Error(`there is no ${name}`);
-    const counting = (...args: unknown[]): unknown => {
+    const counting = function (this: unknown, ...args: unknown[]): unknown {
       counts[counted] += 1;
-      return Reflect.apply(original, owner, args);
+      return Reflect.apply(original, this, args);
     };
     functions[name] = Object.assign(counting, original);
   }

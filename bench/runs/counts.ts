@@ -9,6 +9,7 @@ export interface Counts {
   decodings: number;
   timers: number;
   immediates: number;
+  writes: number;
 }
 
 /** The file that a counting process writes its counts to. */
@@ -19,7 +20,7 @@ export function countsFile(pid: number): string {
 /** The counts of processes that have loaded `count-calls.ts`, added up. */
 export async function readCounts(pids: readonly number[]): Promise<Counts> {
   const all = await Promise.all(pids.map(countsOf));
-  const sum: Counts = { encodings: 0, decodings: 0, timers: 0, immediates: 0 };
+  const sum: Counts = { encodings: 0, decodings: 0, timers: 0, immediates: 0, writes: 0 };
   for (const counts of all)
     for (const name of Object.keys(sum) as (keyof Counts)[]) sum[name] += counts[name];
   return sum;

@@ -162,7 +162,7 @@ async function countsOf(instance: DevInstance, redis: Redis): Promise<ReadonlyMa
   const addresses: { monitoring: string[] } = JSON.parse(await readFile(join(ports, file), "utf8"));
   const answer = await fetch(new URL("/varz", addresses.monitoring[0]));
   const { in_msgs: received } = (await answer.json()) as { in_msgs: number }; // as nats-server documents
-  const { encodings, decodings, timers, immediates }: Counts = await readCounts(
+  const { encodings, decodings, timers, immediates, writes }: Counts = await readCounts(
     servicesOf(instance).map(({ pid }) => pid),
   );
   return new Map([
@@ -172,6 +172,7 @@ async function countsOf(instance: DevInstance, redis: Redis): Promise<ReadonlyMa
     ["JSON texts read", decodings],
     ["timers", timers],
     ["turns of the event loop that were requested", immediates],
+    ["writes to sockets", writes],
   ]);
 }
 

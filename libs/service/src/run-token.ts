@@ -1,4 +1,4 @@
-import { hash } from "node:crypto";
+import { hash, KeyObject, sign } from "node:crypto";
 import {
   isTokenCurrent,
   RUN_TOKEN_MAX_LENGTH,
@@ -7,7 +7,6 @@ import {
 } from "@switchyard/contracts/policy/run-token";
 import {
   calculateJwkThumbprint,
-  CompactSign,
   compactVerify,
   errors,
   exportJWK,
@@ -122,12 +121,15 @@ export async function createTokenSigner<C extends Times>(
   { known }: { known?: KnownRunTokens<C> } = {},
 ): Promise<(claims: C) => Promise<string>> {
   const { key, kid } = await importKey(PrivateJwk, privateJwk);
+  const signingKey = KeyObject.from(key);
   const { name, maxLength } = kind;
+  const header = base64url(JSON.stringify({ alg: ALGORITHM, typ: kind.type, kid }));
   return async (claims) => {
     const payload = JSON.stringify(parseClaims(kind, claims));
-    const token = await new CompactSign(new TextEncoder().encode(payload))
-      .setProtectedHeader({ alg: ALGORITHM, typ: kind.type, kid })
-      .sign(key);
+    const signed = `${header}.${base64url(payload)}`;
+    // In this thread: the way to another one and back takes longer than the signature.
+    const signature = sign(null, Buffer.from(signed), signingKey).toString("base64url");
+    const token = `${signed}.${signature}`;
     if (token.length > maxLength)
       throw new RunTokenError(
         "too_large",
@@ -205,6 +207,10 @@ async function importKey(schema: typeof PublicJwk | typeof PrivateJwk, jwk: stri
     throw new TypeError(`the run token key is not the JSON Web Key of an Ed25519 ${kind} key`);
   }
   return { key: await importJWK(parsed.data, ALGORITHM), kid: await runTokenKeyId(jwk) };
+}
+
+function base64url(text: string): string {
+  return Buffer.from(text).toString("base64url");
 }
 
 async function verifyWithAny<C extends Times>(

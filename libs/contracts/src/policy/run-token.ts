@@ -68,6 +68,7 @@ export type RunTokenClaims = z.infer<typeof RunTokenClaims>;
 
 /** The layers without those that repeat another one: the result is the same. */
 export function distinctLayers(layers: readonly (readonly string[])[]): string[][] {
+  if (layers.length === 1) return layers.map((layer) => [...layer]);
   const byText = new Map(layers.map((layer) => [JSON.stringify(layer.toSorted()), [...layer]]));
   return [...byText.values()];
 }

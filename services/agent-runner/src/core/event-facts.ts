@@ -47,22 +47,29 @@ function shownValue(field: string, value: unknown): unknown {
   if (typeof value === "string") return shownText(value, LIMITS[field] ?? OTHER_LIMIT);
   // The sender chooses the names of labels, so they are redacted, too.
   if (field === "labels") return redactFields(value);
-  return copyOf(value, { hasIdentifiers: field !== "schema" });
+  return publicForm(value, { hasIdentifiers: field !== "schema" });
 }
 
-function copyOf(value: unknown, how: { readonly hasIdentifiers: boolean }): unknown {
+/** Returns a copy of what is published of a value, and the value itself when that is the whole of it. */
+function publicForm(value: unknown, how: { readonly hasIdentifiers: boolean }): unknown {
   if (typeof value === "string") return shownText(value, OTHER_LIMIT);
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
     const items: readonly unknown[] = value;
-    return items.slice(0, MAX_ENTRIES).map((item) => copyOf(item, how));
+    const copy = items.slice(0, MAX_ENTRIES).map((item) => publicForm(item, how));
+    const isWhole = copy.length === items.length && copy.every((item, at) => item === items[at]);
+    return isWhole ? value : copy;
   }
   const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>; // no `__proto__` setter
-  for (const [key, member] of Object.entries(value).slice(0, MAX_ENTRIES)) {
+  const members = Object.entries(value);
+  let isWhole = members.length <= MAX_ENTRIES;
+  for (const [key, member] of members.slice(0, MAX_ENTRIES)) {
     const isIdentifier = how.hasIdentifiers && IDENTIFIER.test(key);
-    copy[redactText(key)] = isIdentifier ? member : copyOf(member, how);
+    const name = redactText(key);
+    copy[name] = isIdentifier ? member : publicForm(member, how);
+    isWhole &&= name === key && copy[name] === member;
   }
-  return copy;
+  return isWhole ? value : copy;
 }
 
 function measureOf(text: string): Pick<AbridgedText, "bytes" | "digest"> {

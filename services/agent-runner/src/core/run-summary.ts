@@ -42,7 +42,7 @@ export function movingColumns(state: RunState): string[] {
     updatedAt: state.updatedAt,
     events: String(state.events),
     usage: JSON.stringify(state.usage),
-    costUsd: JSON.stringify(state.costUsd),
+    costUsd: String(state.costUsd),
     ...(state.waiting === null ? {} : { waits: JSON.stringify(waitsOf(state)) }),
     ...(state.end?.status === "failed" || state.end?.status === "dead"
       ? { errorCode: state.end.failure.code }

@@ -29,10 +29,11 @@ export function providerTools(offered: readonly OfferedTool[]): ProviderTools {
   const keys = new Map<string, ReadonlyMap<string, string>>();
   const tools: OfferedTool[] = [];
   for (const tool of offered) {
-    const renamed = new Map<string, string>();
-    const form = adaptedTool(tool, renamed);
+    const form = adaptedSchema(tool.inputSchema);
     if (form === null) continue;
-    tools.push(form);
+    const { inputSchema, hint, renamed } = form;
+    const description = hint === "" ? tool.description : `${tool.description} ${hint}`.trim();
+    tools.push({ ...tool, description: cutText(description, LIMITS.description), inputSchema });
     if (renamed.size > 0) keys.set(tool.name, renamed);
   }
   return {
@@ -44,14 +45,30 @@ export function providerTools(offered: readonly OfferedTool[]): ProviderTools {
   };
 }
 
-function adaptedTool(tool: OfferedTool, renamed: Map<string, string>): OfferedTool | null {
-  const { schema, hint } = withoutTopCombinations(tool.inputSchema);
+interface AdaptedSchema {
+  readonly inputSchema: Json;
+  /** Describes in words what the schema no longer has. */
+  readonly hint: string;
+  /** The original of each key that was renamed. */
+  readonly renamed: ReadonlyMap<string, string>;
+}
+
+/** Each step of a run offers the same schemas again. */
+const adaptedSchemas = new WeakMap<Json, AdaptedSchema | null>();
+
+/** Null for a schema that is too large. */
+function adaptedSchema(original: Json): AdaptedSchema | null {
+  const known = adaptedSchemas.get(original);
+  if (known !== undefined) return known;
+  const { schema, hint } = withoutTopCombinations(original);
+  const renamed = new Map<string, string>();
   const taken = new Set<string>();
   collectKeys(schema, taken);
   const inputSchema = adapted(schema, { depth: 0, renamed, taken });
-  if (JSON.stringify(inputSchema).length > LIMITS.characters) return null;
-  const description = hint === "" ? tool.description : `${tool.description} ${hint}`.trim();
-  return { ...tool, description: cutText(description, LIMITS.description), inputSchema };
+  const isTooLarge = JSON.stringify(inputSchema).length > LIMITS.characters;
+  const form = isTooLarge ? null : { inputSchema, hint, renamed };
+  adaptedSchemas.set(original, form);
+  return form;
 }
 
 const COMBINATIONS = ["allOf", "anyOf", "oneOf"] as const;

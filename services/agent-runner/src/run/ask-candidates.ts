@@ -254,8 +254,9 @@ export class CandidateCaller {
     const { instructions, tools, output } = question;
     const ordered = facts.hasStrictRoles ? inRoleOrder(messages) : messages;
     const hasForm = facts.hasNativeForms && output !== undefined && isNativeForm(output);
-    const requestTokens = tokensOf({ instructions, messages, tools });
-    const taken = scope === null ? 0 : await this.#permit(scope, requestTokens + ANSWER_TOKENS);
+    // Counted only where a limit needs it: the count writes the whole conversation as JSON.
+    const requestTokens = (): number => tokensOf({ instructions, messages, tools });
+    const taken = scope === null ? 0 : await this.#permit(scope, requestTokens() + ANSWER_TOKENS);
     let broken: Usage | null = null;
     try {
       const answer = await callModel({
@@ -286,7 +287,7 @@ export class CandidateCaller {
       const used = broken as Usage | null; // the callback may have set it
       if (used !== null) this.#listener.onDiscarded({ usage: used, costUsd: costOf(used, price) });
       if (error instanceof ModelFailure && error.code === "context_too_long")
-        models.learned.noteWindow(name, Math.min(error.windowTokens ?? Infinity, requestTokens));
+        models.learned.noteWindow(name, Math.min(error.windowTokens ?? Infinity, requestTokens()));
       if (error instanceof ModelFailure && scope !== null)
         await this.#settleFailure(scope, { taken, used }, error);
       throw error;
