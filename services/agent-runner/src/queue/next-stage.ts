@@ -7,9 +7,9 @@ import { Suspended } from "../core/interruption.ts";
 import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { ClaimResult } from "../journal/run-claim.ts";
 import { holderOf } from "../journal/run-storage.ts";
-import type { Claimed, Created } from "../run/work-on-run.ts";
+import type { Claimed } from "../run/work-on-run.ts";
 import type { Entering } from "../sessions/enter-session.ts";
-import type { Preparation } from "../start/prepare-run.ts";
+import type { Preparation, PreparedRun } from "../start/prepare-run.ts";
 import { deadTextOf, receivedOf, unreadTextOf, type Start, type Taken } from "./take-message.ts";
 
 /** States how far a delivery has come. Each stage is named after what is done in it, and has the facts for that. */
@@ -25,7 +25,7 @@ export type Stage = { readonly known: Known } & (
       readonly stage: "claim";
       readonly run: Claimable;
       /** The parts of the run that the claim creates; null when it creates none. */
-      readonly created: Created | null;
+      readonly created: PreparedRun | null;
       /** True when the run has another message. */
       readonly isHint: boolean;
       /** The stage that follows when there is no such run. */
@@ -33,7 +33,7 @@ export type Stage = { readonly known: Known } & (
     }
   /** The run has no runner, and has ended or waits: the steps after its end may be missing. */
   | { readonly stage: "found"; readonly claimed: Found }
-  | { readonly stage: "held"; readonly claimed: Claimed; readonly created: Created | null }
+  | { readonly stage: "held"; readonly claimed: Claimed; readonly created: PreparedRun | null }
   /** Runners died of the message: it is listed as dead, and refused. */
   | {
       readonly stage: "give-up";
@@ -164,7 +164,7 @@ export function afterEntering(
 }
 
 /** `full` is the error of the reservation; null when there is room. */
-export function afterPreparation(full: unknown, created: Created, at: At<"prepare">): Stage {
+export function afterPreparation(full: unknown, created: PreparedRun, at: At<"prepare">): Stage {
   if (full !== null) return withoutRoom(full, at);
   const { known, command: run } = at;
   // A run that was made and removed between two reads is created by the next delivery.

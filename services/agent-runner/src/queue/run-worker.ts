@@ -4,7 +4,6 @@ import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { workOnRun } from "../run/work-on-run.ts";
 import { enterSession } from "../sessions/enter-session.ts";
-import { listForNewRun } from "../start/list-for-new-run.ts";
 import { prepareRun } from "../start/prepare-run.ts";
 import { turnOf, type DeliveryTurn } from "./delivery-turn.ts";
 import { leaveRun } from "./leave-run.ts";
@@ -184,9 +183,7 @@ async function prepare(
   );
   const prepared = await prepareRun(command, { ...parts, signal });
   if (prepared.outcome !== "ready") return afterFailedPreparation(prepared, at);
-  // Nothing of it depends on whether the run can be made, so neither waits for the other.
-  const listing = listForNewRun(prepared, parts.clients, signal);
-  return afterPreparation(await reserving, { ...prepared, listing }, at);
+  return afterPreparation(await reserving, prepared, at);
 }
 
 /** Removes the traces of a message whose run counts its deaths from here on, or that is done with. */
