@@ -11,7 +11,7 @@ const FAULTS = ["contract", "correlationId", "subject"];
 /** Fields from elsewhere than their log call: the file, the logged object, and its fields. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "libs/service/src/run-service.ts problems": ["problems"],
-  "services/agent-runner/src/fault-report.ts where": FAULTS,
+  "services/agent-runner/src/start-runner.ts where": FAULTS,
   "services/agent-runner/src/run/ended-run.ts code": ["code"],
   "services/mcp-broker/src/registry/read-state.ts child": ["pid", "server"],
   "services/policy/src/tokens/refused-tokens.ts fact": ["about", "caller", "count", "reason"],

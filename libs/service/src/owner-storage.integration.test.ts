@@ -1,10 +1,10 @@
+import assert from "node:assert/strict";
 import { testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { createLog } from "./log.ts";
 import { createOwnerStorage, type Holding, type OwnerStorage } from "./owner-storage.ts";
-import { storageKey } from "./owner-storage-script.ts";
+import { storageKey } from "./owner-account.ts";
 import { connectRedis } from "./redis.ts";
 import { openRedisRoom, roomIn } from "./redis-room.ts";
 

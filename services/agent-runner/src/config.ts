@@ -3,7 +3,7 @@ import { envInteger, natsEnv, processEnv, redisEnv, stateEnv } from "@switchyard
 import { auditEnv } from "@switchyard/audit/start-audit";
 import { OnLimit } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
-import { readS3Url } from "./journal/s3-location.ts";
+import { readS3Url } from "./journal/s3-objects.ts";
 import type { SessionSettings } from "./sessions/open-sessions.ts";
 
 /** The environment of the agent runner; docs/reference/settings.md explains each variable. */

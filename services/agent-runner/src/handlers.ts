@@ -14,15 +14,18 @@ import {
   requestCancel,
 } from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
-import type { ActiveRuns } from "./journal/active-runs.ts";
+import type { ActiveRuns } from "./journal/active-run.ts";
 import type { DeferredCommands } from "./journal/deferred-commands.ts";
 import type { RunControls } from "./journal/run-controls.ts";
 import type { ModelRegistry } from "./model/model-registry.ts";
-import { handleDeletions } from "./commands/delete-handlers.ts";
-import type { DeadLetters } from "./commands/dead-letters.ts";
-import { deadPage } from "./commands/dead-page.ts";
+import {
+  type DeadLetters,
+  deadPage,
+  findLetter,
+  redrive,
+  type RedriveParts,
+} from "./commands/dead-letters.ts";
 import { unlessUnrecorded, type RecordAction } from "./commands/action-audit.ts";
-import { findLetter, redrive, type RedriveParts } from "./commands/redrive.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { callContextOf } from "./core/call-context.ts";
 import { eventPage } from "./core/event-page.ts";
@@ -37,6 +40,7 @@ import type { RunIndex } from "./journal/run-index.ts";
 import type { ParkedRuns } from "./journal/parked-runs.ts";
 import { firstCallId } from "./context/tool-call.ts";
 import { handleWaits } from "./waits/wait-handlers.ts";
+import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
 
 /** Handles the requests and messages about runs that do not pass through the queue. */
 export function handleRuns(
@@ -289,5 +293,51 @@ function handleCancelRequests(
     if (outcome === "not_allowed") throw refusal();
     if (outcome === "requested") void active.lookForNews(runId);
     return { outcome };
+  });
+}
+
+interface DeletionParts {
+  readonly deletion: RunDeletion;
+  readonly record: RecordAction;
+}
+
+/** Deletes runs by request. Each run that may be deleted is recorded by its id before that. */
+function handleDeletions(service: Service, { deletion, record }: DeletionParts): void {
+  service.handle(deleteRun, async (request, { caller, correlationId, fail }) => {
+    const runId = controlledRun(caller, request.runId);
+    // The run of another owner is as absent as one that does not exist.
+    if (runId === null) return { runId: request.runId, outcome: "absent" as const };
+    const action = { caller, operation: deleteRun.name, about: runId, correlationId };
+    const deleting = record(action, async () => {
+      const done = await deletion.delete(runId, caller);
+      if (done.outcome !== "not_ended") return { runId, outcome: done.outcome };
+      const { status } = done;
+      throw fail.run_not_ended(
+        `run ${runId}, or the run that it works for, is ${status}; cancel it and delete it when it has ended`,
+        { runId, status },
+      );
+    });
+    return unlessUnrecorded(deleting, fail);
+  });
+
+  service.handle(deleteRuns, async (request, { caller, correlationId, fail }) => {
+    const { owner = caller, before, limit, cursor = null } = request;
+    if (owner !== caller && !isAdmin(caller))
+      throw fail.not_allowed(
+        `${caller} may not delete runs of ${owner}; ${owner}, cli and admin may`,
+        {
+          owner,
+        },
+      );
+    const { rows, next } = await deletion.owned({ owner, before, limit, cursor });
+    const ended = rows.filter(({ hasEnded }) => hasEnded);
+    const deleting = ended.map(({ runId }) => {
+      const action = { caller, operation: deleteRun.name, about: runId, correlationId };
+      return record(action, () => deletion.delete(runId, caller));
+    });
+    const done = await unlessUnrecorded(Promise.all(deleting), fail);
+    const deleted = done.filter(({ outcome }) => outcome === "deleted").length;
+    const reopened = done.filter(({ outcome }) => outcome === "not_ended").length;
+    return { deleted, notEnded: rows.length - ended.length + reopened, next };
   });
 }

@@ -17,12 +17,11 @@ import { createOwnerStorage, type OwnerStorage } from "@switchyard/service/owner
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { policyAnswers } from "@switchyard/tool-provider/policy-answers";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
-import { ActiveRuns } from "./journal/active-runs.ts";
+import { ActiveRuns } from "./journal/active-run.ts";
 import type { RunnerParts } from "./run/runner-parts.ts";
 import { PublishBehind } from "./run/publish-behind.ts";
 import { sessionSettings, type RunnerConfig } from "./config.ts";
 import { RUN_COMMANDS } from "./commands/control-command.ts";
-import { reportFaultTo } from "./fault-report.ts";
 import { handleFiles } from "./context/file-handlers.ts";
 import { openFileStore } from "./context/file-store.ts";
 import { handleModelQueries, handleRuns } from "./handlers.ts";
@@ -37,11 +36,10 @@ import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createActionAudit } from "./commands/action-audit.ts";
 import { createModelRegistry, problemOfModel } from "./model/model-registry.ts";
 import { modelsWithoutFile, openModelsFile, type ModelsConfig } from "./model/models-file.ts";
-import { createServiceClients, isOutage } from "./context/service-clients.ts";
-import { cacheDefinitions } from "./context/cache-definitions.ts";
+import { createServiceClients, isOutage, cacheDefinitions } from "./context/service-clients.ts";
 import { openDeferredCommands } from "./journal/deferred-commands.ts";
 import { createAnswerInspector } from "./waits/inspect-answer.ts";
-import { openRunControls } from "./journal/run-controls.ts";
+import { openRunControls, type WakeRun } from "./journal/run-controls.ts";
 import { openRunIndex } from "./journal/run-index.ts";
 import { openRunDeletion } from "./journal/run-deletion.ts";
 import { runHolding } from "./journal/run-storage.ts";
@@ -49,26 +47,24 @@ import { openRunStore } from "./journal/run-store.ts";
 import { sessionHolding } from "./sessions/session-store.ts";
 import { openSessions } from "./sessions/open-sessions.ts";
 import { serveSessions } from "./sessions/serve-sessions.ts";
-import { sweepSessions } from "./sessions/session-sweeper.ts";
-import { followApprovals } from "./waits/follow-approvals.ts";
+import { sweepSessions } from "./sessions/check-session.ts";
+import { followApprovals, createMissedDecisions } from "./waits/follow-approvals.ts";
 import { createFindLifted, followLifts } from "./waits/lifted-stops.ts";
-import { createMissedDecisions } from "./waits/missed-decisions.ts";
 import { openLargeTexts, type LargeTexts } from "./journal/large-texts.ts";
 import { openArchiveObjects, type ArchiveObjects } from "./journal/archive-objects.ts";
 import { openRunArchive, type RunArchive } from "./journal/run-archive.ts";
-import { readS3Url } from "./journal/s3-location.ts";
-import { openS3Objects } from "./journal/s3-objects.ts";
+import { readS3Url, openS3Objects } from "./journal/s3-objects.ts";
 import { openParkedRuns } from "./journal/parked-runs.ts";
 import { openReplicaCopies, type ReplicaCopies } from "./journal/replica-copies.ts";
 import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
-import { createRunWaker } from "./context/run-waker.ts";
-import type { WakeRun } from "./journal/run-controls.ts";
 import { findLostEvents } from "./waits/find-lost-events.ts";
-import { startSweeper } from "./waits/start-sweeper.ts";
-import { sweep } from "./waits/sweeper.ts";
+import { startSweeper, sweep } from "./waits/sweeper.ts";
 import { createRunWorker } from "./queue/run-worker.ts";
 import { constant } from "@switchyard/service/constant";
 import { MAX_TOOLS } from "./core/tool-catalogue.ts";
+import { StoreError } from "@switchyard/service/store-error";
+import { publishCommand } from "@switchyard/bus/publish";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 
 export const VERSION = "0.1.0";
 
@@ -311,4 +307,29 @@ function createRelay(bus: Bus, log: Log): RunEventRelay {
 /** The silence after which a provider, or a coding CLI, is given up. */
 function modelIdleTimeoutMs(): number {
   return constant("modelIdleTimeoutMs", 120_000);
+}
+
+/** Logs the failure of a handler or of the queue: an outage ends by itself, anything else is a fault. */
+function reportFaultTo(log: Log): (fault: { readonly error: unknown }) => void {
+  return ({ error, ...where }) => {
+    if (isOutage(error) || error instanceof StoreError) {
+      log.warn({ err: error, ...where }, "dependency unavailable");
+    } else {
+      log.error({ err: error, ...where }, "fault");
+    }
+  };
+}
+
+/** A wake-up that cannot be published is not a failure: the sweeper sends it again. */
+function createRunWaker(bus: Bus, log: Log): WakeRun {
+  return async (runId) => {
+    try {
+      await publishCommand(bus, resumeRun, { runId }, {}, { correlationId: runId });
+      return true;
+    } catch (err) {
+      if (!isOutage(err)) throw err;
+      log.warn({ runId, err }, "wake-up not sent");
+      return false;
+    }
+  };
 }

@@ -1,9 +1,9 @@
+// Runners in the test's process that die at drawn points: before or after any request to Redis or to a service.
+
 import { createAnswerInspector } from "../src/waits/inspect-answer.ts";
 import { noFiles } from "./no-files.ts";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// Runners in the test's process that die at drawn points: before or after any request to Redis or to a service.
-
 import { after } from "node:test";
 import type { Bus } from "@switchyard/bus/bus";
 import { connectBus } from "@switchyard/bus/connect";
@@ -35,7 +35,7 @@ import { openRuntimeHosts } from "../src/runtime/runtime-hosts.ts";
 import { createModelRegistry, type ModelRegistry } from "../src/model/model-registry.ts";
 import { modelsWithoutFile } from "../src/model/models-file.ts";
 import { createServiceClients, isOutage } from "../src/context/service-clients.ts";
-import { ActiveRuns } from "../src/journal/active-runs.ts";
+import { ActiveRuns } from "../src/journal/active-run.ts";
 import { Suspended } from "../src/core/interruption.ts";
 import { openRunControls, type RunControls } from "../src/journal/run-controls.ts";
 import { openSessions } from "../src/sessions/open-sessions.ts";

@@ -344,7 +344,7 @@ export const attacksOnRuns: Rows = {
       title: "with the name of a child run that is to come leaves no parent waiting",
       run: async (world) => {
         const { childRunIdOf } =
-          await import("../../../services/agent-runner/src/waits/child-run.ts");
+          await import("../../../services/agent-runner/src/waits/start-child.ts");
         const childId = childRunIdOf(TEAM_A, `${TEAM_A}~boss-2:1:0`);
         for (const runId of [nameIn(childId), childId])
           await startAsB(world, "asker", { runId, input: "x" });

@@ -8,11 +8,11 @@ import {
   ParentBasedSampler,
   TraceIdRatioBasedSampler,
   TracerProvider,
+  type SpanExporter,
 } from "@opentelemetry/sdk-trace";
 import { useTracer } from "@switchyard/bus/tracing";
 import type { Log } from "../log.ts";
 import { openTelemetryTracer } from "./open-telemetry-tracer.ts";
-import { reportingExporter } from "./reporting-exporter.ts";
 
 /** A service of this process. */
 interface TracedService {
@@ -23,7 +23,7 @@ interface TracedService {
   readonly version: string;
 }
 
-export interface TracingOptions {
+interface TracingOptions {
   readonly services: readonly TracedService[];
   readonly instance: string;
   /** Share of the traces that begin here, from 0 to 1. One that began elsewhere keeps its decision. */
@@ -33,7 +33,7 @@ export interface TracingOptions {
   readonly log: Log;
 }
 
-export interface Tracing {
+interface Tracing {
   /** Sends the remaining spans, for at most `limitMs`. */
   stop(limitMs: number): Promise<void>;
 }
@@ -68,5 +68,27 @@ export function startTracing(options: TracingOptions): Tracing {
       // A collector that does not answer holds no process back.
       await within(spans.shutdown(), { ms: limitMs });
     },
+  };
+}
+
+/** `ExportResultCode.SUCCESS` of the package behind the exporter. */
+const SUCCESS = 0;
+
+/** Logs when traces begin to be lost and when they arrive again, not every batch. */
+function reportingExporter(exporter: SpanExporter, log: Log): SpanExporter {
+  let lost = 0;
+  return {
+    export(spans, done) {
+      exporter.export(spans, (result) => {
+        const isSent = result.code.valueOf() === SUCCESS;
+        if (!isSent && lost === 0)
+          log.warn({ reason: result.error?.message }, "traces are being lost");
+        if (isSent && lost > 0) log.info({ lost }, "traces arrive again");
+        lost = isSent ? 0 : lost + spans.length;
+        done(result);
+      });
+    },
+    shutdown: () => exporter.shutdown(),
+    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
   };
 }

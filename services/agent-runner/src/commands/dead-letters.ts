@@ -1,19 +1,22 @@
 import { randomUUID } from "node:crypto";
-import { DeadLetter } from "@switchyard/contracts/agent-runner/runs";
+import { DeadLetter, type DeadRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Redis } from "@switchyard/service/redis";
 import { ESSENTIAL, essentialWrite } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { z } from "zod";
-import { DeferredCommand } from "../journal/deferred-commands.ts";
+import { DeferredCommand, type DeferredCommands } from "../journal/deferred-commands.ts";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import type { MessageFacts } from "./run-command.ts";
+import type { DeadRows } from "../journal/run-index.ts";
+import { keptMember, type ParkedRuns } from "../journal/parked-runs.ts";
+import { mayControl } from "../journal/run-access.ts";
 
 /** The command with which it can be sent again, and the digest of the command. */
 const DeadText = z.object({ digest: z.string(), command: DeferredCommand });
 export type DeadText = z.infer<typeof DeadText>;
 
 /** A command that was given up, or one that has been sent again since. */
-export type FoundLetter =
+type FoundLetter =
   | { readonly isSent: false; readonly letter: DeadLetter; readonly text: DeadText | null }
   | { readonly isSent: true; readonly runId: string; readonly caller: string };
 
@@ -151,6 +154,67 @@ export function openDeadLetters(redis: Redis): DeadLetters {
   };
 }
 
+/**
+ * Returns one page of the runs and commands that were given up, latest first: runs by the time of that, commands by when they
+ * were sent. `dead` has the runs after the cursor, `letters` all commands.
+ */
+export function deadPage(
+  { dead, letters }: { readonly dead: DeadRows; readonly letters: readonly DeadLetter[] },
+  { limit, cursor }: { readonly limit: number; readonly cursor: string | null },
+): DeadPage {
+  const entries = [
+    ...dead.rows.map(({ cursor: at, run }) => ({ at, runs: [run], letters: [] })),
+    ...letters.map((letter) => ({ at: cursorOf(letter), runs: [], letters: [letter] })),
+  ]
+    .filter(({ at }) => cursor === null || compare(at, cursor) < 0)
+    // If the search for runs stopped early, older commands belong to a later page, after the runs in between.
+    .filter(({ at }) => dead.next === null || compare(at, dead.next) >= 0)
+    .toSorted((one, other) => compare(other.at, one.at));
+  const page = entries.slice(0, limit);
+  return {
+    runs: page.flatMap(({ runs }) => runs),
+    letters: page.flatMap((entry) => entry.letters),
+    next: entries.length > limit ? (page.at(-1)?.at ?? null) : dead.next,
+  };
+}
+
+export interface RedriveParts {
+  readonly letters: DeadLetters;
+  readonly kept: DeferredCommands;
+  readonly parked: ParkedRuns;
+  readonly now: () => number;
+}
+
+/** Finds a command that the caller may send again; null when there is none. */
+export async function findLetter(
+  { letters }: Pick<RedriveParts, "letters">,
+  { letterId: id, caller }: { readonly letterId: string; readonly caller: string },
+): Promise<FoundLetter | null> {
+  const found = await letters.find(id);
+  if (found === null) return null;
+  const requester = found.isSent ? found.caller : found.letter.caller;
+  return mayControl(caller, { requester }) ? found : null;
+}
+
+/**
+ * Stores a dead command among the deferred commands and schedules it for the sweeper, which sends it again in the name of its
+ * sender. Doing it twice, at once or after a crash half-way, sends the same command twice, which makes one run. Returns why the
+ * command cannot be stored, or null when it will be sent.
+ */
+export async function redrive(
+  { letters, kept, parked, now }: RedriveParts,
+  { letter, text }: Extract<FoundLetter, { isSent: false }> & { readonly text: DeadText },
+): Promise<string | null> {
+  const { runId } = letter;
+  const redrivenAt = new Date(now()).toISOString();
+  const { digest, command } = text;
+  const keeping = await kept.keep({ runId, digest }, { ...command, redrivenAt });
+  if (!keeping.kept) return keeping.why;
+  await parked.lookAgain(keptMember(runId), now());
+  await letters.takeOff(letter);
+  return null;
+}
+
 function membersOf(redis: Redis): Promise<string[]> {
   return fromRedis(redis.zrevrange(LETTERS_KEY, 0, MAX_LETTERS - 1));
 }
@@ -191,4 +255,27 @@ function sentKey(id: string): string {
 function keyOf({ subject, streamSequence, publishedAt }: MessageFacts): string {
   const user = subject.split(".")[2] ?? "";
   return `yard:command:${user}:${streamSequence}:${publishedAt.getTime()}:runners`;
+}
+
+interface DeadPage {
+  readonly runs: DeadRun[];
+  readonly letters: DeadLetter[];
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null;
+}
+
+function cursorOf({ sentAt, streamSequence }: DeadLetter): string {
+  return `${Date.parse(sentAt)}:letter/${streamSequence}`;
+}
+
+/** Orders by time, and by name within a millisecond, like the lists in Redis. */
+function compare(one: string, other: string): number {
+  const [[oneAt, oneName], [otherAt, otherName]] = [partsOf(one), partsOf(other)];
+  if (oneAt !== otherAt) return oneAt - otherAt;
+  return oneName === otherName ? 0 : oneName < otherName ? -1 : 1;
+}
+
+function partsOf(cursor: string): [number, string] {
+  const at = cursor.indexOf(":");
+  return [Number(cursor.slice(0, at)), cursor.slice(at + 1)];
 }

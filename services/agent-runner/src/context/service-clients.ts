@@ -16,6 +16,7 @@ import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { callBuiltin, cancelBuiltin, listBuiltins } from "@switchyard/contracts/toolbox/toolbox";
 import { ensuringOwner } from "@switchyard/service/call-mcp-tool";
 import { Suspended } from "../core/interruption.ts";
+import { PromisedCache } from "@switchyard/contracts/promised-cache";
 
 /** Idempotent calls: a repetition changes nothing more at the services. */
 const idempotentCalls = {
@@ -93,6 +94,37 @@ export function isOutage(error: unknown): boolean {
   return error instanceof ServiceError && OUTAGES.has(error.code);
 }
 
+/**
+ * Calls the importer for an agent or the list of skills only when the cache lifetime of an earlier reply is over: under load,
+ * each of them would cost a run two messages for unchanged data. `now` in milliseconds, of a monotonic clock that counts pauses
+ * of the process.
+ */
+export function cacheDefinitions(now: () => number = () => performance.now()): ClientInterceptor {
+  const cache = new PromisedCache<Keepable>({ now, most: MAX_KEPT });
+  const kept = async (key: string, ask: () => Promise<Keepable>): Promise<Keepable> => {
+    // If the last reply could be cached, so can the next: concurrent callers share one request when its lifetime ends.
+    const other = cache.has(key) ? cache.underWay(key) : null;
+    if (other !== null) await other.catch(() => undefined);
+    const found = cache.find(key);
+    if (found !== undefined) return found;
+    return cache.ask(key, async () => {
+      const askedAt = now();
+      const reply = await ask();
+      const { keepForMs } = reply;
+      cache.keep(key, reply, keepForMs === undefined ? null : askedAt + keepForMs);
+      return reply;
+    });
+  };
+  return (next) => (call) => {
+    // Both contracts have the cache lifetime in their replies.
+    const ask = () => next(call) as Promise<Keepable>;
+    const { contract, request } = call;
+    if (contract === getAgent) return kept(`agent ${JSON.stringify(request)}`, ask);
+    if (contract === skillCatalogue) return kept(`skills ${keyOfCatalogue(request)}`, ask);
+    return ask();
+  };
+}
+
 const OUTAGES: ReadonlySet<string> = new Set([
   "timeout",
   "no_responders",
@@ -107,3 +139,13 @@ const OUTAGES: ReadonlySet<string> = new Set([
   "no_key",
   "store_unavailable",
 ]);
+
+type Keepable = { readonly keepForMs?: number | undefined };
+
+/** The number of cached agents and lists of skills; many more than are in use within half a second. */
+const MAX_KEPT = 1_000;
+
+/** A list that may be cached is complete, so it does not depend on the work. */
+function keyOfCatalogue(request: unknown): string {
+  return JSON.stringify({ ...(request as object), about: undefined });
+}

@@ -3,8 +3,8 @@ import { MAX_TOOL_LAYERS } from "@switchyard/contracts/policy/run-token";
 import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import type { ToolCallPart } from "../core/answer-part.ts";
 import { answered, failed, failure, type CallOutcome } from "../core/call-outcome.ts";
-import type { CallContext } from "./send-call.ts";
-import { SkillToolInput } from "../core/skill-tool.ts";
+import type { CallContext } from "./tool-call.ts";
+import { SkillToolInput } from "../core/tool-catalogue.ts";
 import { hasRoomFor, narrowingOf } from "../core/tool-narrowing.ts";
 
 /** Activates a skill: the importer renders it, and its text is the result of the call. */

@@ -1,5 +1,5 @@
-import { noFiles } from "../../test-fixtures/no-files.ts";
 import assert from "node:assert/strict";
+import { noFiles } from "../../test-fixtures/no-files.ts";
 import { test } from "node:test";
 import { failuresOf, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
@@ -7,8 +7,7 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startOf } from "../core/replay.ts";
 import type { ServiceClients } from "./service-clients.ts";
 import { Suspended } from "../core/interruption.ts";
-import type { CallContext, ServerCall } from "./send-call.ts";
-import { callServerTool } from "./tool-call.ts";
+import { type CallContext, type ServerCall, callServerTool } from "./tool-call.ts";
 
 const fail = failuresOf(callTool.errors);
 const decision = {

@@ -1,5 +1,6 @@
 import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
 import type { RunFailure } from "@switchyard/contracts/agent-runner/runs";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 
 /** This runner is stopping: the run returns to the queue unharmed, at a point where its journal is complete. */
 export class HandOver extends Error {
@@ -69,4 +70,13 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     signal.addEventListener("abort", () => resolve(), { once: true });
   });
+}
+
+/**
+ * Returns the stop behind a denial, when it blocks all calls of the run; null for a denial by the rules, and for a stop of one
+ * server or key, which is the result of the call: the run has other tools, or gets another token.
+ */
+export function stopOfRun({ stop }: Pick<Decision, "stop">): StopInForce | null {
+  const ofRun = stop !== undefined && stop.scope.kind !== "server" && stop.scope.kind !== "key";
+  return ofRun ? stop : null;
 }

@@ -14,15 +14,26 @@ import {
   toolCompleted,
   toolDenied,
   toolFailed,
+  childEnded,
+  childStarted,
+  questionAnswered,
+  questionRequested,
+  runSteered,
+  runWaiting,
+  runWoken,
+  toolRequested,
 } from "@switchyard/contracts/agent-runner/run-events";
 import { eventFacts } from "./event-facts.ts";
-import { requestFact, waitFacts, type Fact } from "./wait-events.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";
-import type { SkillRef } from "./answer-part.ts";
+import type { SkillRef, ToolCallPart } from "./answer-part.ts";
 import { dictationOf, type StartedEntry } from "./started-entry.ts";
 import { textOf } from "./next-action.ts";
 import { applyEntry, startOf, withDiscarded } from "./replay.ts";
 import { callOf, type RunState } from "./run-state.ts";
+import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { redactFields } from "@switchyard/service/redact";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
+import { waitsOf } from "./waits-of.ts";
 
 /** One event of a run, ready to be published. */
 export interface RunEvent {
@@ -48,7 +59,7 @@ export function eventsOf(entries: readonly JournalEntry[]): RunEvent[] {
 }
 
 /** The events of the first entry of a run. */
-export function startEvents(entry: StartedEntry): RunEvent[] {
+function startEvents(entry: StartedEntry): RunEvent[] {
   return numbered(entry.runId, 0, entry.at, [
     [
       runStarted,
@@ -197,4 +208,79 @@ function forkedFrom({ runId, fromStep }: NonNullable<StartedEntry["fork"]>) {
 
 function skillEvent({ name, digest }: SkillRef): Fact {
   return [skillActivated, { skill: name, digest }];
+}
+
+/** A contract and its payload, without the fields that every event of a run carries. */
+type Fact = readonly [Event, Record<string, unknown>];
+
+type WaitEntry = EntryOf<
+  | "tool-parked"
+  | "waiting"
+  | "woken"
+  | "wait-resolved"
+  | "child-started"
+  | "child-ended"
+  | "steered"
+  | "skill-dispatched"
+>;
+
+/** Converts entries about waits, children and messages to published facts. */
+function waitFacts(before: RunState, entry: WaitEntry): Fact[] {
+  switch (entry.kind) {
+    case "tool-parked":
+      return entry.wait.reason === "question" ? [questionFact(entry.callId, entry.wait)] : [];
+    case "waiting":
+      return [[runWaiting, { waits: waitsOf(before).map(withoutQuestion), until: entry.until }]];
+    case "woken":
+      return [[runWoken, { attempt: entry.attempt }]];
+    case "wait-resolved": {
+      const { callId, resolution } = entry;
+      return resolution.type === "answer"
+        ? [[questionAnswered, { callId, by: resolution.by }]]
+        : [];
+    }
+    case "child-started": {
+      const { callId, childRunId, agent } = entry;
+      return [[childStarted, { callId, childRunId, agent }]];
+    }
+    case "child-ended": {
+      const { callId, childRunId, status } = entry;
+      return [[childEnded, { callId, childRunId, status }]];
+    }
+    case "steered": {
+      const { by, message, streamSequence } = entry;
+      const said = { by, preview: message };
+      return [[runSteered, streamSequence === undefined ? said : { ...said, streamSequence }]];
+    }
+    case "skill-dispatched": {
+      const { tool = "", input = {} } = before.started.dispatch ?? {};
+      return [requestFact({ callId: entry.callId, tool, input }, 1)];
+    }
+    default:
+      return entry satisfies never;
+  }
+}
+
+/** The event `question-requested` has published it already. */
+function withoutQuestion(wait: RunWait): RunWait {
+  const { question: _question, options: _options, schema: _schema, ...rest } = wait;
+  return rest;
+}
+
+/** The fact that a call is requested. */
+function requestFact(
+  { callId, tool, input }: Pick<ToolCallPart, "callId" | "tool" | "input">,
+  step: number,
+): Fact {
+  const argsPreview = canonicalJson(redactFields(input));
+  return [toolRequested, { step, callId, tool, argsPreview, argsDigest: canonicalDigest(input) }];
+}
+
+function questionFact(
+  callId: string,
+  wait: Extract<EntryOf<"tool-parked">["wait"], { reason: "question" }>,
+): Fact {
+  const { question, options, schema, until } = wait;
+  const facts = { callId, question, options, until };
+  return [questionRequested, schema === undefined ? facts : { ...facts, schema }];
 }

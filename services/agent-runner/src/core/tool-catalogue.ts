@@ -1,10 +1,10 @@
-import { ServerId, ToolName } from "@switchyard/contracts/ids";
+import { ServerId, ToolName, SkillName } from "@switchyard/contracts/ids";
 import type { ToolInfo } from "@switchyard/contracts/mcp-broker/mcp";
 import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { builtinNamed } from "@switchyard/contracts/toolbox/toolbox";
 import { rankTools } from "./rank-tools.ts";
-import { SKILL_TOOL_NAME, skillTool } from "./skill-tool.ts";
+import { z } from "zod";
 
 /** A tool of a provider: of an MCP server, or of the toolbox, and then without a server. */
 export interface ListedTool extends Pick<
@@ -130,7 +130,7 @@ function inOrderOf<T extends { readonly name: string }>(
 }
 
 /** The destination of a call. */
-export type Route =
+type Route =
   | { readonly to: "skill" }
   | { readonly to: "own" }
   /** Null is the toolbox. `isListed` is false for a tool that the catalogue does not have. */
@@ -162,3 +162,31 @@ export function routeOf(tool: string, catalogue: ToolCatalogue): Route {
   }
   return { to: "nobody" };
 }
+
+/** The runner's own tool: it only puts a skill's text into the conversation. */
+const SKILL_TOOL_NAME = "skill";
+
+/** Describes the tool to a model; only the skills of its list can be requested. */
+export function skillTool(skills: readonly string[]) {
+  return {
+    name: SKILL_TOOL_NAME,
+    description:
+      "Loads the instructions of one of the skills listed in <available_skills>. " +
+      "Use it before you work on a task that a skill describes.",
+    inputSchema: {
+      type: "object",
+      properties: {
+        name: { type: "string", enum: [...skills], description: "Name of the skill" },
+        arguments: { type: "string", description: "Arguments for the skill, as one line of text" },
+      },
+      required: ["name"],
+      additionalProperties: false,
+    },
+  };
+}
+
+/** The arguments of the tool, as a model may write them. */
+export const SkillToolInput = z.strictObject({
+  name: SkillName,
+  arguments: z.string().max(65_536).default(""),
+});

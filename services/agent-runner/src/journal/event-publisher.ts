@@ -1,12 +1,12 @@
 import { runTokens } from "@switchyard/contracts/ids";
 import { eventStream } from "@switchyard/topology/streams";
 import type { EventRelay, EventSource, RelayedEvent } from "@switchyard/bus/event-relay";
-import { lastSeqOf, messageIdOf } from "./last-seq.ts";
 import { eventsOf, type RunEvent } from "../core/run-events.ts";
-import { oldestEventTime } from "@switchyard/bus/last-event";
+import { oldestEventTime, lastMessageId } from "@switchyard/bus/last-event";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { Bus } from "@switchyard/bus/bus";
 import type { RunStore } from "./run-store.ts";
+import { allContracts, isEvent } from "@switchyard/contracts/registry";
 
 /** An event of a run on its way into the stream. */
 export interface RelayedRunEvent extends RelayedEvent {
@@ -24,7 +24,7 @@ export type RunEventRelay = Pick<EventRelay<RelayedRunEvent>, "push">;
  * Returns the events of the run after `found` when those up to `acknowledged` were in the stream and are lost; none when they only
  * expired. Rejects when the stream or the journal cannot be read.
  */
-export type LostBehind = (found: number, acknowledged: number) => Promise<readonly RunEvent[]>;
+type LostBehind = (found: number, acknowledged: number) => Promise<readonly RunEvent[]>;
 
 /** Creates the publisher of a run's events, of which `published` are acknowledged already. */
 export function publisherOf(
@@ -261,4 +261,37 @@ export class EventPublisher implements EventSource<RelayedRunEvent> {
     const round = this.#round;
     return { contract, seq, pushedAt, round, payload, tokens: this.#tokens, options };
   }
+}
+
+/** The number of the last event of a run that the stream has; 0: it has none. */
+export async function lastSeqOf(
+  bus: Bus,
+  { runId, requester }: { readonly runId: string; readonly requester: string },
+): Promise<number> {
+  const tokens = runTokens(runId, requester);
+  const below = `yard.evt.run.${tokens.owner}.${tokens.runId}`;
+  const last = await lastMessageId(bus, `${below}.*`);
+  if (last === null) return 0;
+  const seq = seqIn(last, runId);
+  if (seq > 0) return seq;
+  // The last message may be, for example, the refusal of a command about the run, which is not one of its own events.
+  const ofEach = await Promise.all(NAMES.map((name) => lastMessageId(bus, `${below}.${name}`)));
+  return Math.max(0, ...ofEach.map((messageId) => seqIn(messageId ?? "", runId)));
+}
+
+const OF_RUNS = "yard.evt.run.{owner}.{runId}.";
+const NAMES = allContracts
+  .filter((contract) => isEvent(contract) && contract.subject.startsWith(OF_RUNS))
+  .map(({ subject }) => subject.slice(OF_RUNS.length));
+
+/** The message id of an event of the run itself, as {@link seqIn} reads it. */
+function messageIdOf(runId: string, seq: number): string {
+  return `${runId}:${seq}`;
+}
+
+/** 0 for an id that is not of the run's own events. */
+function seqIn(messageId: string, runId: string): number {
+  const prefix = messageIdOf(runId, 0).slice(0, -1);
+  const number = messageId.startsWith(prefix) ? messageId.slice(prefix.length) : "";
+  return /^\d+$/.test(number) ? Number(number) : 0;
 }

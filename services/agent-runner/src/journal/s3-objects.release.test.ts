@@ -19,8 +19,7 @@ import { objectName, openArchiveObjects } from "./archive-objects.ts";
 import { openRunArchive } from "./run-archive.ts";
 import { journalKey, keysOf, stateKey } from "./run-keys.ts";
 import { openRunStore } from "./run-store.ts";
-import { readS3Url } from "./s3-location.ts";
-import { openS3Objects } from "./s3-objects.ts";
+import { readS3Url, openS3Objects } from "./s3-objects.ts";
 
 const BUCKET = "runs";
 const HOUR_MS = 3_600_000;

@@ -14,7 +14,7 @@ import type { ModelAnswer, ModelRequest } from "./model-request.ts";
 import { ModelFailure } from "./model-failure.ts";
 import { createModelRegistry, ModelUnusable } from "./model-registry.ts";
 import { parseModels } from "./models-file.ts";
-import { skillTool } from "../core/skill-tool.ts";
+import { skillTool } from "../core/tool-catalogue.ts";
 
 const server = await startChatServer();
 const config = parseModels(

@@ -1,8 +1,8 @@
-import { Plan } from "@switchyard/contracts/agent-runner/plan";
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import fc from "fast-check";
-import { positionIn, type PlayedTurn } from "./plan-position.ts";
+import { Plan } from "@switchyard/contracts/agent-runner/plan";
+import { test } from "node:test";
+import { positionIn, type PlayedTurn } from "./scripted-model.ts";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 const ok = (text: string): PlayedTurn => ({ results: [{ text, isError: false }] });

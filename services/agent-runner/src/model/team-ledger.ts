@@ -3,9 +3,8 @@ import type { Redis } from "@switchyard/service/redis";
 import { defineScripts } from "../journal/redis-scripts.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import type { RunState } from "../core/run-state.ts";
-import { COUNT, HOLD } from "./team-ledger-scripts.ts";
 import type { TeamLimit, TeamLimitBook } from "./team-limits-file.ts";
-import { windowOf } from "./team-window.ts";
+import { ESSENTIAL } from "@switchyard/service/essential-write";
 
 /** The expected use of a model call; the cost is computed from the price, and 0 when the models file has no price. */
 export interface StepNeed {
@@ -13,7 +12,7 @@ export interface StepNeed {
   readonly costUsd: number;
 }
 
-export type TeamAnswer =
+type TeamAnswer =
   | { readonly outcome: "held" }
   /** Other runs of the team have reserved the rest, and may release some of it. */
   | { readonly outcome: "busy" }
@@ -86,4 +85,115 @@ function keysOf(team: string, { runId }: Hold, window: string): string[] {
 
 function billionths(usd: number): number {
   return Math.round(usd * 1e9);
+}
+
+/**
+ * The tokens and costs that the runs of one team have used and reserved. All keys of a team are in one slot:
+ * - `spend:{window}` (hash `tokens`, `cost`): used in an hour, day or month
+ * - `run:{runId}` (hash `tokens`, `cost`): the part of a run's use that is counted already
+ * - `held` (sorted set of run ids by the time at which their reservation expires) and `amounts` (hash: `tokens` and `cost` of
+ * all, and `epoch tokens cost` by run)
+ *
+ * A run reports its total use from its journal, so a repeated report counts once, and the next runner reports what a dead
+ * runner did not. Costs are whole billionths of a dollar.
+ */
+
+const LEDGER = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local spend, run, held, amounts = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local runId, epoch = ARGV[1], tonumber(ARGV[2])
+local function whole(n) return string.format('%.0f', n + 0) end
+local function add(key, tokens, cost)
+  redis.call('HINCRBY', key, 'tokens', whole(tokens))
+  redis.call('HINCRBY', key, 'cost', whole(cost))
+end
+local function letGo(id)
+  local hold = redis.call('HGET', amounts, 'run:' .. id)
+  if hold then
+    local _, tokens, cost = string.match(hold, '(%d+) (%d+) (%d+)')
+    add(amounts, -tonumber(tokens), -tonumber(cost))
+    redis.call('HDEL', amounts, 'run:' .. id)
+  end
+  redis.call('ZREM', held, id)
+end
+local function count()
+  local usedTokens, usedCost = tonumber(ARGV[3]), tonumber(ARGV[4])
+  local known = redis.call('HMGET', run, 'tokens', 'cost')
+  -- A run that is first seen here owes nothing for what it did before its team had a limit.
+  local tokens = math.max(0, usedTokens - tonumber(known[1] or usedTokens))
+  local cost = math.max(0, usedCost - tonumber(known[2] or usedCost))
+  redis.call('HSET', run, 'tokens', whole(math.max(usedTokens, tonumber(known[1] or 0))),
+    'cost', whole(math.max(usedCost, tonumber(known[2] or 0))))
+  redis.call('EXPIRE', run, ARGV[5])
+  if tokens > 0 or cost > 0 then add(spend, tokens, cost) end
+  redis.call('EXPIRE', spend, ARGV[6])
+end
+`;
+
+/**
+ * Counts the run's use and reserves the expected use of its next model call; or returns that the team has not enough left
+ * (`exceeded`), or would have enough without the reservations of other runs (`busy`). KEYS spend, run, held, amounts · ARGV
+ * runId, epoch, tokens and cost used in all, seconds to keep run and spend, tokens and cost expected, tokens and cost allowed
+ * (0: no limit), milliseconds to hold
+ */
+const HOLD = `${LEDGER}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', held, '-inf', now, 'LIMIT', 0, 100)) do letGo(id) end
+local mine = redis.call('HGET', amounts, 'run:' .. runId)
+-- The runner that lost the run detects it by its journal.
+if mine and tonumber(string.match(mine, '%d+')) > epoch then return {'busy', ''} end
+letGo(runId)
+count()
+local want = {tokens = tonumber(ARGV[7]), cost = tonumber(ARGV[8])}
+local most = {tokens = tonumber(ARGV[9]), cost = tonumber(ARGV[10])}
+local answer, of = 'held', ''
+for _, what in ipairs({'tokens', 'cost'}) do
+  if most[what] > 0 and answer ~= 'exceeded' then
+    local spent = tonumber(redis.call('HGET', spend, what) or 0)
+    local others = tonumber(redis.call('HGET', amounts, what) or 0)
+    if spent + want[what] > most[what] then answer, of = 'exceeded', what
+    elseif spent + others + want[what] > most[what] then answer, of = 'busy', what end
+  end
+end
+if answer ~= 'held' then return {answer, of} end
+add(amounts, want.tokens, want.cost)
+redis.call('HSET', amounts, 'run:' .. runId, whole(epoch) .. ' ' .. whole(want.tokens) .. ' ' .. whole(want.cost))
+redis.call('ZADD', held, now + tonumber(ARGV[11]), runId)
+-- When both are gone, everything in them was forgotten before.
+redis.call('PEXPIRE', held, 2 * tonumber(ARGV[11]))
+redis.call('PEXPIRE', amounts, 2 * tonumber(ARGV[11]))
+return {'held', ''}
+`;
+
+/** Counts the run's use, and releases its reservation unless a later holder of the run made it. KEYS and ARGV 1 to 6 as above */
+const COUNT = `${ESSENTIAL}${LEDGER}
+count()
+local hold = redis.call('HGET', amounts, 'run:' .. runId)
+if hold and tonumber(string.match(hold, '%d+')) <= epoch then letGo(runId) end
+return {'ok', ''}
+`;
+
+/** The hour, day or month (UTC) of a time: its name, and when the next one begins. */
+export function windowOf(
+  per: TeamLimit["per"],
+  nowMs: number,
+): { readonly name: string; readonly endsAt: string; readonly endsInMs: number } {
+  const now = new Date(nowMs);
+  const [year, month, day, hour] = [
+    now.getUTCFullYear(),
+    now.getUTCMonth(),
+    now.getUTCDate(),
+    now.getUTCHours(),
+  ];
+  const end = {
+    hour: Date.UTC(year, month, day, hour + 1),
+    day: Date.UTC(year, month, day + 1),
+    month: Date.UTC(year, month + 1, 1),
+  }[per];
+  const length = { hour: 13, day: 10, month: 7 }[per];
+  return {
+    name: now.toISOString().slice(0, length),
+    endsAt: new Date(end).toISOString(),
+    endsInMs: end - nowMs,
+  };
 }

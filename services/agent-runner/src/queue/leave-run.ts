@@ -5,36 +5,15 @@ import { runTokens } from "@switchyard/contracts/ids";
 import { runDelayed } from "@switchyard/contracts/agent-runner/run-events";
 import { notifyParent } from "../waits/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
-import type { DeferredCommand } from "../journal/deferred-commands.ts";
-import type { Hold } from "../journal/run-claim.ts";
 import type { Rest } from "../journal/run-store.ts";
+import type { Hold } from "../journal/run-claim.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { shownText } from "../core/event-facts.ts";
 import { keptMember } from "../journal/parked-runs.ts";
 import { departureOf } from "./departure.ts";
 import { Suspended } from "../core/interruption.ts";
-
-/** A command that was to become a run, and its message. */
-export interface Beginning {
-  readonly runId: string;
-  readonly digest: string;
-  readonly message: DeferredCommand;
-}
-
-/** States how far a delivery has come. */
-export type Stage = {
-  /** The number of releases to rest since the last progress of the run, or of the stored command. */
-  readonly rests: number;
-  /** The command that is to become a run; null when none is. */
-  readonly beginning: Beginning | null;
-  /** The run id of the stored command that the delivery is a hint about. */
-  readonly keptRun: string | null;
-} & (
-  | { readonly stage: "read" }
-  /** The run was found without a runner, and has ended or waits. */
-  | { readonly stage: "found"; readonly hold: Hold }
-  | { readonly stage: "held"; readonly hold: Hold }
-);
+import type { Stage } from "./next-stage.ts";
+import { keptOf, type Start } from "./take-message.ts";
 
 type Parts = Pick<
   RunnerParts,
@@ -53,10 +32,10 @@ type Parts = Pick<
 
 export interface Leaving extends Parts {
   readonly delivery: Delivery;
-  readonly stage: Stage;
+  readonly at: Stage;
   /** True when a renewal reported that another runner has the run. */
   readonly isLost: boolean;
-  readonly reject: (rejection: Rejection, runId: string | null) => Promise<Outcome>;
+  readonly refuse: (runId: string | null, rejection: Rejection) => Promise<Outcome>;
 }
 
 /**
@@ -73,9 +52,9 @@ const LONGEST_PAUSE_MS = 300_000;
  * Returns the acknowledgement for the queue when a run is released before its end; a fault is rethrown and counts as an attempt.
  */
 export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcome> {
-  const { metrics, log, stopping, random, stage } = leaving;
+  const { metrics, log, stopping, random, at } = leaving;
   const { signal, isEarly } = leaving.delivery;
-  const runId = stage.stage === "held" ? stage.hold.runId : undefined;
+  const runId = at.stage === "held" ? at.claimed.hold.runId : undefined;
   const departure = departureOf(error, {
     isLost: leaving.isLost,
     isDeliveryAborted: signal.aborted,
@@ -98,7 +77,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
       const delayMs = pauseOf(error, leaving) * (0.75 + random() / 2);
       log.warn({ runId, err: error, delayMs }, "run suspended");
       const reason = reasonOf(error);
-      const isParked = await (stage.stage === "held"
+      const isParked = await (at.stage === "held"
         ? release(leaving, { ms: delayMs, by: "sweeper", reason })
         : keepAside(leaving, { delayMs, reason }));
       // In the queue it would count as work that waits for a runner.
@@ -110,7 +89,7 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
         await handBack(leaving);
         return { outcome: "retry", delayMs: 0 };
       }
-      log.error({ runId: holdOf(stage)?.runId, err: error }, "journal is corrupt");
+      log.error({ runId: holdAt(at)?.runId, err: error }, "journal is corrupt");
       return bury(String(error), leaving);
     case "faulted":
       throw error;
@@ -120,9 +99,9 @@ export async function leaveRun(error: unknown, leaving: Leaving): Promise<Outcom
 }
 
 /** An outage that is expected to last is not checked every half a minute by every run that waits for its end. */
-function pauseOf(error: unknown, { stage: { rests }, delivery }: Leaving): number {
+function pauseOf(error: unknown, { at, delivery }: Leaving): number {
   // Each wake-up of a run is a new message, so its delivery count starts anew.
-  const usual = backoffMs(Math.max(rests + 1, delivery.deliveryCount), BACKOFF);
+  const usual = backoffMs(Math.max(restsAt(at) + 1, delivery.deliveryCount), BACKOFF);
   const known = error instanceof Suspended ? (error.waitMs ?? 0) : 0;
   return Math.max(usual, Math.min(known, LONGEST_PAUSE_MS));
 }
@@ -135,19 +114,20 @@ async function keepAside(
   leaving: Leaving,
   { delayMs, reason }: { readonly delayMs: number; readonly reason: string },
 ): Promise<boolean> {
-  const { kept, parked, delivery, log, now } = leaving;
-  const { beginning, rests } = leaving.stage;
+  const { kept, parked, delivery, log, now, at } = leaving;
+  const { beginning } = at.known;
   if (beginning === null || delivery.isEarly) return false;
-  const { runId, message } = beginning;
+  const { command, received } = beginning;
+  const { runId } = command;
   try {
     // First, or the sweeper finds nothing to wake.
-    const keeping = await kept.keep(beginning, message);
+    const keeping = await kept.keep(command, keptOf(received));
     if (!keeping.kept) {
       log.warn({ runId, why: keeping.why }, "command not kept, it stays in the queue");
       return false;
     }
     await parked.lookAgain(keptMember(runId), now() + delayMs);
-    if (rests === 0) publishDelayed(beginning, reason, leaving);
+    if (restsAt(at) === 0) publishDelayed(beginning, reason, leaving);
     return true;
   } catch (err) {
     log.warn({ runId, err }, "command not kept");
@@ -157,13 +137,13 @@ async function keepAside(
 
 /** Publishes why there is no run yet. The event is a courtesy, so a failure to publish it is only logged. */
 function publishDelayed(
-  { runId, message }: Beginning,
+  { command: { runId }, received }: Start,
   reason: string,
   { bus, log, now }: Leaving,
 ): void {
   const payload = { runId, at: new Date(now()).toISOString(), reason };
-  const ids = { messageId: `delayed:${runId}:${message.streamSequence}`, correlationId: runId };
-  publishEvent(bus, runDelayed, runTokens(runId, message.caller), payload, ids).catch(
+  const ids = { messageId: `delayed:${runId}:${received.streamSequence}`, correlationId: runId };
+  publishEvent(bus, runDelayed, runTokens(runId, received.caller), payload, ids).catch(
     (err: unknown) => log.warn({ runId, err }, "delay of a run not published"),
   );
 }
@@ -178,8 +158,8 @@ const MAX_REASON_BYTES = 512;
 
 /** Lists a run whose journal cannot be read with the dead ones, and leaves its keys unchanged. */
 async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
-  const { store, index, now, reject } = leaving;
-  const hold = holdOf(leaving.stage);
+  const { store, index, now, refuse } = leaving;
+  const hold = holdAt(leaving.at);
   const code = "journal_corrupt";
   const message = `the journal of the run cannot be read: ${reason}`;
   if (hold !== null) {
@@ -192,12 +172,7 @@ async function bury(reason: string, leaving: Leaving): Promise<Outcome> {
       await notifyParent(leaving.controls, { parent, childRunId, at, status: "dead", text });
     }
   }
-  return reject({ code, message, problems: [] }, hold?.runId ?? null);
-}
-
-/** The run that is held, or was found without a runner. */
-function holdOf(stage: Stage): Hold | null {
-  return stage.stage === "read" ? null : stage.hold;
+  return refuse(hold?.runId ?? null, { code, message, problems: [] });
 }
 
 /** Releases the run for any runner at once. The queue has no message of a run that was taken early, so the sweeper wakes it. */
@@ -211,9 +186,9 @@ function handBack(leaving: Leaving): Promise<boolean> {
  * attempt counts against it when it is another runner and this was not a release.
  */
 async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
-  const { store, parked, log, stage, now } = leaving;
-  if (stage.stage !== "held") return false;
-  const { hold } = stage;
+  const { store, parked, log, at, now } = leaving;
+  if (at.stage !== "held") return false;
+  const { hold } = at.claimed;
   try {
     // The list is written first, so that the sweeper always has a run that no runner holds.
     if (rest.by === "sweeper") await parked.lookAgain(hold.runId, now() + rest.ms);
@@ -222,4 +197,14 @@ async function release(leaving: Leaving, rest: Rest): Promise<boolean> {
     log.warn({ runId: hold.runId, err }, "run not released");
     return false;
   }
+}
+
+/** Returns the run that is held, or was found without a runner. */
+function holdAt(at: Stage): Hold | null {
+  return at.stage === "held" || at.stage === "found" ? at.claimed.hold : null;
+}
+
+/** Returns the number of releases to rest since the last progress of the run, or of the stored command. */
+function restsAt(at: Stage): number {
+  return at.stage === "held" ? at.claimed.rests : (at.known.kept?.rests ?? 0);
 }

@@ -11,8 +11,7 @@ import {
 } from "../../test-fixtures/mortal-runners.ts";
 import { answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { openDeadLetters } from "../commands/dead-letters.ts";
-import { findLetter, redrive } from "../commands/redrive.ts";
+import { openDeadLetters, findLetter, redrive } from "../commands/dead-letters.ts";
 import { openDeferredCommands } from "../journal/deferred-commands.ts";
 import { openParkedRuns } from "../journal/parked-runs.ts";
 

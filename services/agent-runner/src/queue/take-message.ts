@@ -1,17 +1,25 @@
 import type { Delivery } from "@switchyard/bus/delivery";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { beginRun, forkRun } from "@switchyard/contracts/agent-runner/run-commands";
+import { beginRun, forkRun, spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { SCHEDULER_USER } from "@switchyard/contracts/user-names";
 import { proceedSession } from "@switchyard/contracts/agent-runner/sessions";
 import { applyControl, RUN_COMMANDS, runIdOfMessage } from "../commands/control-command.ts";
 import type { DeadText } from "../commands/dead-letters.ts";
-import { readStart } from "../commands/read-start.ts";
-import type { MessageFacts, Rejection, RunCommand } from "../commands/run-command.ts";
+import {
+  type MessageFacts,
+  type Rejection,
+  type RunCommand,
+  readCommand,
+  wholeRunId,
+} from "../commands/run-command.ts";
 import { isNestedTooDeeply } from "../core/nesting.ts";
 import type { DeferredCommand } from "../journal/deferred-commands.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { commandInTurn } from "../sessions/enter-session.ts";
+import { controlledRun } from "../journal/run-access.ts";
+import type { RunStore } from "../journal/run-store.ts";
+import { notYoursToCopy, readFork, readSpawn } from "../commands/derived-command.ts";
 
 export type Received = Extract<Delivery, { kind: "command" }>;
 
@@ -130,4 +138,38 @@ export function receivedOf(kept: DeferredCommand, hint: Delivery): Received | nu
   if (contract === undefined) return null;
   const publishedAt = new Date(kept.publishedAt);
   return { ...hint, ...kept, kind: "command", contract, publishedAt };
+}
+
+/** Reads a command that starts a run: a new one, a child, or a copy. */
+async function readStart(
+  delivery: Received,
+  { store }: { readonly store: Pick<RunStore, "load"> },
+): Promise<
+  | { readonly command: RunCommand }
+  | { readonly rejection: Rejection; readonly runId: string | null }
+> {
+  const { contract, tokens } = delivery;
+  if (contract.name === spawnRun.name) {
+    const payload = spawnRun.payload.parse(delivery.payload);
+    const parentJournal = await store.load(payload.parent.runId);
+    const read = readSpawn(delivery, tokens["agent"] ?? "", { payload, parentJournal });
+    return { ...read, runId: payload.runId };
+  }
+  if (contract.name === forkRun.name) {
+    const payload = forkRun.payload.parse(delivery.payload);
+    const named = tokens["runId"] ?? "";
+    const runId = wantedRunId(delivery, payload.newRunId);
+    const source = controlledRun(delivery.caller, named);
+    // The reply does not reveal to its sender whether such a run exists.
+    if (source === null) return { rejection: notYoursToCopy(named, delivery.caller), runId };
+    const sourceJournal = await store.load(source);
+    return { ...readFork(delivery, source, { payload, sourceJournal }), runId };
+  }
+  const payload = startRun.payload.parse(delivery.payload);
+  const read = readCommand(delivery, tokens["agent"] ?? "", payload);
+  return { ...read, runId: wantedRunId(delivery, payload.runId) };
+}
+
+function wantedRunId({ caller }: Received, named: string | null = null): string | null {
+  return named === null ? null : wholeRunId(caller, named);
 }

@@ -1,5 +1,4 @@
-import { forkOf } from "../waits/fork-of.ts";
-import { startAllowedChild } from "../waits/start-child.ts";
+import { forkOf, startAllowedChild } from "../waits/start-child.ts";
 import { answerRunTool } from "../core/run-tools.ts";
 import { isCutOff, isUnsent, type CallState } from "../core/run-state.ts";
 import { suspendOnOutage } from "../context/service-clients.ts";

@@ -3,7 +3,6 @@ import { scheduleCommand } from "@switchyard/bus/publish";
 import { ownerOfRun } from "@switchyard/contracts/ids";
 import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
-import { boundedParallel } from "./bounded-parallel.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { holderOf } from "../journal/run-storage.ts";
 import { storageRefusalOf } from "../commands/rejection.ts";
@@ -25,7 +24,7 @@ import { linkSignals } from "../core/linked-signal.ts";
 import { ModelStep } from "./model-step.ts";
 import { deadlineOf, limitFailure, nextAction, type NextAction } from "../core/next-action.ts";
 import { openCalls, type CallState } from "../core/run-state.ts";
-import type { Listing } from "../context/listed-tool.ts";
+import type { Listing } from "../context/list-provider-tools.ts";
 import type { CallOutcome, CallStep } from "../core/call-outcome.ts";
 import { firstCheckAt } from "../core/due.ts";
 import { suspendOnOutage } from "../context/service-clients.ts";
@@ -300,4 +299,29 @@ function outcomeLabel(outcome: CallOutcome): string {
     default:
       return outcome satisfies never;
   }
+}
+
+/**
+ * Runs a task for each item, at most `limit` at a time, in the order of the items. After the first failure no new task is begun;
+ * the running ones are awaited, and then the failure is thrown.
+ */
+export async function boundedParallel<T>(
+  items: readonly T[],
+  limit: number,
+  task: (item: T) => Promise<void>,
+): Promise<void> {
+  const waiting = items.values();
+  const failures: unknown[] = [];
+  const worker = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (failures.length > 0) return;
+      try {
+        await task(item);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  if (failures.length > 0) throw failures[0];
 }

@@ -8,7 +8,7 @@ import { suspendOnOutage } from "../context/service-clients.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { ownToolsOf, policedTools, unusableTools } from "../waits/own-tools.ts";
-import { listProviderTools, type Listing } from "../context/listed-tool.ts";
+import { listProviderTools, type Listing } from "../context/list-provider-tools.ts";
 import { selectTools, type ToolCatalogue } from "../core/tool-catalogue.ts";
 
 /** After this time the next step lists the tools anew, since servers appear and disappear. */

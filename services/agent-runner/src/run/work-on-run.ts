@@ -10,35 +10,26 @@ import type { JournalEntry } from "../core/journal-entry.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { ClaimResult } from "../journal/run-claim.ts";
-import type { StartedEntry } from "../core/started-entry.ts";
 import { ActiveRun } from "../journal/active-run.ts";
 import { publisherOf } from "../journal/event-publisher.ts";
+import type { PreparedRun } from "../start/prepare-run.ts";
 import type { RunnerParts } from "./runner-parts.ts";
 import { reportEnd, spreadEnd } from "./ended-run.ts";
-import type { RunToken } from "../context/grant-token.ts";
 import { driveRun } from "./run-driver.ts";
+import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 import { linkSignals, type LinkedSignal } from "../core/linked-signal.ts";
 import { beginInSession } from "../sessions/enter-session.ts";
 import { Suspended } from "../core/interruption.ts";
-import type { Listing } from "../context/listed-tool.ts";
-import { RunTokenKeeper } from "../context/run-token-keeper.ts";
 
 /** The share of ended runs after which ten entries of the index are checked: more than are added. */
 const TRIM_SHARE = 0.2;
 
 export type Claimed = Extract<ClaimResult, { outcome: "claimed" }>;
 
-/** The parts prepared for a run that did not exist a moment ago. */
-export interface Created {
-  readonly started: StartedEntry;
-  readonly token: RunToken;
-  readonly listing: Promise<Listing>;
-}
-
 interface Work {
   readonly claimed: Claimed;
   /** Null for a run that existed before. */
-  readonly created: Created | null;
+  readonly created: PreparedRun | null;
   readonly delivery: Delivery;
 }
 

@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { driveAcp } from "./acp-driver.ts";
@@ -7,7 +7,6 @@ import { driveCodex } from "./codex-driver.ts";
 import { startCli, type CliProcess } from "./cli-process.ts";
 import { DriverError, type Driver } from "./driver.ts";
 import type { Cli, HostEvent, HostResults, HostStart } from "./host-protocol.ts";
-import { keepSession, readSession } from "./session-note.ts";
 import { openToolBridge, type ToolBridge } from "./tool-bridge.ts";
 
 const DRIVERS: Readonly<Record<Cli, Driver>> = {
@@ -65,4 +64,23 @@ export function hostRun(
       await done;
     },
   };
+}
+
+const FILE = "session.json";
+
+/** The CLI's own id of the session of a run; null when none was begun, or its note cannot be read. */
+async function readSession(directory: string): Promise<string | null> {
+  try {
+    const { id } = JSON.parse(await readFile(join(directory, FILE), "utf8")) as { id?: unknown };
+    return typeof id === "string" ? id : null;
+  } catch {
+    return null; // a new session is begun, with the whole conversation
+  }
+}
+
+/** Stores the session's id for the next host of the run on this machine. */
+async function keepSession(directory: string, id: string): Promise<void> {
+  const path = join(directory, FILE);
+  await writeFile(`${path}.new`, JSON.stringify({ id }), { mode: 0o600 });
+  await rename(`${path}.new`, path);
 }

@@ -3,7 +3,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { claimSession } from "@switchyard/contracts/agent-runner/session-claims";
 import type { z } from "zod";
 import { isOutage } from "../context/service-clients.ts";
-import { grantToken, granteeOf } from "../context/grant-token.ts";
+import { grantToken, granteeOf } from "../context/run-token-keeper.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";

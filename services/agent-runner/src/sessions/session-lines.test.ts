@@ -4,8 +4,7 @@ import { startedEntry } from "../../test-fixtures/journals.ts";
 import { replay } from "../core/replay.ts";
 import type { JournalEntry } from "../core/journal-entry.ts";
 import { historyReply } from "./history-reply.ts";
-import { contextOf } from "./session-context.ts";
-import { linesOf } from "./session-lines.ts";
+import { contextOf, linesOf } from "./session-lines.ts";
 import { kindOfKey, sessionIdOf, slotOf, slotOfId } from "./session-slot.ts";
 
 const at = "2026-01-01T00:00:00.000Z";

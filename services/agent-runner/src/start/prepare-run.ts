@@ -15,14 +15,17 @@ import type { FileStore } from "../context/file-store.ts";
 import type { ServiceClients } from "../context/service-clients.ts";
 import type { Rejection, RunCommand } from "../commands/run-command.ts";
 import type { RunStore } from "../journal/run-store.ts";
-import { DEFAULT_DEPTH } from "../waits/child-run.ts";
-import { grantToken, type RunToken } from "../context/grant-token.ts";
+import { listProviderTools, type Listing } from "../context/list-provider-tools.ts";
+import { startOf } from "../core/replay.ts";
+import { policedTools } from "../waits/own-tools.ts";
+import { DEFAULT_DEPTH } from "../waits/start-child.ts";
+import { grantToken, type RunToken } from "../context/run-token-keeper.ts";
 import { GROUP_MESSAGE_RULE } from "@switchyard/contracts/channels/group-message";
 import { Suspended } from "../core/interruption.ts";
 import { PROVENANCE_RULE } from "../core/observation.ts";
 import { problemOfSchema } from "@switchyard/service/json-schema/answer-schema";
 import { narrowedLayers } from "../core/tool-narrowing.ts";
-import { contextOf } from "../sessions/session-context.ts";
+import { contextOf } from "../sessions/session-lines.ts";
 import {
   firstMessage,
   firstPlan,
@@ -32,11 +35,11 @@ import {
   systemPrompt,
 } from "./rendered-skills.ts";
 import { MEMORY_RULE, recallForRun } from "./recall-for-run.ts";
-import { limitsOf, type RunDefaults } from "./run-limits.ts";
 import { requireAllowedFiles, requireFiles } from "./input-files.ts";
 import { rejectionOf, TooManyLayers } from "./start-rejection.ts";
+import type { OnLimit } from "@switchyard/contracts/agent-runner/runs";
 
-export interface PrepareOptions extends RunDefaults {
+interface PrepareOptions extends RunDefaults {
   readonly clients: ServiceClients;
   readonly models: ModelRegistry;
   readonly store: Pick<RunStore, "load" | "reserve">;
@@ -48,8 +51,16 @@ export interface PrepareOptions extends RunDefaults {
 
 const MAX_ABOUT = 8_192;
 
+/** The parts of a run that does not exist yet. */
+export interface PreparedRun {
+  readonly started: StartedEntry;
+  readonly token: RunToken;
+  /** The tools that the run may call. */
+  readonly listing: Promise<Listing>;
+}
+
 export type Preparation =
-  | { readonly outcome: "ready"; readonly started: StartedEntry; readonly token: RunToken }
+  | ({ readonly outcome: "ready" } & PreparedRun)
   | { readonly outcome: "rejected"; readonly rejection: Rejection }
   /** The run exists already, or another runner prepares it, too. */
   | { readonly outcome: "not-ours" };
@@ -163,7 +174,20 @@ async function prepare(command: RunCommand, options: PrepareOptions): Promise<Pr
     ...originOf(command, agent),
     ...(invoked?.dispatch === undefined ? {} : { dispatch: invoked.dispatch }),
   };
-  return { outcome: "ready", started, token: grant };
+  return { outcome: "ready", started, token: grant, listing: listTools(started, grant, options) };
+}
+
+/** Requests the list of tools before the run is made, since neither depends on the other. */
+function listTools(
+  started: StartedEntry,
+  { token }: RunToken,
+  { clients, signal }: Pick<PrepareOptions, "clients" | "signal">,
+): Promise<Listing> {
+  const state = startOf(started);
+  const asking = { token, layers: state.toolLayers, policed: policedTools(state) };
+  const listing = listProviderTools(clients, asking, { signal, correlationId: started.runId });
+  listing.catch(() => {}); // the run may end before it needs the list, so a failure is handled where the list is read
+  return listing;
 }
 
 /** The rules in the prompt for reading messages of other writers. */
@@ -309,4 +333,40 @@ function originOf(
     ...(sender === undefined ? {} : { sender }),
     ...(session === undefined ? {} : { session }),
   };
+}
+
+/** After so many equal calls with equal results a run is considered to be in a loop. */
+const DEFAULT_REPEATED_CALLS = 25;
+
+/** The limits of runs that request no others. */
+export interface RunDefaults {
+  /** In milliseconds. */
+  readonly defaultTimeoutMs: number;
+  readonly onLimit: OnLimit;
+}
+
+/** Computes the limits of a new run: the stricter ones of agent and command. */
+function limitsOf(
+  { payload }: RunCommand,
+  agent: AgentDefinition,
+  { defaultTimeoutMs, onLimit }: RunDefaults,
+): StartedEntry["limits"] {
+  const wanted = payload.limits ?? {};
+  const maxTokens = smaller(agent.limits.maxTokens, wanted.maxTokens);
+  const maxCostUsd = smaller(agent.limits.maxCostUsd, wanted.maxCostUsd);
+  return {
+    maxSteps: Math.min(agent.maxSteps, wanted.maxSteps ?? agent.maxSteps),
+    maxToolCalls: smaller(agent.limits.maxToolCalls, wanted.maxToolCalls),
+    ...(maxTokens === null ? {} : { maxTokens }),
+    ...(maxCostUsd === null ? {} : { maxCostUsd }),
+    maxRepeatedCalls: wanted.maxRepeatedCalls ?? DEFAULT_REPEATED_CALLS,
+    timeoutMs: smaller(agent.limits.timeoutMs, wanted.timeoutMs) ?? defaultTimeoutMs,
+    onLimit: wanted.onLimit ?? onLimit,
+  };
+}
+
+/** The stricter limit of agent and command; null when neither sets one. */
+function smaller(own: number | null, wanted: number | undefined): number | null {
+  if (own === null) return wanted ?? null;
+  return wanted === undefined ? own : Math.min(own, wanted);
 }

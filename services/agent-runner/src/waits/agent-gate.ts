@@ -11,13 +11,12 @@ import { NotSentError } from "@switchyard/tool-provider/call-once";
 import type { z } from "zod";
 import type { CallState } from "../core/run-state.ts";
 import { isOutage } from "../context/service-clients.ts";
-import { stopOfRun } from "../core/stop-of-run.ts";
-import { RunStopped, Suspended } from "../core/interruption.ts";
+import { stopOfRun, RunStopped, Suspended } from "../core/interruption.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failed, type CallStep } from "../core/call-outcome.ts";
 import { agentTool } from "./agent-tool.ts";
-import { allowedStart, type AllowedStart, type Verdict } from "./allowed-start.ts";
+import type { ExecutedCall, ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 
 type GateContext = Pick<RunContext, "bus" | "tokens" | "executions" | "signal"> & {
   readonly run: Pick<ActiveRun, "hold">;
@@ -155,4 +154,51 @@ function verdictOf(
   const stopped = reply.outcome === "refused" && reply.stop !== undefined && { stop: reply.stop };
   const { reason } = reply;
   return { step: deniedStep(callId, { effect: "deny", rule, reason, policyDigest, ...stopped }) };
+}
+
+/** A child that may be started. */
+export interface AllowedStart {
+  /** The decision that allows it: made by the policy, or by a person whom the policy required. */
+  readonly decision: Decision;
+  /**
+   * Makes the start, with its record in the audit stored before; resolves when it is made. Rejects with
+   * NotSentError when it cannot be recorded now, and then nothing is started.
+   */
+  readonly recorded: (start: () => Promise<void>) => Promise<void>;
+}
+
+/** The decision that allows a start, and the approval by a person when the policy required one. */
+interface Verdict {
+  readonly decision: Decision;
+  readonly passed: ExecutedCall["passed"];
+}
+
+/** A call of `agent` as the audit records it: the same call that the policy checked. */
+interface StartToRecord {
+  readonly caller: string;
+  readonly runId: string;
+  readonly callId: string;
+  readonly args: Record<string, unknown>;
+  readonly checked: z.output<typeof checkPolicy.reply>;
+}
+
+function allowedStart(
+  { caller, runId, callId, args, checked }: StartToRecord,
+  { decision, passed }: Verdict,
+  executions: Pick<ExecutionAudit, "duringStart">,
+): AllowedStart {
+  const executed: ExecutedCall = {
+    caller,
+    principal: checked.principal,
+    ref: builtinToolRef(agentTool.name),
+    pin: undefined,
+    callId,
+    args,
+    decision: checked.decision,
+    decisionRef: checked.audit,
+    signed: checked.signed,
+    passed,
+    correlationId: runId,
+  };
+  return { decision, recorded: (start) => executions.duringStart(executed, start) };
 }

@@ -1,7 +1,11 @@
 import { z } from "zod";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import type { Wait } from "../core/wait.ts";
-import { problemOfQuestion } from "./check-answer.ts";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
+import {
+  problemOfSchema,
+  problemsOfAnswer as problemsOfForm,
+} from "@switchyard/service/json-schema/answer-schema";
 
 const HOUR = 3_600_000;
 const DEFAULT_WAIT_MS = 24 * HOUR;
@@ -60,4 +64,25 @@ export function readQuestion(args: unknown, now: number): Wait | string {
   if (schema === undefined) return wait;
   const problem = problemOfQuestion(schema);
   return problem === null ? { ...wait, schema } : `schema: ${problem}`;
+}
+
+const MAX_SCHEMA_CHARS = 16_384;
+
+/** The reason why answers cannot be checked with a schema; null when they can. */
+function problemOfQuestion(schema: Record<string, unknown>): string | null {
+  if (JSON.stringify(schema).length > MAX_SCHEMA_CHARS)
+    return `is longer than ${MAX_SCHEMA_CHARS} characters`;
+  const problem = problemOfSchema(schema);
+  return problem === null ? null : `cannot be used: ${problem}`;
+}
+
+/** Lists the reasons why an answer does not fit the question; empty when it fits. */
+export function problemsOfAnswer(
+  { options = [], schema }: Pick<RunWait, "options" | "schema">,
+  answer: unknown,
+): string[] {
+  if (schema !== undefined) return problemsOfForm(schema, answer);
+  if (typeof answer !== "string") return ["answer: must be a text"];
+  if (options.length === 0 || options.includes(answer)) return [];
+  return [`answer: must be one of ${options.join(", ")}`];
 }

@@ -1,7 +1,7 @@
 import type { Bus } from "@switchyard/bus/bus";
 import { lastMessageId, newestEventTime } from "@switchyard/bus/last-event";
 import type { Log } from "@switchyard/service/log";
-import { lastSeqOf } from "../journal/last-seq.ts";
+import { lastSeqOf } from "../journal/event-publisher.ts";
 import { publishAgain } from "../journal/publish-noted.ts";
 import type { UnsyncedEvents, UnsyncedEvent, UnsyncedRun } from "../journal/unsynced-events.ts";
 import type { WakeRun } from "../journal/run-controls.ts";

@@ -2,17 +2,26 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { spawnRun } from "@switchyard/contracts/agent-runner/run-commands";
 import type { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import type { SkillRef } from "../core/answer-part.ts";
-import type { CallState } from "../core/run-state.ts";
+import type { CallState, RunState } from "../core/run-state.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 import { ownResult } from "./finish-wait.ts";
-import { passAgentGate } from "./agent-gate.ts";
-import type { AllowedStart } from "./allowed-start.ts";
-import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
+import { passAgentGate, type AllowedStart } from "./agent-gate.ts";
+import { createHash } from "node:crypto";
+import { fullRunId, AgentName } from "@switchyard/contracts/ids";
+import { isError } from "@switchyard/contracts/errors";
+import { getSkill } from "@switchyard/contracts/skill-importer/skills";
+import type { ServiceClients } from "../context/service-clients.ts";
+import { SkillToolInput } from "../core/tool-catalogue.ts";
+
+/** The total number of runs that a run may start. */
+export const MAX_CHILDREN = 16;
+/** The maximum depth of nested child runs when an agent does not set a limit. */
+export const DEFAULT_DEPTH = 3;
 
 /** A request for a run that works for this one. */
-export interface ChildRequest {
+interface ChildRequest {
   readonly callId: string;
   readonly agent: string;
   readonly input: RunInput;
@@ -40,6 +49,39 @@ export async function startAllowedChild(
     return refusal ?? sendChild(request, context);
   };
   return passAgentGate(call, args, { start, context });
+}
+
+/**
+ * The child run that a call of the tool `skill` stands for, when the skill's author wants it to run in a
+ * context of its own; null for every other call.
+ */
+export async function forkOf(
+  { part: { callId, input } }: CallState,
+  { started }: RunState,
+  clients: ServiceClients,
+): Promise<ChildRequest | null> {
+  const read = SkillToolInput.safeParse(input);
+  if (!read.success) return null;
+  const pinned = started.catalogue.find(({ name }) => name === read.data.name);
+  if (pinned === undefined) return null;
+  try {
+    const { skill } = await clients.getSkill(pinned, { correlationId: started.runId });
+    if (skill.record?.context !== "fork") return null;
+    const named = AgentName.safeParse(skill.record.agent);
+    // A skill's text takes the input as its argument line, which may be blank and must be there.
+    const line = read.data.arguments === "" ? " " : read.data.arguments;
+    const agent = named.success ? named.data : started.agent;
+    return { callId, agent, input: line, wait: true, skill: pinned };
+  } catch (error) {
+    // The step that renders the skill reports to the model that it no longer exists.
+    if (isError(error, getSkill, "unknown_skill")) return null;
+    throw error;
+  }
+}
+
+/** The id of the run that a call starts: the same for every attempt, so it is started once. Its owner is that of its parent. */
+export function childRunIdOf(owner: string, callId: string): string {
+  return fullRunId(owner, `sub-${createHash("sha256").update(callId).digest("hex").slice(0, 26)}`);
 }
 
 /**

@@ -1,11 +1,11 @@
+import assert from "node:assert/strict";
 import { call } from "@switchyard/bus/call";
 import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
-import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decideApproval } from "../../test-fixtures/decide-approval.ts";
 import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { childRunIdOf, MAX_CHILDREN } from "./child-run.ts";
+import { childRunIdOf, MAX_CHILDREN } from "./start-child.ts";
 
 const lab = await startLab();
 const { services } = lab;

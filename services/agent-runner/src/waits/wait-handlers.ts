@@ -14,7 +14,7 @@ import type { RunIndex } from "../journal/run-index.ts";
 import type { RunStore } from "../journal/run-store.ts";
 import { controlledRun, isAdmin } from "../journal/run-access.ts";
 import type { RunControls } from "../journal/run-controls.ts";
-import { problemsOfAnswer } from "./check-answer.ts";
+import { problemsOfAnswer } from "./ask-user-tool.ts";
 import type { ParkedRuns } from "../journal/parked-runs.ts";
 
 export interface WaitParts {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boundedParallel } from "./bounded-parallel.ts";
+import { boundedParallel } from "./run-driver.ts";
 
 test("runs every item, at most so many at a time", async () => {
   let running = 0;

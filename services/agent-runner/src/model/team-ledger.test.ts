@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import fc from "fast-check";
-import { windowOf } from "./team-window.ts";
+import { test } from "node:test";
+import { windowOf } from "./team-ledger.ts";
 
 test("names the hour, day and month of a time, and when the next begins", () => {
   const now = Date.parse("2026-12-31T23:30:00.000Z");

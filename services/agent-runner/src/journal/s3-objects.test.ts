@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readS3Url } from "./s3-location.ts";
+import { readS3Url } from "./s3-objects.ts";
 
 test("a URL of the archive names a bucket, and may name a prefix, a region and a store", () => {
   assert.deepEqual(readS3Url("s3://runs"), {

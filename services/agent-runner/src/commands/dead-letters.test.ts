@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DeadLetter, DeadRun } from "@switchyard/contracts/agent-runner/runs";
-import { deadPage } from "./dead-page.ts";
+import { deadPage } from "./dead-letters.ts";
 
 const failure = { code: "too_many_attempts", message: "runners died" };
 const timeOf = (ms: number) => new Date(ms).toISOString();

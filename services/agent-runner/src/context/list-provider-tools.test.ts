@@ -4,7 +4,7 @@ import { BUILTIN_TIERS } from "@switchyard/contracts/toolbox/toolbox";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { canName } from "./listed-tool.ts";
+import { canName } from "./list-provider-tools.ts";
 
 const builtins = Object.keys(BUILTIN_TIERS).map(builtinToolRef);
 const ofServers = [mcpToolRef("files", "read_file"), mcpToolRef("web-2", "a.b")];

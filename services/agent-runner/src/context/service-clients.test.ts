@@ -4,7 +4,7 @@ import type { Send } from "@switchyard/bus/interceptor";
 import { getAgent, NO_AGENT_LIMITS } from "@switchyard/contracts/skill-importer/agents";
 import { skillCatalogue } from "@switchyard/contracts/skill-importer/skill-catalogue";
 import type { z } from "zod";
-import { cacheDefinitions } from "./cache-definitions.ts";
+import { cacheDefinitions } from "./service-clients.ts";
 
 const clock = { now: 0 };
 
