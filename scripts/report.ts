@@ -57,7 +57,7 @@ async function measureStarts(number: number): Promise<Starts> {
   for (let turn = 0; turn < number; turn += 1) {
     const stateDir = await mkdtemp(join(tmpdir(), "yard-report-"));
     try {
-      const dev = await startYardDev({ project: "examples", stateDir });
+      const dev = await startYardDev({ project: "examples", stateDir, apart: false });
       await dev.stop();
       for (const { msg, service, startMs } of dev.log)
         if (msg === "service ready" && typeof startMs === "number")

@@ -11,7 +11,7 @@ import { runTestFiles, type FileResult } from "./run-test-files.ts";
 /**
  * Runs the unit tests (`*.test.ts`), the integration tests (`*.integration.test.ts`) or the tests with programs of
  * others and older versions of our own (`*.release.test.ts`) of the whole repository, or only those whose path contains
- * one of the further arguments. Unit tests of a package share a process, and so do a few integration tests of a package.
+ * one of the further arguments. Unit tests of a package share a process, and so do a few integration tests of a package or of a folder in test/.
  * A process in which no test begins or ends for YARD_TEST_LIMIT_SECONDS is killed with its group, and the others continue.
  *
  *   node scripts/run-tests.ts unit|integration|release [path part …] [-- node options …]
@@ -71,8 +71,8 @@ const MOST = Math.min(4 * FEWEST, 12);
 const IDLE_SHARE = 0.3;
 const IDLE_SAMPLE_MS = 500;
 const MOST_COSTLY = 10;
-/** The packages whose integration tests load the same modules again and again. */
-const SHARING = /^(libs|services|apps)\//;
+/** The packages and folders whose integration tests load the same modules again and again. */
+const SHARING = /^(libs|services|apps|test)\//;
 /** So few that the last processes of a run end at about the same time. */
 const MOST_IN_PROCESS = 8;
 /** More than this is not a coincidence. */
@@ -141,12 +141,14 @@ async function lookAgain(): Promise<FileResult[]> {
   return second;
 }
 
-/** The files that share a process: all unit tests of a package or of another folder at the root, and a few integration tests of a package. */
+/** The files that share a process: all unit tests of a package or of another folder at the root, and a few integration tests of a package or of a folder in test/. */
 function groupsOf(paths: readonly string[]): string[][] {
-  const packages = Map.groupBy(
-    paths,
-    (file) => /^(?:libs|services|apps)\/[^/]+|^[^/]+/.exec(file)?.[0] ?? "",
-  );
+  // The few unit tests in folders of test/ are together.
+  const folder =
+    kind === "unit"
+      ? /^(?:libs|services|apps)\/[^/]+|^[^/]+/
+      : /^(?:libs|services|apps|test)\/[^/]+|^[^/]+/;
+  const packages = Map.groupBy(paths, (file) => folder.exec(file)?.[0] ?? "");
   return [...packages].flatMap(([name, inIt]) => {
     if (kind === "unit") return [inIt];
     const most = kind === "integration" && SHARING.test(name) ? MOST_IN_PROCESS : 1;

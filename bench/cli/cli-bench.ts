@@ -74,6 +74,7 @@ async function devFigure(stage: Stage, env: NodeJS.ProcessEnv, times: number): P
     const instance = await startYardDev({
       project: "examples",
       stateDir,
+      apart: false,
       env: { NODE_COMPILE_CACHE: env["NODE_COMPILE_CACHE"] ?? "" },
     });
     if (turn > 0) took.push(performance.now() - started);

@@ -53,7 +53,7 @@ test(
         await lab.command(name, { runId: `${prefix}-${n}`, input: "x" });
       }
     };
-    const fleet = await startFleet((env) => lab.runner(env));
+    const fleet = await startFleet((env) => lab.runnerProcess(env));
     const scaler = autoscalerOf(scaled);
     let atSeconds = 0;
     /** One poll of the autoscaler, and the number of replicas that it wants. */
@@ -151,7 +151,7 @@ test(
 async function startFleet(
   start: (
     env: Record<string, string>,
-  ) => ReturnType<Awaited<ReturnType<typeof startLab>>["runner"]>,
+  ) => ReturnType<Awaited<ReturnType<typeof startLab>>["runnerProcess"]>,
 ) {
   const env = { YARD_RUNNER_SLOTS: String(SLOTS), YARD_DRAIN_MS: "2000" };
   const runners = [await start(env)];

@@ -40,8 +40,8 @@ test(
     lab.services.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
 
     const runners = {
-      old: () => lab.runner({}, join(code, "services/agent-runner/src/main.ts")),
-      new: () => lab.runner(),
+      old: () => lab.runnerProcess({}, join(code, "services/agent-runner/src/main.ts")),
+      new: () => lab.runnerProcess(),
     };
     const names = ["one", "two", "three", "four"];
     /** All runs wait in this step. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
 import { startYardDev } from "../lib/yard-dev.ts";
 import { launchChromium, watchedPage } from "./chromium.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
+import type { Constants } from "@switchyard/testing/test-constants";
 
 export interface LookOptions {
   readonly token?: string;
@@ -36,7 +36,7 @@ export interface ConsoleOptions {
   /** True: each service is a process of its own, and there are two runners, so runs survive the end of one. */
   readonly apart?: boolean;
   /** Values that replace constants of services. */
-  readonly constants?: Parameters<typeof testConstants>[0];
+  readonly constants?: Constants;
 }
 
 /** A whole Switchyard on a project, with a browser on its console. */
@@ -52,10 +52,8 @@ export async function startConsole(executable: string, how: ConsoleOptions = {})
     workspace,
     ...(apart === true && { apart, runners: 2 }),
     // All users here are one caller; two runners that die of a run are enough to give it up.
-    env: {
-      YARD_HTTP_REQUESTS_PER_MINUTE: "100000",
-      ...testConstants({ runMaxAttempts: 2, ...constants }),
-    },
+    env: { YARD_HTTP_REQUESTS_PER_MINUTE: "100000" },
+    constants: { runMaxAttempts: 2, ...constants },
   });
   const browser = await launchChromium(executable);
   const token = (await readFile(dev.httpTokenFile, "utf8")).trim();

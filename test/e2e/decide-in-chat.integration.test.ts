@@ -304,8 +304,7 @@ test("after kills in the middle each call has one message and one decision", asy
   // While the policy service is away, a press decides nothing, and its answer states so.
   const next = await waiting({ path: "g.txt" });
   const other = await asked(ANN + 1, "g.txt");
-  policy.stop();
-  await policy.exited;
+  await policy.stop();
   const answer = await pressed(other.id, { from: ANN + 1, data: other.approve });
   assert.match(answer.text, /Nothing was decided: the policy service does not answer/);
   await world.startReplica({ YARD_APPROVERS: "cli,ann" });

@@ -40,7 +40,7 @@ test(
     await checkOut(LAST_VERSION, code);
     const world = await importerWorld();
     await world.write({ "skills/on-root/SKILL.md": skillText("on-root", "Root.") });
-    const old = await world.start({}, join(code, "services/skill-importer/src/main.ts"));
+    const old = await world.startProcess({}, join(code, "services/skill-importer/src/main.ts"));
     const left = await leaveVersions(world);
     assert.equal(await old.stop(), 0);
 

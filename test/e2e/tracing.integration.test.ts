@@ -8,18 +8,17 @@ import { publishCommand } from "@switchyard/bus/publish";
 import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { anonymousUser } from "@switchyard/topology/topology";
 import { startTestCollector, type CollectedSpan } from "@switchyard/testing/test-collector";
+import { testEnvironment } from "@switchyard/testing/test-environment";
 import { startYardDev } from "../lib/yard-dev.ts";
 
 const directory = await mkdtemp(join(tmpdir(), "yard-e2e-"));
 const collector = await startTestCollector();
+// The exporter reads it from the environment of its process.
+testEnvironment({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
 const dev = await startYardDev({
   project: "test/e2e/project",
   stateDir: join(directory, "state"),
-  env: {
-    CALLS_FILE: join(directory, "calls"),
-    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
-    OTEL_BSP_SCHEDULE_DELAY: "100",
-  },
+  env: { CALLS_FILE: join(directory, "calls"), OTEL_BSP_SCHEDULE_DELAY: "100" },
 });
 const bus = await connectBus({
   servers: dev.natsUrl,

@@ -12,16 +12,25 @@ export interface LogRecords {
 }
 
 /** Reads the log of a process, which writes JSON lines and nothing else. `remark` is added to the error of a record that never came. */
-export function readLogRecords(log: Readable, remark: () => string = () => ""): LogRecords {
+export function readLogRecords(log: Readable, remark?: () => string): LogRecords {
+  const collected = collectLogRecords(remark);
+  createInterface({ input: log }).on("line", collected.onLine);
+  return collected;
+}
+
+/** Collects the lines of a log, each of which is given to `onLine`. */
+export function collectLogRecords(
+  remark: () => string = () => "",
+): LogRecords & { readonly onLine: (line: string) => void } {
   const records: LogRecord[] = [];
   const listeners = new Set<() => void>();
   const notify = () => listeners.forEach((listener) => listener());
   let hasEnded = false;
-  createInterface({ input: log }).on("line", (line) => {
-    records.push(JSON.parse(line) as LogRecord); // services write objects alone
-    notify();
-  });
   return {
+    onLine(line) {
+      records.push(JSON.parse(line) as LogRecord); // services write objects alone
+      notify();
+    },
     records,
     logged: (isWanted) =>
       new Promise((resolve, reject) => {

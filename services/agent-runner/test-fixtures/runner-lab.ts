@@ -7,12 +7,21 @@ import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import { commandStream, eventStream } from "@switchyard/topology/streams";
 import { fullRunId, runTokens } from "@switchyard/contracts/ids";
 import { subjectOf } from "@switchyard/contracts/define";
+import type { Constants } from "@switchyard/testing/test-constants";
 import { testNats, testRedis } from "@switchyard/testing/test-servers";
+import { testServices } from "@switchyard/testing/test-services";
 import { after } from "node:test";
 import { connect } from "nats";
 import { assertFits } from "./journal-checker.ts";
 import { startFakeServices, type FakeServices } from "./fake-services.ts";
-import { startRunner, type RunnerProcess } from "./runner-process.ts";
+import {
+  startRunner,
+  withLog,
+  type LogLine,
+  type Runner,
+  type RunnerProcess,
+} from "./runner-process.ts";
+import { runnerService } from "../src/service.ts";
 
 export interface RunEventRecord {
   readonly name: string;
@@ -26,8 +35,10 @@ export interface Lab {
   readonly services: FakeServices;
   /** A bus as the command line has it. */
   readonly bus: Bus;
-  /** `main` is that of another version. */
-  runner(env?: Record<string, string>, main?: string): Promise<RunnerProcess>;
+  /** Starts a runner in the process of the test. */
+  runner(env?: Record<string, string>, constants?: Constants): Promise<Runner>;
+  /** Starts a runner that can be killed; `main` is that of another version. */
+  runnerProcess(env?: Record<string, string>, main?: string): Promise<RunnerProcess>;
   /** Publishes a command with a plain NATS client, as any program may. */
   command(agent: string, body: unknown, options?: { messageId?: string }): Promise<void>;
   /** Publishes raw bytes on any subject. */
@@ -50,11 +61,13 @@ export async function startLab(servers?: {
   nats: { url: string };
   redis: { url: string };
 }): Promise<Lab> {
+  const startServices = testServices();
   const nats = servers?.nats ?? (await testNats());
   const redis = servers?.redis ?? (await testRedis());
   const bus = await connectBus({ servers: nats.url, user: "cli" });
   await ensureStreams(bus);
   const services = await startFakeServices(nats);
+  const urls = { YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url };
   const plain = await connect({
     servers: nats.url.split(","),
     maxReconnectAttempts: -1,
@@ -77,8 +90,16 @@ export async function startLab(servers?: {
     services,
     bus,
     publish,
-    runner: (env = {}, main) =>
-      startRunner({ YARD_NATS_URL: nats.url, YARD_REDIS_URL: redis.url, ...env }, main),
+    async runner(env = {}, constants = {}) {
+      const lines: LogLine[] = [];
+      await startServices([runnerService], {
+        env: { PATH: process.env["PATH"], ...urls, ...env },
+        constants,
+        onLine: (line) => void lines.push(JSON.parse(line) as LogLine),
+      });
+      return withLog(lines);
+    },
+    runnerProcess: (env = {}, main) => startRunner({ ...urls, ...env }, main),
     command: (agent, body, options) =>
       publish(
         subjectOf(startRun, { caller: "cli", agent }),

@@ -5,15 +5,19 @@ import { fileURLToPath } from "node:url";
 import { after } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 
-type LogLine = Record<string, unknown> & { msg?: string };
+export type LogLine = Record<string, unknown> & { msg?: string };
 
-/** A runner as its own process, followed by its log. */
-export interface RunnerProcess {
-  readonly pid: number;
+/** A runner, followed by its log. */
+export interface Runner {
   /** Every line so far. */
   readonly lines: readonly LogLine[];
   /** Waits for a line with one of these messages, also among the lines that came before. */
   logged(...messages: string[]): Promise<LogLine>;
+}
+
+/** A runner as its own process. */
+export interface RunnerProcess extends Runner {
+  readonly pid: number;
   kill(signal: NodeJS.Signals): void;
   /** Resolves with the exit code; null when a signal ended the process. */
   readonly exited: Promise<number | null>;
@@ -57,10 +61,17 @@ function followLog(child: ChildProcess, exited: Promise<number | null>): RunnerP
     lines.push(JSON.parse(text) as LogLine);
   });
   return {
+    ...withLog(lines),
     pid: child.pid ?? 0,
-    lines,
     exited,
     kill: (signal) => child.kill(signal),
+  };
+}
+
+/** A runner that adds to these lines. */
+export function withLog(lines: readonly LogLine[]): Runner {
+  return {
+    lines,
     async logged(...messages) {
       try {
         return await until(() => lines.find(({ msg = "" }) => messages.includes(msg)));

@@ -25,7 +25,7 @@ export async function runsThroughDeath(redis: { readonly url: string }) {
     calls: [{ tool: labTool("work"), with: { n, ms: 400 } }],
   }));
   lab.services.agents.set("worker", agent("worker", { plan: { steps, answer: "done" } }));
-  await Promise.all([lab.runner(), lab.runner()]);
+  await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   return async (
     t: TestContext,
     death: {

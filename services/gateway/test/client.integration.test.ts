@@ -101,7 +101,7 @@ test("a request has the types of its contract, and a problem is an error that st
 });
 
 test("a run is followed over the death of its gateway, with live text, and each event once", async () => {
-  const [killed, other] = await Promise.all([world.startGateway(), world.startGateway()]);
+  const [killed, other] = await Promise.all([world.startGatewayProcess(), world.startGateway()]);
   const { key } = await world.keyOf("alice", ["viewer"]);
   let base = killed.url;
   const client = createClient({

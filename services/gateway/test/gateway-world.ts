@@ -16,20 +16,38 @@ import { createUserKey as createKey } from "@switchyard/contracts/policy/user-to
 import { testNatsWithPast, type NatsWithPast } from "@switchyard/testing/test-nats-past";
 import { testDirectory, testRedis } from "@switchyard/testing/test-servers";
 import { usersWithKeys } from "@switchyard/testing/test-users";
+import type { ServiceDefinition } from "@switchyard/service/define-service";
 import { createRunTokenKey } from "@switchyard/service/run-token";
+import type { Constants } from "@switchyard/testing/test-constants";
+import { testServices } from "@switchyard/testing/test-services";
+import { policyService } from "../../policy/src/service.ts";
+import { gatewayService } from "../src/service.ts";
 
-const services = fileURLToPath(new URL("../../", import.meta.url));
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+type LogLine = Record<string, unknown>;
 
 export interface Gateway {
   readonly url: string;
+  /** Stops it in order. */
+  stop(): Promise<unknown>;
+}
+
+export interface GatewayProcess {
+  readonly url: string;
   readonly child: ChildProcess;
 }
+
+type Env = Readonly<Record<string, string>>;
 
 export interface GatewayWorld {
   readonly nats: NatsWithPast;
   readonly redisUrl: string;
   connectAs(user: string): Promise<Bus>;
-  startGateway(env?: Readonly<Record<string, string>>): Promise<Gateway>;
+  /** Starts a gateway in the process of the test. */
+  startGateway(env?: Env, constants?: Constants): Promise<Gateway>;
+  /** Starts a gateway that can be killed. */
+  startGatewayProcess(env?: Env): Promise<GatewayProcess>;
   /** Creates an API key of a caller. */
   keyOf(caller: string, roles: UserRole[], scopes?: string[]): Promise<{ key: string; id: string }>;
 }
@@ -45,8 +63,9 @@ rules:
 /** Starts NATS with the generated permissions, Redis, a policy service and gateways. The test serves the other services. */
 export async function startGatewayWorld(
   teams: readonly string[] = [],
-  policyEnv: Readonly<Record<string, string>> = {},
+  policyEnv: Env = {},
 ): Promise<GatewayWorld> {
+  const startServices = testServices();
   const directory = await testDirectory();
   const policyFile = join(directory, "rules.yaml");
   const keyFile = join(directory, "run-token.jwk");
@@ -71,18 +90,28 @@ export async function startGatewayWorld(
     after(() => bus.close());
     return bus;
   };
-  const start = async (service: string, user: string, env: Readonly<Record<string, string>>) => {
+  const envOf = async (user: string, env: Env) => {
     const seedFile = join(directory, `${user}.nk`);
     await writeFile(seedFile, seedOf(user), { mode: 0o600 });
-    return startProcess(join(services, service, "src/main.ts"), {
+    return {
       YARD_NATS_URL: nats.url,
       YARD_NATS_NKEY_FILE: seedFile,
       YARD_REDIS_URL: redis.url,
       ...env,
-    });
+    };
   };
+  const start = async (service: ServiceDefinition, env: Env, constants: Constants = {}) => {
+    const lines: LogLine[] = [];
+    const { stop } = await startServices([service], {
+      env: await envOf(service.user, env),
+      constants,
+      onLine: (line) => void lines.push(JSON.parse(line) as LogLine),
+    });
+    return { url: urlIn(lines), stop };
+  };
+  const gatewayEnv = (env: Env): Env => ({ YARD_HTTP_REQUESTS_PER_MINUTE: "100000", ...env });
   await ensureStreams(await connectAs("admin"));
-  await start("policy", "policy", {
+  await start(policyService, {
     YARD_POLICY_FILE: policyFile,
     YARD_KEYS_DIR: directory,
     ...policyEnv,
@@ -92,13 +121,10 @@ export async function startGatewayWorld(
     nats,
     redisUrl: redis.url,
     connectAs,
-    async startGateway(env = {}) {
-      const { child, lines } = await start("gateway", "gateway", {
-        YARD_HTTP_REQUESTS_PER_MINUTE: "100000",
-        ...env,
-      });
-      const ready = lines.find((line) => line["msg"] === "http ready");
-      return { url: String(ready?.["url"]), child };
+    startGateway: (env = {}, constants) => start(gatewayService, gatewayEnv(env), constants),
+    async startGatewayProcess(env = {}) {
+      const { child, lines } = await startProcess(await envOf("gateway", gatewayEnv(env)));
+      return { url: urlIn(lines), child };
     },
     async keyOf(caller, roles, scopes) {
       const request = { caller, roles, ...(scopes && { scopes }) };
@@ -108,23 +134,27 @@ export async function startGatewayWorld(
   };
 }
 
-async function startProcess(main: string, env: Readonly<Record<string, string>>) {
-  const child = spawn(process.execPath, [main], {
+function urlIn(lines: readonly LogLine[]): string {
+  return String(lines.find((line) => line["msg"] === "http ready")?.["url"]);
+}
+
+async function startProcess(env: Env) {
+  const child = spawn(process.execPath, [MAIN], {
     env: { NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"], ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });
   after(() => child.kill("SIGKILL"));
-  const lines: Record<string, unknown>[] = [];
+  const lines: LogLine[] = [];
   const { promise: ready, resolve, reject } = Promise.withResolvers<void>();
   createInterface({ input: child.stdout }).on("line", (line) => {
-    const entry = JSON.parse(line) as Record<string, unknown>; // A service logs only JSON objects there.
+    const entry = JSON.parse(line) as LogLine; // A service logs only JSON objects there.
     lines.push(entry);
     if (entry["msg"] === "service ready") resolve();
   });
   void once(child, "exit").then(() =>
     reject(
       new Error(
-        `${main} ended: ${JSON.stringify(lines.find(({ level }) => level === "fatal") ?? lines.at(-1))}`,
+        `the gateway ended: ${JSON.stringify(lines.find(({ level }) => level === "fatal") ?? lines.at(-1))}`,
       ),
     ),
   );

@@ -12,10 +12,14 @@ import {
   cliUser,
   serviceUsers,
 } from "@switchyard/topology/topology";
+import { collectLogRecords, type LogRecords } from "@switchyard/testing/log-records";
+import type { Constants } from "@switchyard/testing/test-constants";
+import { testServices } from "@switchyard/testing/test-services";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
 import { usersWithKeys } from "@switchyard/testing/test-users";
 import { createRunTokenKey } from "@switchyard/service/run-token";
+import { policyService } from "../src/service.ts";
 import { startPolicy, type PolicyProcess } from "./policy-process.ts";
 
 export interface PolicyWorld {
@@ -30,8 +34,17 @@ export interface PolicyWorld {
   connectAs(name: string): Promise<Bus>;
   /** A file with the key of a NATS user. */
   keyFileOf(name: string): Promise<string>;
-  /** Resolves when it is ready. */
-  startReplica(environment?: Readonly<Record<string, string>>): Promise<PolicyProcess>;
+  /** Starts a service in the process of the test. */
+  startReplica(environment?: Environment, constants?: Constants): Promise<PolicyReplica>;
+  /** Starts a service that can be killed, and resolves when it is ready. */
+  startProcess(environment?: Environment): Promise<PolicyProcess>;
+}
+
+type Environment = Readonly<Record<string, string>>;
+
+export interface PolicyReplica extends Pick<LogRecords, "records" | "logged"> {
+  /** Stops it in order. Resolves to false when a step failed. */
+  stop(): Promise<boolean>;
 }
 
 /** NATS with the generated permissions, Redis, and policy services with one policy. For the top level of a test file. */
@@ -39,6 +52,7 @@ export async function startPolicyWorld(options: {
   readonly rules: string;
   readonly teams: readonly string[];
 }): Promise<PolicyWorld> {
+  const startServices = testServices();
   const directory = await testDirectory();
   const policyFile = join(directory, "rules.yaml");
   const keyFile = join(directory, "run-token.jwk");
@@ -74,6 +88,14 @@ export async function startPolicyWorld(options: {
     return file;
   };
 
+  const basics = async () => ({
+    YARD_NATS_URL: nats.url,
+    YARD_NATS_NKEY_FILE: await keyFileOf("policy"),
+    YARD_REDIS_URL: redis.url,
+    YARD_POLICY_FILE: policyFile,
+    YARD_KEYS_DIR: directory,
+  });
+
   return {
     policyFile,
     keyFile,
@@ -83,15 +105,14 @@ export async function startPolicyWorld(options: {
     natsUrl: nats.url,
     connectAs,
     keyFileOf,
-    async startReplica(environment = {}) {
-      const replica = startPolicy({
-        YARD_NATS_URL: nats.url,
-        YARD_NATS_NKEY_FILE: await keyFileOf("policy"),
-        YARD_REDIS_URL: redis.url,
-        YARD_POLICY_FILE: policyFile,
-        YARD_KEYS_DIR: directory,
-        ...environment,
-      });
+    async startReplica(environment = {}, constants = {}) {
+      const { records, logged, onLine } = collectLogRecords();
+      const env = { ...(await basics()), ...environment };
+      const { stop } = await startServices([policyService], { env, constants, onLine });
+      return { records, logged, stop: () => stop() };
+    },
+    async startProcess(environment = {}) {
+      const replica = startPolicy({ ...(await basics()), ...environment });
       await replica.logged((record) => record["msg"] === "service ready");
       return replica;
     },

@@ -36,10 +36,10 @@ test("project, user and workspace are one chain, shown to the operator and kept 
     "mine/SKILL.md": skillText("mine", "From the workspace."),
     "ours/SKILL.md": skillText("ours", "From the workspace."),
   });
-  const importer = await world.start({
-    ...WATCHING,
-    YARD_SKILL_ROOTS: `project=${project}:user=${user}:workspace=${workspace}`,
-  });
+  const importer = await world.start(
+    { YARD_SKILL_ROOTS: `project=${project}:user=${user}:workspace=${workspace}` },
+    WATCHING,
+  );
   const overridden = () =>
     importer.records.filter(({ msg }) => msg === "definition overridden").map(reasonOf);
 

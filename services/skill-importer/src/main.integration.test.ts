@@ -21,7 +21,7 @@ import {
   WATCHING,
   startProcess,
   writeFiles,
-  type ImporterProcess,
+  type Importer,
   type ImporterWorld,
 } from "../test/importer-world.ts";
 
@@ -308,7 +308,7 @@ test("serves from every replica what one of them imported", async () => {
 test("imports again when files change", async () => {
   const world = await importerWorld();
   await world.write({ "skills/greet/SKILL.md": skillText("First.") });
-  const importer = await world.start(WATCHING);
+  const importer = await world.start({}, WATCHING);
   const loadedSkills = (count: number) => (record: { [key: string]: unknown }) =>
     record["msg"] === "catalogue imported" &&
     (record["skills"] as { loaded: number }).loaded === count; // as the service writes it
@@ -346,7 +346,7 @@ test("the last good version of a file that breaks stays listed, also after a res
   assert.deepEqual(await Promise.all([first.stop(), second.stop()]), [0, 0]);
 });
 
-async function readiness({ records }: ImporterProcess): Promise<number> {
+async function readiness({ records }: Importer): Promise<number> {
   const ready = records.find(({ msg }) => msg === "service ready");
   return (await fetch(`${String(ready?.["healthUrl"])}/readyz`)).status;
 }
@@ -355,7 +355,7 @@ test("imports a root that may be missing from the moment when it is there [D3, D
   const world = await importerWorld();
   const later = join(elsewhere, "state", "skills");
   const roots = `${world.root}:user?=${later}`;
-  const importer = await world.start({ ...WATCHING, YARD_SKILL_ROOTS: roots });
+  const importer = await world.start({ YARD_SKILL_ROOTS: roots }, WATCHING);
   assert.deepEqual((await call(world.cli, listSkills, {})).skills, []);
   const importedSkills = (count: number) => (record: { [key: string]: unknown }) =>
     record["msg"] === "catalogue imported" &&
@@ -376,11 +376,11 @@ test("imports a root that may be missing from the moment when it is there [D3, D
 
 test("does not start with a root that is not a directory, and names it", async () => {
   const world = await importerWorld();
-  const start = world.start({ YARD_SKILL_ROOTS: "relative/path" });
+  const start = world.startProcess({ YARD_SKILL_ROOTS: "relative/path" });
   await assert.rejects(start, /YARD_SKILL_ROOTS: relative\/path is not an absolute path/);
-  const missing = world.start({ YARD_SKILL_ROOTS: join(world.root, "absent") });
+  const missing = world.startProcess({ YARD_SKILL_ROOTS: join(world.root, "absent") });
   await assert.rejects(missing, /absent is not a directory that can be read/);
-  const nested = world.start({ YARD_SKILL_ROOTS: `${world.root}:${world.root}` });
+  const nested = world.startProcess({ YARD_SKILL_ROOTS: `${world.root}:${world.root}` });
   await assert.rejects(nested, /lies in/);
 });
 

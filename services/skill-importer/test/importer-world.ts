@@ -11,10 +11,12 @@ import { createUserKey } from "@switchyard/bus/keys";
 import { ensureStreams } from "@switchyard/bus/streams";
 import { natsAuthorization } from "@switchyard/topology/nats-config";
 import { adminUser, cliUser, serviceUsers } from "@switchyard/topology/topology";
-import { readLogRecords, type LogRecord } from "@switchyard/testing/log-records";
-import { testConstants } from "@switchyard/testing/test-constants";
+import { collectLogRecords, readLogRecords, type LogRecord } from "@switchyard/testing/log-records";
+import { testConstants, type Constants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
+import { testServices } from "@switchyard/testing/test-services";
 import type { RunningServer } from "@switchyard/local-servers/server-process";
+import { importerService } from "../src/service.ts";
 
 /** A NATS server with the real permissions, a Redis, and one root directory for importers. */
 export interface ImporterWorld {
@@ -27,30 +29,39 @@ export interface ImporterWorld {
   /** Writes files below the root, by their path. */
   write(files: Readonly<Record<string, string>>): Promise<void>;
   /**
-   * Starts the service, or that of another checkout, as a process of its own and waits until it is ready. It imports changed files when a request
-   * asks for it, or with {@link WATCHING}.
+   * Starts the service in the process of the test and waits until it is ready. It imports changed files when a request asks for it, or with
+   * {@link WATCHING}.
    */
-  start(env?: Record<string, string>, main?: string): Promise<ImporterProcess>;
+  start(env?: Record<string, string>, constants?: Constants): Promise<Importer>;
+  /** Starts the service, or that of another checkout, as a process of its own. */
+  startProcess(env?: Record<string, string>, main?: string): Promise<ImporterProcess>;
 }
 
-/** The variables of an importer that imports files when they change. */
-export const WATCHING = testConstants({ importDebounceMs: 200 }, {});
+/** The constants of an importer that imports files when they change. */
+export const WATCHING = { importDebounceMs: 200 };
+
+/** The constants of one that imports them on request. */
+const ON_REQUEST = { importDebounceMs: 3_600_000 };
 
 const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
 
-export interface ImporterProcess {
-  readonly pid: number | undefined;
+export interface Importer {
   readonly records: readonly LogRecord[];
   /** The first line that satisfies the condition, written or to come; rejects when the process ends without it. */
   logged(isWanted: (record: LogRecord) => boolean): Promise<LogRecord>;
-  /** Sends SIGTERM and returns the exit code. */
+  /** Stops it in order. Returns the exit code, which is 0 when no step failed. */
   stop(): Promise<number | null>;
+}
+
+export interface ImporterProcess extends Importer {
+  readonly pid: number | undefined;
   /** Sends SIGKILL and waits for the end. */
   kill(): Promise<void>;
   readonly exitCode: Promise<number | null>;
 }
 
 export async function importerWorld(): Promise<ImporterWorld> {
+  const startServices = testServices();
   const users = [...serviceUsers, adminUser, cliUser].map((user) => ({
     user,
     key: createUserKey(),
@@ -77,6 +88,12 @@ export async function importerWorld(): Promise<ImporterWorld> {
   const cli = await connect(cliUser.name);
   after(() => cli.close());
 
+  const basics = {
+    YARD_NATS_URL: nats.url,
+    YARD_NATS_NKEY_FILE: seedFile,
+    YARD_REDIS_URL: redis.url,
+    YARD_SKILL_ROOTS: root,
+  };
   return {
     root,
     redis,
@@ -87,16 +104,17 @@ export async function importerWorld(): Promise<ImporterWorld> {
       YARD_NATS_NKEY_FILE: cliSeedFile,
     },
     write: (files) => writeFiles(root, files),
-    async start(env = {}, main = MAIN) {
-      const given = {
-        YARD_NATS_URL: nats.url,
-        YARD_NATS_NKEY_FILE: seedFile,
-        YARD_REDIS_URL: redis.url,
-        YARD_SKILL_ROOTS: root,
-        ...env,
-        ...testConstants({ importDebounceMs: 3_600_000 }, env),
-      };
-      const importer = startProcess(given, main);
+    async start(env = {}, constants = {}) {
+      const { records, logged, onLine } = collectLogRecords();
+      const { stop } = await startServices([importerService], {
+        env: { ...basics, ...env },
+        constants: { ...ON_REQUEST, ...constants },
+        onLine,
+      });
+      return { records, logged, stop: async () => ((await stop()) ? 0 : 1) };
+    },
+    async startProcess(env = {}, main = MAIN) {
+      const importer = startProcess({ ...basics, ...env, ...testConstants(ON_REQUEST, env) }, main);
       await importer.logged(({ msg }) => msg === "service ready");
       return importer;
     },

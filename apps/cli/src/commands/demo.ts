@@ -9,6 +9,7 @@ import { judgeDemo } from "../demo-verdict.ts";
 import { httpAccess } from "../dev/http-access.ts";
 import { natsCommand, serverText } from "../dev/ready-block.ts";
 import { readableLog } from "../dev/merged-log.ts";
+import { launchService } from "../dev/service-process.ts";
 import { chosenProject, stackOptions } from "../dev/stack-options.ts";
 import { Stack } from "../dev/stack.ts";
 import type { StackReport } from "../dev/stack-report.ts";
@@ -44,7 +45,11 @@ export async function demo(
   const log = quietLog(terminal);
   const project = await chosenProject({ demo: true }, terminal.env);
   const stack = new Stack(
-    await stackOptions({}, project, { env: terminal.env, report: log.report }),
+    await stackOptions({}, project, {
+      env: terminal.env,
+      report: log.report,
+      launch: launchService,
+    }),
   );
   const stop = new AbortController();
   const signals = onStopSignals({

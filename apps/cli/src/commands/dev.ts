@@ -11,6 +11,7 @@ import { agentToTry, readyBlock, serverText } from "../dev/ready-block.ts";
 import { checkProject } from "../dev/check-project.ts";
 import { makeStateDirectory } from "../dev/make-state-directory.ts";
 import { chosenProject, stackOptions, type StackFlags } from "../dev/stack-options.ts";
+import { launchService } from "../dev/service-process.ts";
 import { Stack, type StackOptions } from "../dev/stack.ts";
 import { onStopSignals } from "../dev/stop-signals.ts";
 import { waitForMcpServers, waitsForItsFirstCall } from "../dev/wait-for-mcp-servers.ts";
@@ -23,14 +24,23 @@ import { onOutputClosed } from "../until-stopped.ts";
 
 const MCP_TIMEOUT_MS = 20_000;
 
+export interface DevFlags extends StackFlags {
+  readonly json?: true;
+  readonly exitWithParent?: boolean;
+}
+
+/** A test replaces these parts to run the services in its own process. */
+export interface DevParts {
+  readonly launch: StackOptions["launch"];
+  /** Its abort stops everything, as Ctrl-C does. */
+  readonly stop: AbortController;
+}
+
 /** `yard dev`: starts everything, shows one log, and stops everything on Ctrl-C. */
 export async function dev(
   terminal: Terminal,
-  {
-    json,
-    exitWithParent = false,
-    ...flags
-  }: StackFlags & { json?: true; exitWithParent?: boolean },
+  { json, exitWithParent = false, ...flags }: DevFlags,
+  { launch = launchService, stop = new AbortController() }: Partial<DevParts> = {},
 ): Promise<ExitCode> {
   if (process.platform === "win32")
     throw new CliError("start_failed", "yard dev does not run on Windows itself", {
@@ -42,9 +52,8 @@ export async function dev(
   await makeStateDirectory(path);
   const report = fromLevel(logLevel(terminal.env), alsoInFile(logFile, everything));
   await checkProject(project, report);
-  const options = await stackOptions(flags, project, { env: terminal.env, report });
+  const options = await stackOptions(flags, project, { env: terminal.env, report, launch });
   const stack = new Stack(options);
-  const stop = new AbortController();
   const signals = onStopSignals({
     stop: () => {
       report.step("stopping; a second Ctrl-C kills");

@@ -84,7 +84,7 @@ export async function launchService(
 }
 
 /** The name that a line is shown under. */
-function speakerOf({ name, speakers }: ServiceSpec, line: string): string {
+export function speakerOf({ name, speakers }: ServiceSpec, line: string): string {
   if (speakers === undefined) return name;
   const parsed = parseLogLine(line);
   return (parsed.kind === "record" ? speakers.get(parsed.service) : undefined) ?? name;

@@ -24,7 +24,7 @@ export interface StackFlags {
 export async function stackOptions(
   flags: StackFlags,
   project: Project,
-  { env, report }: Pick<StackOptions, "env" | "report">,
+  { env, report, launch }: Pick<StackOptions, "env" | "report" | "launch">,
 ): Promise<StackOptions> {
   const workspace = resolve(flags.workspace ?? (await defaultWorkspace(project.directory)));
   if (!(await isDirectory(workspace))) {
@@ -49,6 +49,7 @@ export async function stackOptions(
     redisPort: flags.redisPort ?? null,
     env,
     report,
+    launch,
   };
 }
 

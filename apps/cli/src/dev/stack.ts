@@ -36,7 +36,7 @@ import { prepareStreams } from "./prepare-streams.ts";
 import type { Project } from "./project.ts";
 import { ownApprovals } from "./planned-services.ts";
 import { servicePlan } from "./service-plan.ts";
-import { launchService, type ServiceSpec } from "./service-process.ts";
+import type { launchService, ServiceSpec } from "./service-process.ts";
 import { messageOf, notRecorded, type StackReport } from "./stack-report.ts";
 import { supervise, type Change, type Running, type Supervised } from "./supervise.ts";
 
@@ -54,6 +54,8 @@ export interface StackOptions {
   readonly redisPort: number | null;
   readonly env: NodeJS.ProcessEnv;
   readonly report: StackReport;
+  /** Starts a process of services. */
+  readonly launch: typeof launchService;
 }
 
 const KILL_TIMEOUT_MS = 3_000;
@@ -212,10 +214,10 @@ export class Stack {
   }
 
   async #startService(spec: ServiceSpec): Promise<void> {
-    const { report } = this.#options;
+    const { report, launch } = this.#options;
     const began = performance.now();
     await this.#supervise(spec.name, (signal) =>
-      launchService(spec, { onLine: (line, speaker) => report.output(speaker, line), signal }),
+      launch(spec, { onLine: (line, speaker) => report.output(speaker, line), signal }),
     );
     report.step(`${spec.name} is ready (${formatDuration(performance.now() - began)})`);
   }

@@ -38,7 +38,7 @@ test("removes from the queue the runs and commands that kill runner processes, w
     if (name === "deadly" && bombs.armed) await kill();
   };
   services.agents.set("deadly", answering("deadly", "reached"));
-  runner = lab.runner(env);
+  runner = lab.runnerProcess(env);
   await runner;
   await lab.command("bomber", { runId: "bombed", input: "x" });
   // The next runner gets the run when its predecessor's claim has expired.
@@ -46,7 +46,7 @@ test("removes from the queue the runs and commands that kill runner processes, w
   while ((await ending()) === "killed") {
     deaths += 1;
     assert.ok(deaths <= 10, "the run is given up after a few deaths");
-    runner = lab.runner(env);
+    runner = lab.runnerProcess(env);
     await runner;
     // The run was begun twice: the runner that this command kills does not count against the run.
     if (deaths === 2) await lab.command("deadly", { runId: "unborn", input: "x" });

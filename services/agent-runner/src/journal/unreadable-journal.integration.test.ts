@@ -8,7 +8,6 @@ import { after, test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { agent, answering } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
@@ -20,7 +19,7 @@ const redis = await connectRedis({
 after(() => {
   redis.disconnect();
 });
-await lab.runner(testConstants({ runSweepMs: 500 }));
+await lab.runner({}, { runSweepMs: 500 });
 services.agents.set("plain", answering("plain", "ok"));
 
 test("lists a run whose journal cannot be read with the dead ones, and continues its other work", async () => {

@@ -28,7 +28,7 @@ services.agents.set("plain", answering("plain", "ok"));
 services.agents.set("gated", agent("gated", { plan: { steps: [GATED_STEP], answer: "done" } }));
 
 test("ends a run at once while a tool call hangs, and gives the call a result that states the cancel", async () => {
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   const gate = newGate();
   await lab.command("gated", { runId: "hanging", input: "x" });
   await gate.reached;
@@ -58,7 +58,7 @@ test("ends a run at once while a tool call hangs, and gives the call a result th
 });
 
 test("ends a run that waits for a slot, and the one that has the slot, while no runner is free", async () => {
-  const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1" });
+  const runner = await lab.runnerProcess({ YARD_RUNNER_SLOTS: "1" });
   const gate = newGate();
   await lab.command("gated", { runId: "slot-holder", input: "x" });
   await gate.reached;
@@ -80,7 +80,7 @@ test("ends a run that waits for a slot, and the one that has the slot, while no 
 });
 
 test("stores a cancel that comes before its run, and only from callers that may cancel it", async () => {
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   await control("mallory", "cancel", "spared", {});
   await control("mallory", "cancel", "cli~spared", {});
   await control("cli", "cancel", "early", { reason: "changed my mind" });
@@ -100,7 +100,7 @@ test("stores a cancel that comes before its run, and only from callers that may 
 });
 
 test("refuses a cancel or retry of every caller but the requester, cli and admin", async () => {
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   const gate = newGate();
   await lab.publish("yard.cmd.team-a.run.start.gated", '{"runId":"guarded","input":"x"}');
   await gate.reached;
@@ -119,7 +119,7 @@ test("refuses a cancel or retry of every caller but the requester, cli and admin
 });
 
 test("does nothing to a run that has ended, and answers a malformed cancel under its run's id", async () => {
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   await lab.command("plain", { runId: "over", input: "x" });
   await lab.eventsUntil("over", "finished");
   await control("cli", "cancel", "over", {});
@@ -135,7 +135,7 @@ test("does nothing to a run that has ended, and answers a malformed cancel under
 });
 
 test("reaches the runner that holds the run when another replica took the cancel", async () => {
-  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  const runners = await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   for (const runId of ["apart-1", "apart-2", "apart-3", "apart-4"]) {
     const gate = newGate();
     await lab.command("gated", { runId, input: "x" });
@@ -149,7 +149,7 @@ test("reaches the runner that holds the run when another replica took the cancel
 });
 
 test("ends a run elsewhere whose runner is killed right after the cancel, and sends no call again", async () => {
-  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  const runners = await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   const gate = newGate();
   await lab.command("gated", { runId: "killed", input: "x" });
   await gate.reached;

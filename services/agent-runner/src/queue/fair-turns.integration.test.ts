@@ -70,7 +70,7 @@ async function drain(): Promise<void> {
 for (const signal of ["SIGKILL", "SIGTERM"] as const) {
   test(`a run that was begun before its turn continues elsewhere after ${signal}, before its turn [run-goal-3][run-goal-10]`, async () => {
     await flood(20);
-    const first = await lab.runner(ALONE);
+    const first = await lab.runnerProcess(ALONE);
     await slow.reached(1);
     await start("quiet", "held", id("quiet"));
     slow.letGo();
@@ -78,7 +78,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
     first.kill(signal);
     await first.exited;
     const before = slow.calls;
-    const second = await lab.runner(ALONE);
+    const second = await lab.runnerProcess(ALONE);
     await slow.reached(before + 1);
     const wakeUp = `yard.cmd.runner.run.resume.quiet~${id("quiet")}`;
     await until(async () => (await lab.stored(wakeUp)) > 0);
@@ -95,7 +95,7 @@ for (const signal of ["SIGKILL", "SIGTERM"] as const) {
 
 test("a command that cannot become a run is refused once, in its turn [run-goal-10]", async () => {
   await flood(5);
-  const runner = await lab.runner(ALONE);
+  const runner = await lab.runnerProcess(ALONE);
   await slow.reached(1);
   await start("quiet", "nobody", id("refused"));
   for (let calls = 1; calls < 5; calls += 1) {
@@ -113,7 +113,7 @@ test("a command that cannot become a run is refused once, in its turn [run-goal-
 
 test("a command that kills runners is taken before its turn by one of them [run-goal-10]", async () => {
   await flood(20);
-  let current = await lab.runner(ALONE);
+  let current = await lab.runnerProcess(ALONE);
   let deaths = 0;
   services.hooks.getAgent = async (name) => {
     if (name !== "deadly") return;
@@ -125,7 +125,7 @@ test("a command that kills runners is taken before its turn by one of them [run-
   await start("quiet", "deadly", id("deadly"));
   slow.letGo();
   await current.exited;
-  current = await lab.runner(ALONE);
+  current = await lab.runnerProcess(ALONE);
   const before = slow.calls;
   for (let calls = 1; calls <= 5; calls += 1) {
     await slow.reached(before + calls);
@@ -141,7 +141,7 @@ test("a command that kills runners is taken before its turn by one of them [run-
 test("a caller with 1,000 runs in the queue delays the first step of another by one slot [run-goal-10]", async () => {
   services.agents.set("quick", answering("quick", "here"));
   await flood(1_000);
-  const runner = await lab.runner({ YARD_RUNNER_SLOTS: "2" });
+  const runner = await lab.runnerProcess({ YARD_RUNNER_SLOTS: "2" });
   await slow.reached(2);
   await start("quiet", "quick", id("quiet"));
   slow.letGo();

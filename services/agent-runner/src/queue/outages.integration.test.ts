@@ -22,7 +22,7 @@ const { services } = lab;
 services.tools.set("count", () => "counted");
 const steps = [1, 2].map((n) => ({ calls: [{ tool: labTool("count"), with: { n } }] }));
 services.agents.set("walker", agent("walker", { plan: { steps, answer: "done" } }));
-let runner = await lab.runner(testConstants({ runMaxAttempts: 1 }));
+let runner = await lab.runnerProcess(testConstants({ runMaxAttempts: 1 }));
 const RUNS = 5;
 const DELIVERIES = 4;
 /** Times from the return of a service: the promised limit, and the slack for the requests before it. */
@@ -106,7 +106,7 @@ test("a command that is not a run yet survives its runner, and is refused once w
   await until(async () => (await lab.pendingCommands()) === 0);
   runner.kill("SIGKILL");
   await runner.exited;
-  runner = await lab.runner(testConstants({ runMaxAttempts: 1 }));
+  runner = await lab.runnerProcess(testConstants({ runMaxAttempts: 1 }));
   await services.resume("importer");
   await assertFinish(["survivor"]);
   const refused = await lab.eventsUntil("wrong", "rejected");

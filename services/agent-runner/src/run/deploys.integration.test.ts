@@ -34,8 +34,8 @@ test("a run ends after one deploy after the other, and none uses up an attempt [
   );
   // A second pick-up without progress would end the run.
   const oneAttempt = testConstants({ runMaxAttempts: 1 });
-  let old = await lab.runner(oneAttempt);
-  let next = lab.runner(oneAttempt);
+  let old = await lab.runnerProcess(oneAttempt);
+  let next = lab.runnerProcess(oneAttempt);
   await lab.command("walker", { runId: "deployed", input: "x" });
   for (let n = 0; n < DEPLOYS; n += 1) {
     await reached[n]?.promise;
@@ -43,7 +43,7 @@ test("a run ends after one deploy after the other, and none uses up an attempt [
     old.kill("SIGTERM");
     await old.logged("service stopping");
     // It starts while the old one ends.
-    if (n < DEPLOYS - 1) next = lab.runner(oneAttempt);
+    if (n < DEPLOYS - 1) next = lab.runnerProcess(oneAttempt);
     opened[n]?.resolve(`opened ${n}`);
     assert.equal(await old.exited, 0);
     old = left;

@@ -76,7 +76,7 @@ test("drops its note of an event only when the stream has stored one three minut
 });
 
 test("the events that nats-server lost of runs that have ended, wait, are in work and were refused are published again, in order [run-goal-8]", async () => {
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   await lab.command("quick", { runId: "before", input: "x" });
   await lab.eventsUntil("before", "finished");
   await restart({ losing: false });

@@ -33,7 +33,7 @@ const steps = [1, 2, 3].map((n) => ({
   calls: [{ tool: labTool("work"), with: { n, ms: 400 } }],
 }));
 lab.services.agents.set("worker", agent("worker", { plan: { steps, answer: "done" } }));
-await Promise.all([lab.runner(), lab.runner()]);
+await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
 
 test("three servers keep three copies, and one after the other is killed under load: no run is lost, no call made twice", async (t) => {
   const observer = await connect({ servers: cluster.url.split(","), maxReconnectAttempts: -1 });

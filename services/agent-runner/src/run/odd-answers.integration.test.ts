@@ -20,7 +20,6 @@ import {
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { journalKey } from "../journal/run-keys.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const directory = await testDirectory();
 const lab = await startLab();
@@ -40,10 +39,7 @@ await writeFile(
     },
   }),
 );
-await lab.runner({
-  YARD_MODELS_FILE: models,
-  ...testConstants({ modelIdleTimeoutMs: 3_000 }),
-});
+await lab.runner({ YARD_MODELS_FILE: models }, { modelIdleTimeoutMs: 3_000 });
 services.agents.set("odd", agent("odd", { model: "local/m" }));
 services.tools.set("wipe", () => "wiped");
 

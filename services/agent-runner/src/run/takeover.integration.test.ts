@@ -39,7 +39,7 @@ services.agents.set(
 
 test("finishes on another runner a run whose runner was killed, and repeats no finished call [run-goal-2] [run-goal-3]", async () => {
   const gate = newGate();
-  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  const runners = await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   await lab.command("walker", { runId: "killed", input: "x" });
   await gate.reached;
   await lab.eventsUntil(
@@ -76,7 +76,7 @@ test("finishes on another runner a run whose runner was killed, and repeats no f
 test("stores each event once when the next runner comes later than the stream remembers message ids [run-goal-2]", async () => {
   const gate = newGate();
   const short = await shortWindow(nats); // the next runner takes the run over after eight seconds
-  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  const runners = await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   await lab.command("walker", { runId: "late", input: "x" });
   await gate.reached;
   await lab.eventsUntil("late", ({ payload }) => payload["callId"] === "cli~late:2:1");
@@ -98,10 +98,10 @@ test("stores each event once when the next runner comes later than the stream re
 
 test("hands a run over at a step boundary when its runner is stopped, and counts no attempt [run-goal-3]", async () => {
   const gate = newGate();
-  const first = await lab.runner();
+  const first = await lab.runnerProcess();
   await lab.command("walker", { runId: "handed", input: "x" });
   await gate.reached;
-  const second = await lab.runner(testConstants({ runMaxAttempts: 1 }));
+  const second = await lab.runnerProcess(testConstants({ runMaxAttempts: 1 }));
   first.kill("SIGTERM");
   await first.logged("service stopping");
   gate.open("opened");
@@ -115,12 +115,12 @@ test("hands a run over at a step boundary when its runner is stopped, and counts
 
 test("releases a run unharmed when a call outlasts the time to stop", async () => {
   const gate = newGate();
-  const first = await lab.runner({ YARD_DRAIN_MS: "2000" });
+  const first = await lab.runnerProcess({ YARD_DRAIN_MS: "2000" });
   await lab.command("walker", { runId: "outlasted", input: "x" });
   await gate.reached;
   first.kill("SIGTERM");
   assert.equal(await first.exited, 0);
-  const second = await lab.runner(testConstants({ runMaxAttempts: 1 }));
+  const second = await lab.runnerProcess(testConstants({ runMaxAttempts: 1 }));
   gate.open("opened");
 
   assertOneRun(await lab.eventsUntil("outlasted", "finished"), "outlasted");
@@ -130,7 +130,7 @@ test("releases a run unharmed when a call outlasts the time to stop", async () =
 
 test("stops a runner that lost its run while it was frozen, and lets the other finish [run-goal-2]", async () => {
   const gate = newGate();
-  const runners = await Promise.all([lab.runner(), lab.runner()]);
+  const runners = await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   await lab.command("walker", { runId: "frozen", input: "x" });
   await gate.reached;
   const [holder, other] = sortByHolder(runners);
@@ -159,7 +159,7 @@ test("a run whose calls are refused as those of an older claim keeps no slot fro
     agent("fenced", { plan: { steps, answer: "{{/results/r/text}}" } }),
   );
   services.agents.set("quick", answering("quick", "done"));
-  const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1" });
+  const runner = await lab.runnerProcess({ YARD_RUNNER_SLOTS: "1" });
   await lab.command("fenced", { runId: "fenced", input: "x" });
   await runner.logged("run lost to another runner");
   await lab.command("quick", { runId: "not-kept", input: "x" });
@@ -172,7 +172,7 @@ test("a run whose calls are refused as those of an older claim keeps no slot fro
 
 test("a frozen runner delays new runs by ten seconds at most", async () => {
   services.agents.set("quick", answering("quick", "done"));
-  const [frozen, other] = await Promise.all([lab.runner(), lab.runner()]);
+  const [frozen, other] = await Promise.all([lab.runnerProcess(), lab.runnerProcess()]);
   frozen.kill("SIGSTOP");
   const runs = Array.from({ length: 24 }, (_, n) => `behind-frozen-${n}`);
   const startedAt = Date.now();
@@ -188,7 +188,7 @@ test("a frozen runner delays new runs by ten seconds at most", async () => {
 
 test("finishes a run through a restart of NATS [run-goal-2]", async () => {
   const gate = newGate();
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   await lab.command("walker", { runId: "nats-restart", input: "x" });
   await gate.reached;
   await nats.stop();
@@ -201,7 +201,7 @@ test("finishes a run through a restart of NATS [run-goal-2]", async () => {
 
 test("finishes a run through a crash of Redis [run-goal-2]", async () => {
   const gate = newGate();
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   await lab.command("walker", { runId: "redis-restart", input: "x" });
   await gate.reached;
   redis.kill("SIGKILL");

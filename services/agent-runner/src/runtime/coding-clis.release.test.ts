@@ -166,7 +166,7 @@ async function prepare(tried: CodingCli, program: FoundCli) {
     TEST_MODEL_KEY: "canary-key",
     YARD_BIN_DIR: sandbox.directory,
   };
-  const start = (more: Record<string, string> = {}) => lab.runner({ ...env, ...more });
+  const start = (more: Record<string, string> = {}) => lab.runnerProcess({ ...env, ...more });
   return { lab, model, directory, start };
 }
 

@@ -51,7 +51,7 @@ await writeFile(modelsFile, JSON.stringify({ providers: { spying } }));
 const { services } = lab;
 services.agents.set("spy", agent("spy", { model: "spying/default" }));
 const runtimes = join(home, "state/own/runtimes");
-await lab.runner({
+await lab.runnerProcess({
   YARD_BIN_DIR: sandbox.directory,
   YARD_MODELS_FILE: modelsFile,
   YARD_STATE_DIR: dirname(runtimes),

@@ -33,7 +33,7 @@ const env = {
   YARD_STATE_DIR: directory,
   ...testConstants({ runSweepMs: 200 }),
 };
-let runner = await lab.runner(env);
+let runner = await lab.runnerProcess(env);
 
 services.agents.set("coder", agent("coder", { model: "script/default" }));
 services.agents.set("nobody", agent("nobody", { model: "missing/default" }));
@@ -181,7 +181,7 @@ test("an approval parks the run; another runner resumes the CLI's session after 
   runner.kill("SIGKILL");
   await runner.exited;
   await until(async () => !(await isAlive(host)));
-  runner = await lab.runner(env);
+  runner = await lab.runnerProcess(env);
   approved.add(approvalId);
   await decideApproval(policy, {
     approvalId,

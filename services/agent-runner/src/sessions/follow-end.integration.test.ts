@@ -24,7 +24,7 @@ services.agents.set("told", answering("told", "Noted."));
 services.agents.set("done", answering("done", "REPLY_SKIP"));
 services.agents.set("broken", agent("broken", { model: "scripted/plan", plan: null }));
 const env = testConstants({ runSweepMs: 200 });
-const first = await lab.runner(env);
+const first = await lab.runnerProcess(env);
 // The toolbox sends messages in the name of its caller; without a user token that is itself.
 const toolbox = await connectBus({ servers: lab.nats.url, user: "toolbox" });
 const channels = await connectBus({ servers: lab.nats.url, user: "channels" });
@@ -173,7 +173,7 @@ test("an announcement survives the death of its runner, and an outage of the cha
   await send("agent:echo:subagent:2", "echo", followUp, "late");
   await linesOf("patient", 2);
   first.kill("SIGKILL");
-  await lab.runner(env);
+  await lab.runnerProcess(env);
   isAway = false;
   await until(() => sent.length === 1);
   await until(async () => (await lab.pendingCommands()) === 0);

@@ -6,7 +6,6 @@ import {
   sendToSession,
   sessionHistory,
 } from "@switchyard/contracts/agent-runner/sessions";
-import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
@@ -29,7 +28,7 @@ after(async () => {
   await team.close();
   await channels.close();
 });
-await lab.runner({ YARD_MODELS_FILE: modelsFile, ...testConstants({ sessionMaxPerOwner: 6 }) });
+await lab.runner({ YARD_MODELS_FILE: modelsFile }, { sessionMaxPerOwner: 6 });
 services.agents.set("chatter", agent("chatter", { model: "chat/m1" }));
 services.agents.set("echo", answering("echo", "you said {{/input}}"));
 const calling = { steps: [{ calls: [{ tool: labTool("say"), with: {} }] }], answer: "done" };

@@ -23,7 +23,7 @@ const NO_SWEEP = testConstants({ runSweepMs: 600_000 });
 
 test("a session with several queued messages answers each of them when its runner is killed in the middle of one [run-goal-2]", async () => {
   const gate = newGate();
-  const runners = await Promise.all([lab.runner(NO_SWEEP), lab.runner(NO_SWEEP)]);
+  const runners = await Promise.all([lab.runnerProcess(NO_SWEEP), lab.runnerProcess(NO_SWEEP)]);
   await say("killed");
   gate.openFor("cli~killed-one");
   await gate.reached("cli~killed-two");
@@ -37,11 +37,11 @@ test("a session with several queued messages answers each of them when its runne
 
 test("a session with several queued messages answers each of them through a rolling restart [run-goal-6]", async () => {
   const gate = newGate();
-  let runner = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
+  let runner = await lab.runnerProcess({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
   await say("rolled");
   for (const runId of ["cli~rolled-one", "cli~rolled-two", "cli~rolled-three"]) {
     await gate.reached(runId);
-    const next = await lab.runner({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
+    const next = await lab.runnerProcess({ ...NO_SWEEP, YARD_DRAIN_MS: "500" });
     await stop(runner);
     runner = next;
     gate.openFor(runId);
@@ -53,7 +53,7 @@ test("a session with several queued messages answers each of them through a roll
 
 test("a session with several queued messages answers each of them when the policy is slow for one of them", async () => {
   const gate = newGate();
-  const runner = await lab.runner();
+  const runner = await lab.runnerProcess();
   let asked = 0;
   // The first answer arrives after its runner has given up waiting.
   services.hooks.grant = async (runId) => {

@@ -21,7 +21,6 @@ import type { z } from "zod";
 import { startModelServer } from "../../test-fixtures/model-server.ts";
 import { agent, answering, labTool, skill } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const model = await startModelServer();
 const directory = await testDirectory();
@@ -41,10 +40,10 @@ after(async () => {
   await team.close();
   await other.close();
 });
-await lab.runner({
-  YARD_MODELS_FILE: modelsFile,
-  ...testConstants({ runSweepMs: 200, sessionMaxQueued: 3, sessionMaxPerOwner: 30 }),
-});
+await lab.runner(
+  { YARD_MODELS_FILE: modelsFile },
+  { runSweepMs: 200, sessionMaxQueued: 3, sessionMaxPerOwner: 30 },
+);
 
 services.agents.set("echo", answering("echo", "you said {{/input}}"));
 services.agents.set("chatter", agent("chatter", { model: "chat/m1" }));

@@ -24,11 +24,10 @@ import {
 import { agent, ALLOWED, answering, DENIED } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
 import { openRunStore } from "../journal/run-store.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
-const runner = await lab.runner(testConstants({ auditGiveUpMs: 60_000 }));
+const runner = await lab.runner({}, { auditGiveUpMs: 60_000 });
 
 const task = { tool: "agent", with: { agent: "helper", task: "it", wait: false } };
 const ARGS = { agent: "helper", task: "it", wait: false };

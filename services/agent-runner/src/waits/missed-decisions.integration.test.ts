@@ -5,13 +5,12 @@ import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { startLab } from "../../test-fixtures/runner-lab.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
 const policy = await connectBus({ servers: lab.nats.url, user: "policy" });
 after(() => policy.close());
-await lab.runner(testConstants({ runSweepMs: 200 }));
+await lab.runner({}, { runSweepMs: 200 });
 
 const approvalId = `apr-${"3".repeat(32)}`;
 const expiresAt = new Date(Date.now() + 600_000).toISOString();

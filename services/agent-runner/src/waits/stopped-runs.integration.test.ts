@@ -16,13 +16,12 @@ import {
   labTool,
 } from "../../test-fixtures/fake-services.ts";
 import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
 const policy = await testBus(lab.nats, "policy");
 // Two attempts: a stop that counted as one would soon end a run as dead.
-await lab.runner(testConstants({ runSweepMs: 200, runMaxAttempts: 2 }));
+await lab.runner({}, { runSweepMs: 200, runMaxAttempts: 2 });
 
 const at = new Date().toISOString();
 const STOP = { scope: { kind: "all" }, reason: "maintenance", by: "admin", at } as const;

@@ -7,12 +7,11 @@ import { test } from "node:test";
 import { until } from "@switchyard/local-servers/until";
 import { agent, labTool } from "../../test-fixtures/fake-services.ts";
 import { assertNumbered, startLab } from "../../test-fixtures/runner-lab.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const lab = await startLab();
 const { services } = lab;
 // One slot: a run that held it while it waits would block every other run.
-const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1", ...testConstants({ runSweepMs: 200 }) });
+const runner = await lab.runner({ YARD_RUNNER_SLOTS: "1" }, { runSweepMs: 200 });
 
 services.tools.set("count", ({ n }) => `counted ${String(n)}`);
 services.agents.set("plain", agent("plain", { plan: { steps: [], answer: "plain" } }));

@@ -16,7 +16,6 @@ import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import { revokeUserKey } from "@switchyard/contracts/policy/user-tokens";
 import { until } from "@switchyard/local-servers/until";
 import { startGatewayWorld } from "../../test/gateway-world.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await startGatewayWorld();
 const runner = await world.connectAs("runner");
@@ -300,7 +299,7 @@ test("an approver whom the policy names for some calls receives the approvals of
 });
 
 test("a stream ends when its key is revoked, and when the gateway stops, which then exits", async () => {
-  const { url, child } = await world.startGateway();
+  const { url, child } = await world.startGatewayProcess();
   const [gone, stays] = [
     await world.keyOf("bob", ["viewer"]),
     await world.keyOf("bob", ["viewer"]),
@@ -314,7 +313,7 @@ test("a stream ends when its key is revoked, and when the gateway stops, which t
 });
 
 test("200 readers of a gateway that is killed continue at another one, or there when it is back, with no event lost or twice", async () => {
-  const [killed, other] = await Promise.all([world.startGateway(), world.startGateway()]);
+  const [killed, other] = await Promise.all([world.startGatewayProcess(), world.startGateway()]);
   const { key } = await world.keyOf("carol", ["viewer"]);
   const names = Array.from({ length: 100 }, (_, index) => `k${index}`);
   const paths = names.flatMap((name) => [`/runs/${name}/events`, `/events?noun=run&id=${name}`]);
@@ -372,9 +371,7 @@ test("200 readers of a gateway that is killed continue at another one, or there 
 });
 
 test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
-  const { url } = await world.startGateway(
-    testConstants({ unknownRunMs: 3_000, httpStreamsPerCaller: 2 }),
-  );
+  const { url } = await world.startGateway({}, { unknownRunMs: 3_000, httpStreamsPerCaller: 2 });
   const { key } = await world.keyOf("dan", ["viewer"]);
   const never = await read(url, "/runs/never-started/events", { key });
   assert.equal(await never.ended, true);
@@ -449,7 +446,7 @@ test("a run that continues after an end is followed to its last one, also by a r
 });
 
 test("readers receive what gets the numbers of events that nats-server has lost, also those that come with the id of one", async () => {
-  const { url } = await world.startGateway();
+  const { url } = await world.startGatewayProcess();
   const { key } = await world.keyOf("hal", ["viewer"]);
   const isUp = () => Promise.resolve(runner.status === "connected");
   const there = await read(url, "/events?noun=run", { key });

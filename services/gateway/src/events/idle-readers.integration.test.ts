@@ -10,7 +10,7 @@ const READERS = 10_000;
 const AT_ONCE = 200;
 
 const world = await startGatewayWorld();
-const { url } = await world.startGateway(
+const { url } = await world.startGatewayProcess(
   testConstants({ httpStreamsPerCaller: READERS, httpConnectionsPerAddress: READERS + 100 }),
 );
 const sockets: Socket[] = [];

@@ -39,7 +39,7 @@ const agent: AgentDefinition = {
 agents.handle(getAgent, () => ({ agent }));
 await importer.flush();
 const PAGE = "https://app.example";
-const { url, child } = await world.startGateway({ YARD_HTTP_ORIGINS: PAGE });
+const { url, child } = await world.startGatewayProcess({ YARD_HTTP_ORIGINS: PAGE });
 
 const chat = { model: "demo", messages: [{ role: "user", content: "hello" }], stream: true };
 const run = { threadId: "t", runId: "r", messages: [{ id: "m", role: "user", content: "hello" }] };

@@ -80,9 +80,12 @@ test("with a certificate the gateway speaks TLS alone: secure cookies, addresses
   const other = await testDirectory();
   const wrong = { YARD_HTTP_TLS_DIR: other };
   await copyFile(files.cert, join(other, "tls.crt"));
-  await assert.rejects(world.startGateway(wrong), /YARD_HTTP_TLS_DIR: cannot read .*tls\.key/);
+  await assert.rejects(
+    world.startGatewayProcess(wrong),
+    /YARD_HTTP_TLS_DIR: cannot read .*tls\.key/,
+  );
   await copyFile(files.cert, join(other, "tls.key"));
-  await assert.rejects(world.startGateway(wrong), /are no certificate and its key/);
+  await assert.rejects(world.startGatewayProcess(wrong), /are no certificate and its key/);
 });
 
 test("without TLS no browser is instructed to stay with it, and probes need neither a credential nor a known Host", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test, type TestContext } from "node:test";
@@ -17,7 +16,6 @@ import type { UserRole } from "@switchyard/contracts/user-roles";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { Browser } from "../../test/browser.ts";
 import { startGatewayWorld, type Gateway } from "../../test/gateway-world.ts";
@@ -29,11 +27,8 @@ const keysDir = await testDirectory();
 const keyFile = join(keysDir, "webhooks.key");
 const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
 await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
-const settings = (constants: Record<string, number> = {}) => ({
-  YARD_KEYS_DIR: keysDir,
-  YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
-  ...testConstants({ pushOrigins: service.origin, pushRetryMs: 5, ...constants }),
-});
+const settings = { YARD_KEYS_DIR: keysDir, YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1" };
+const constants = { pushOrigins: service.origin, pushRetryMs: 5 };
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: world.redisUrl, name: "test", log });
 after(() => redis.disconnect());
@@ -41,17 +36,14 @@ const broker = await world.connectAs("broker");
 const runner = await world.connectAs("runner");
 const cli = await world.connectAs("cli");
 let gateways: Gateway[] = [];
-const start = async (constants?: Record<string, number>): Promise<void> => {
+const start = async (more: Record<string, number> = {}): Promise<void> => {
   gateways = [
-    await world.startGateway(settings(constants)),
-    await world.startGateway(settings(constants)),
+    await world.startGateway(settings, { ...constants, ...more }),
+    await world.startGateway(settings, { ...constants, ...more }),
   ];
 };
 const stop = async (): Promise<void> => {
-  for (const { child } of gateways) {
-    child.kill("SIGTERM");
-    if (child.exitCode === null) await once(child, "exit");
-  }
+  for (const gateway of gateways) await gateway.stop();
 };
 await start();
 /** The Redis key of all browsers that get web push. */
@@ -265,16 +257,15 @@ test("a user has ten browsers at most, and the oldest gives way", async (t) => {
 });
 
 test("without a key, and where pages come without https from elsewhere, there is no web push", async () => {
-  const { YARD_KEYS_DIR: _, ...keyless } = settings();
-  const remote = { ...settings(), YARD_HTTP_URL: "http://switchyard.example" };
+  const { YARD_KEYS_DIR: _, ...keyless } = settings;
+  const remote = { ...settings, YARD_HTTP_URL: "http://switchyard.example" };
   const { key } = await world.keyOf("ann", ["approver"]);
   for (const env of [keyless, remote]) {
-    const { url, child } = await world.startGateway(env);
+    const gateway = await world.startGateway(env, constants);
     const headers = { authorization: `Bearer ${key}` };
-    const found = await fetch(`${url}/api/v1/push`, { headers });
+    const found = await fetch(`${gateway.url}/api/v1/push`, { headers });
     assert.deepEqual(await found.json(), { publicKey: null });
-    child.kill("SIGTERM");
-    await once(child, "exit");
+    await gateway.stop();
   }
 });
 

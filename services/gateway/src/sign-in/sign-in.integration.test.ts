@@ -46,7 +46,7 @@ const world = await startGatewayWorld([], {
   YARD_KEYS_DIR: directory,
 });
 const oidcEnv = { YARD_OIDC_ISSUER: issuer, YARD_KEYS_DIR: directory };
-const gateway = await world.startGateway({ YARD_HTTP_PORT: String(port), ...oidcEnv });
+await world.startGateway({ YARD_HTTP_PORT: String(port), ...oidcEnv });
 const other = await world.startGateway({ YARD_HTTP_URL: "https://switchyard.example" });
 const runner = await world.connectAs("runner");
 const runs = serve(runner, { name: "runner", version: "0.1.0", description: "", onFault });
@@ -269,11 +269,11 @@ test("over TLS the cookie is bound to the host and never sent without TLS", asyn
 
 test("the provider away is said as such, and the gateway lives on and names it to MCP clients (RFC 9728)", async () => {
   const away = "http://127.0.0.1:1";
-  const alone = await world.startGateway({ YARD_OIDC_ISSUER: away });
+  const alone = await world.startGatewayProcess({ YARD_OIDC_ISSUER: away });
   assert.deepEqual(await authorizationServers(alone.url), [away, issuer]);
   const response = await fetch(`${alone.url}/auth/login`);
   assert.deepEqual([response.status, await codeOf(response)], [503, "sign_in_unavailable"]);
-  assert.equal(gateway.child.exitCode, null);
+  assert.equal(alone.child.exitCode, null);
 });
 
 test("MCP clients get the issuers that the policy service accepts from a gateway without a provider (RFC 9728)", async () => {

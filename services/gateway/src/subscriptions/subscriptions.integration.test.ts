@@ -27,13 +27,14 @@ await writeFile(keyFile, oldKey.toString("base64"), { mode: 0o600 });
 const settings = {
   YARD_KEYS_DIR: dirname(keyFile),
   YARD_WEBHOOKS_ALLOW_PRIVATE_HOSTS: "127.0.0.1",
-  ...testConstants({ webhooksRetryMs: 2, webhooksPerCaller: 8 }),
 };
+const constants = { webhooksRetryMs: 2, webhooksPerCaller: 8 };
+const killable = { ...settings, ...testConstants(constants) };
 const log = createLog({ service: "test", level: "silent" });
 const redis = await connectRedis({ url: world.redisUrl, name: "test", log });
 after(() => redis.disconnect());
-const first = await world.startGateway(settings);
-const second = await world.startGateway(settings);
+const first = await world.startGatewayProcess(killable);
+const second = await world.startGatewayProcess(killable);
 const { key } = await world.keyOf("team-a", ["operator"]);
 const { key: keyB } = await world.keyOf("team-b", ["operator"]);
 const runner = await world.connectAs("runner");
@@ -454,7 +455,7 @@ test("what gets the numbers of events that nats-server has lost is sent, and wha
 });
 
 test("gateways that are killed while events come lose none of them", async () => {
-  const third = await world.startGateway(settings);
+  const third = await world.startGatewayProcess(killable);
   answers.set("/kept", 503);
   const { id } = await create("/kept");
   const expected = new Set<string>();
@@ -474,10 +475,9 @@ test("gateways that are killed while events come lose none of them", async () =>
 
 /** Runs a gateway while `use` runs. */
 async function brief(env: Record<string, string>, use: (url: string) => Promise<unknown>) {
-  const { url, child } = await world.startGateway(env);
-  await use(url);
-  child.kill();
-  await once(child, "exit");
+  const gateway = await world.startGateway(env, constants);
+  await use(gateway.url);
+  await gateway.stop();
 }
 
 /** Resolves with every value in Redis, as one text. */

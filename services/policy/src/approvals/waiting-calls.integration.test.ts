@@ -25,7 +25,6 @@ import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
 import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicyWorld } from "../../test/policy-world.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await startPolicyWorld({
   rules: `version: 1
@@ -65,7 +64,7 @@ const redis = await connectRedis({
 after(() => redis.disconnect());
 const [broker, person] = [await world.connectAs("broker"), await world.connectAs("cli")];
 const [ann, ben] = [await world.connectAs("ann"), await world.connectAs("ben")];
-await world.startReplica(testConstants({ approvalsPendingPerUser: 3 }));
+await world.startReplica({}, { approvalsPendingPerUser: 3 });
 const WRITE = mcpToolRef("files", "write_file");
 const READ = mcpToolRef("files", "read_file");
 
@@ -229,13 +228,12 @@ test("votes that two replicas get at the same time all count, each once, and the
     const names = await eventsOf(id, "consumed");
     assert.deepEqual(names.toSorted(), ["consumed", "decided", "requested", "voted", "voted"]);
   }
-  second.stop();
-  await second.exited;
+  await second.stop();
 });
 
 test("a vote that a killed replica stored counts at another one, and the call needs the second person", async () => {
   const { id, again } = await waitingFor("pay", "pay-killed", "payer");
-  const replica = await world.startReplica();
+  const replica = await world.startProcess();
   const { approval } = await call(ann, approveCall, { id, scope: "session" });
   replica.kill();
   await replica.exited;

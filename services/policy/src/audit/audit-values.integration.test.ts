@@ -78,8 +78,7 @@ test("argument values are recorded only as names and digests by default", async 
     assert.ok(printed.includes("mcp__files__read"));
     assert.doesNotMatch(printed, /canary|AKIA/);
   }
-  policy.stop();
-  assert.equal(await policy.exited, 0);
+  assert.ok(await policy.stop());
 });
 
 test("with YARD_AUDIT_VALUES argument values are in the export and the tail, without secrets, and still belong to the chain", async () => {
@@ -105,13 +104,13 @@ test("with YARD_AUDIT_VALUES argument values are in the export and the tail, wit
     assert.doesNotMatch(printed, /canary-secret|AKIA/);
   }
   assert.match(await yardAudit("verify"), /^intact: /);
-  policy.stop();
-  assert.equal(await policy.exited, 0);
+  assert.ok(await policy.stop());
   assert.doesNotMatch(JSON.stringify(policy.records), /canary/, "nothing of it is logged");
 });
 
 test("a flood of denied calls is a few records and one with their number, and the chain holds", async () => {
-  const policy = await world.startReplica();
+  // In the process of this test all of them would arrive at once, which are more than it accepts at a time.
+  const policy = await world.startProcess();
   const tool = mcpToolRef("other", "flood");
   const denials = Array.from({ length: 300 }, () =>
     call(broker, checkPolicy, { onBehalfOf: "cli", tool, args: {} }, { timeoutMs: 30_000 }),

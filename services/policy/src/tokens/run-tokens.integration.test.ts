@@ -28,7 +28,6 @@ import { until } from "@switchyard/local-servers/until";
 import { asRunner } from "../../test/as-runner.ts";
 import { holdingRunner } from "../../test/holding-runner.ts";
 import { startPolicyWorld } from "../../test/policy-world.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const RULES = `version: 1
 starters:
@@ -49,7 +48,7 @@ const READ = mcpToolRef("files", "read_file");
 const WRITE = mcpToolRef("files", "write_file");
 
 const world = await startPolicyWorld({ rules: RULES, teams: ["team-a", "team-b", "channels"] });
-const policy = await world.startReplica(testConstants({ runTokenKeyLeadMs: 0 }));
+const policy = await world.startReplica({}, { runTokenKeyLeadMs: 0 });
 const cliBus = await world.connectAs("cli");
 const cli = client(cliBus, {
   stopCalls,

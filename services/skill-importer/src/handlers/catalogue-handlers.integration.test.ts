@@ -10,7 +10,6 @@ import {
 } from "@switchyard/contracts/skill-importer/skill-catalogue";
 import { getSkill, renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import { importerWorld } from "../../test/importer-world.ts";
-import { testConstants } from "@switchyard/testing/test-constants";
 
 const world = await importerWorld();
 const LONG = "long-winded-and-of-little-use-for-anything-else";
@@ -34,7 +33,7 @@ test("computes lists, matches, manifests and verdicts from the catalogue", async
     ),
     "skills/long/SKILL.md": skill(LONG, "Goes on.", "", "word ".repeat(400)),
   });
-  const importer = await world.start(testConstants({ skillPromptBytes: 1_024 }));
+  const importer = await world.start({}, { skillPromptBytes: 1_024 });
   const { cli } = world;
 
   await test("lists within the budget and reports what was cut", async () => {

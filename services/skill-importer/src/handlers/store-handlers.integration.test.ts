@@ -325,7 +325,7 @@ test("lists the definitions of an automatically found project only when a user t
 test("the digest of a SKILL.md resolves to a usable version, and versions that no entry names expire in time", async () => {
   const world = await importerWorld();
   const { cli } = world;
-  let importer = await world.start();
+  const killed = await world.startProcess();
   const redis = await connectRedis({ url: world.redis.url, name: "test", log });
   after(() => redis.disconnect());
   const text = skillText("Same text.");
@@ -371,12 +371,12 @@ test("the digest of a SKILL.md resolves to a usable version, and versions that n
   );
 
   // The importer is killed between the commit and its follow-up work, which the next importer does.
-  await importer.kill();
+  await killed.kill();
   const item = { kind: "superseded", what: "skill", name: "greet", digest, wasUsable: true };
   await redis.persist(`yard:skill:{greet}:${second}`);
   for (const version of [second, first])
     await redis.rpush("yard:{catalogue}:outbox", JSON.stringify({ ...item, version }));
-  importer = await world.start();
+  const importer = await world.start();
   await until(async () => (await endOf(second)) > 0);
   await until(async () => (await redis.llen("yard:{catalogue}:outbox")) === 0);
   assert.equal(await endOf(first), -1, "what is current stays, whatever was noted of it");
@@ -416,7 +416,7 @@ test("a client that stores too much cannot import more, and can remove its defin
 
 test("ends in one state when two clients import the same skill at once, and after a kill", async () => {
   const world = await importerWorld();
-  const [one, two] = await Promise.all([world.start(), world.start()]);
+  const [one, two] = await Promise.all([world.startProcess(), world.start()]);
   const versionsOf = (round: number) =>
     Array.from({ length: 4 }, (_, index) => sent("greet", skillText(`Text ${round}.${index}.`)));
   await Promise.all(versionsOf(1).map((skill) => upload(world, [skill])));

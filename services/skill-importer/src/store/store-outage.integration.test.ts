@@ -69,7 +69,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 };
 
 test("every call reports that Redis is away, and that it may be retried", async () => {
-  const importer = await world.start();
+  const importer = await world.startProcess();
   await call(cli, listSkills, {});
   await world.redis.stop();
   for (const [name, make] of Object.entries(CALLS)) {
