@@ -279,11 +279,7 @@ test(
     await question.locator("button.danger:enabled").waitFor();
     for (let repeats = 0; repeats < 5; repeats += 1) await page.keyboard.down("Enter");
     assert.deepEqual(await axeViolations(page), []);
-    assert.deepEqual(
-      await statesOf(there(), runIds),
-      ["pending"],
-      "Enter, held down, does nothing",
-    );
+    assert.deepEqual(await statesOf(there(), runIds), ["pending"], "held Enter does nothing");
     await page.keyboard.up("Enter");
     await page.keyboard.press("Escape");
     await question.waitFor({ state: "detached" });
