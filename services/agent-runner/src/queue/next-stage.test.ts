@@ -171,8 +171,11 @@ test("a hint is about the stored command, if there is one", () => {
     ["taken early", afterRecall(stored, at, early), "retry in 0, no news"],
     ["its turn", afterRecall(stored, at, message), "read"],
   ]);
-  const read = afterRecall(stored, at, message);
+  const read = afterRecall(stored, at, { ...message, caller: "runner", messageId: "hint" });
   assert.deepEqual(read.known.kept, { runId: "r1", rests: 3 });
+  // A refusal names the sender of the command, not of the hint.
+  const { caller, messageId } = read.known.message;
+  assert.deepEqual([caller, messageId], ["team-a", "m1"]);
 });
 
 test("a run without room is refused unless it exists, and waits when it was accepted before", () => {

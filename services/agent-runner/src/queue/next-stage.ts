@@ -138,7 +138,8 @@ export function afterRecall(
   const message = receivedOf(found.command, hint);
   if (message === null) return done(known);
   if (hint.isEarly) return leftForItsTurn(known);
-  return { stage: "read", known: { ...known, kept: { runId, rests: found.rests } }, message };
+  const kept = { runId, rests: found.rests };
+  return { stage: "read", known: { ...known, message, kept }, message };
 }
 
 /** `full` is the error of the check of room; null when there is room. */
