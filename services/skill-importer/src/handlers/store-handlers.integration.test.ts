@@ -416,7 +416,7 @@ test("a client that stores too much cannot import more, and can remove its defin
 
 test("ends in one state when two clients import the same skill at once, and after a kill", async () => {
   const world = await importerWorld();
-  const [one, two] = await Promise.all([world.startProcess(), world.start()]);
+  const [one, two] = await Promise.all([world.startProcess(), world.startProcess()]);
   const versionsOf = (round: number) =>
     Array.from({ length: 4 }, (_, index) => sent("greet", skillText(`Text ${round}.${index}.`)));
   await Promise.all(versionsOf(1).map((skill) => upload(world, [skill])));
@@ -438,7 +438,7 @@ test("ends in one state when two clients import the same skill at once, and afte
   redis.disconnect();
   gone.abort();
   await assert.rejects(interrupted);
-  const again = await world.start();
+  const again = await world.startProcess();
   const shown = (await call(world.cli, listSkills, {})).skills;
   for (const { name } of shown) await call(world.cli, renderSkill, { name });
   const repeated = await upload(world, many);
