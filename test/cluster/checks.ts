@@ -1,4 +1,5 @@
 import type { Check } from "./check.ts";
+import { archive } from "./checks/archive.ts";
 import { compact } from "./checks/compact.ts";
 import { compose } from "./checks/compose.ts";
 import { backup, replaceCertificate, replaceKey } from "./checks/day-two.ts";
@@ -33,6 +34,7 @@ export const checks: readonly Check[] = [
   replaceKey,
   replaceCertificate,
   dashboards,
+  archive,
   compact,
   drain,
   nodeLoss,
