@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { until } from "@switchyard/local-servers/until";
 import { test } from "node:test";
 import { call } from "@switchyard/bus/call";
 import { readEvents } from "@switchyard/bus/events";
@@ -296,7 +297,11 @@ test("imports a directory on request [B18, B20]", async () => {
 test("serves from every replica what one of them imported", async () => {
   const world = await importerWorld();
   const [one, two] = await Promise.all([world.start(), world.start()]);
-  assert.equal((await importedEvents(world)).length, 4, "both start with the same built-in agents");
+  // Both start with the same built-in agents.
+  await until(
+    () => importedEvents(world),
+    (events) => events.length === 4,
+  );
   await world.write({ "greet/SKILL.md": skillText("Hello.") });
   await call(world.cli, importSkills, { directory: "." });
   assert.equal(await one.stop(), 0);

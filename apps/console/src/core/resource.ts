@@ -37,6 +37,8 @@ export function useResource<Op extends Operation>(
   const key = request === null ? null : `${operation} ${JSON.stringify(request)}`;
   const stopper = useRef(new AbortController());
   const requestedAt = useRef(0);
+  const sent = useRef(0);
+  const answered = useRef(0);
   // A request in progress is aborted when the request changes, not when it is refreshed: events may come faster than replies.
   useEffect(() => {
     stopper.current = new AbortController();
@@ -53,19 +55,28 @@ export function useResource<Op extends Operation>(
     setState((old) => (isOther ? LOADING : { ...old, isLoading: true }));
     shownFor.current = key;
     requestedAt.current = Date.now();
-    const asking = client.request(operation, request, { signal });
-    asking.then(
-      (data) =>
-        setState((old) => (signal.aborted ? old : { data, problem: null, isLoading: false })),
-      (error: unknown) => {
-        if (signal.aborted) return;
+    sent.current += 1;
+    const turn = sent.current;
+    /** Replies may overtake each other; one that comes after that of a later request has older data. */
+    const takes = (): boolean => {
+      if (signal.aborted || turn < answered.current) return false;
+      answered.current = turn;
+      return true;
+    };
+    const load = async (): Promise<void> => {
+      try {
+        const data = await client.request(operation, request, { signal });
+        if (takes()) setState({ data, problem: null, isLoading: turn < sent.current });
+      } catch (error) {
+        if (!takes()) return;
         const problem = problemOf(error);
         setState((old) => ({ data: old.data, problem, isLoading: false }));
         if (problem.status !== BUSY) return;
         const timer = setTimeout(() => setRound((n) => n + 1), AGAIN_WHEN_BUSY_MS);
         signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
-      },
-    );
+      }
+    };
+    void load();
     return undefined;
   }, [key, round]);
   useEffect(() => {
