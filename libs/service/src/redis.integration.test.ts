@@ -19,18 +19,6 @@ test("connects under its name and executes commands", async (t) => {
   assert.equal(await redis.client("GETNAME"), "policy:i1");
 });
 
-test("sends the commands of one turn in one write, also in several steps of it", async (t) => {
-  const redis = await connect(t, { url: shared.url });
-  const { stream } = redis;
-  const write = t.mock.method(stream, "_write");
-  // The method of sockets is optional for streams.
-  const writeMany = t.mock.method(stream as Required<Pick<typeof stream, "_writev">>, "_writev");
-  const first = redis.set("yard:test:{turn}", "1");
-  const later = Promise.resolve().then(() => redis.get("yard:test:{turn}"));
-  assert.deepEqual(await Promise.all([first, later]), ["OK", "1"]);
-  assert.equal(write.mock.callCount() + writeMany.mock.callCount(), 1);
-});
-
 test("uses the database of the URL", async (t) => {
   const redis = await connect(t, { url: `${shared.url}/3` });
   await redis.set("yard:test:{db}", "three");

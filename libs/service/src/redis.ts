@@ -5,7 +5,6 @@ import {
   type RedisOptions,
   type SentinelConnectionOptions,
 } from "ioredis";
-import { gatherWrites } from "./gather-writes.ts";
 import type { Log } from "./log.ts";
 import { openCluster, primariesOf } from "./redis-cluster.ts";
 import { checkRedis, parseRedisInfo } from "./redis-requirements.ts";
@@ -41,7 +40,6 @@ export async function connectRedis(options: RedisConnectOptions): Promise<Redis>
   if (target === null)
     throw new StartError("the address of Redis cannot be read", { hint: "correct YARD_REDIS_URL" });
   const redis = openClient(options, target);
-  gatherWrites(redis);
   const where = target.shown;
   try {
     await firstReady(redis, where, options.connectTimeoutMs ?? 10_000);
