@@ -30,6 +30,9 @@ const token = (await readFile(dev.httpTokenFile, "utf8")).trim();
 
 type Json = Record<string, unknown>;
 
+/** All faces are looked at together, which starts a dozen commands beside the services. */
+const PATIENT = { timeoutMs: 60_000 };
+
 /** Returns what a command prints. */
 async function printed(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await yard([...args, "--json"], yardEnvironment(stateDir));
@@ -94,7 +97,7 @@ test("a run reads the same on every face after its journal has moved and its eve
   const approvalId = await approve(careful);
   for (const runId of [plain, parent, careful, inSession]) await ended(runId, "succeeded");
   await ended(short, "failed");
-  const { run } = await call(bus, getRun, { runId: parent });
+  const { run } = await call(bus, getRun, { runId: parent }, PATIENT);
   const child = run.children?.[0]?.runId ?? assert.fail();
   const all = [plain, parent, child, short, careful, inSession];
 
@@ -102,7 +105,7 @@ test("a run reads the same on every face after its journal has moved and its eve
   const read = async (): Promise<Json> => {
     const reads: [string, Promise<unknown>][] = all.flatMap(
       (runId): [string, Promise<unknown>][] => [
-        [`NATS get ${runId}`, call(bus, getRun, { runId })],
+        [`NATS get ${runId}`, call(bus, getRun, { runId }, PATIENT)],
         [`HTTP get ${runId}`, http(`/runs/${encodeURIComponent(runId)}`)],
         [`NATS events ${runId}`, eventsOf(runId)],
         [`HTTP events ${runId}`, http(`/runs/${encodeURIComponent(runId)}/events`)],
@@ -112,11 +115,11 @@ test("a run reads the same on every face after its journal has moved and its eve
       ],
     );
     reads.push(
-      ["NATS list", call(bus, listRuns, { sort: "dearest", to })],
+      ["NATS list", call(bus, listRuns, { sort: "dearest", to }, PATIENT)],
       ["HTTP list", http(`/runs?to=${to}&text=hello`)],
       ["HTTP totals", http(`/runs/totals?to=${to}`)],
       ["yard list", printed("runs", "list")],
-      ["NATS recording", call(bus, getRecording, { runId: plain })],
+      ["NATS recording", call(bus, getRecording, { runId: plain }, PATIENT)],
       ["HTTP recording", http(`/runs/${plain}/recording`)],
       ["HTTP history", http("/sessions/s1/history")],
       ["HTTP audit", http(`/audit?runId=${plain}&reads=false`)],
@@ -150,7 +153,7 @@ test("a run reads the same on every face after its journal has moved and its eve
   const retried = await ended(short, "succeeded");
   assert.equal(retried.attempts, 2);
   await archiveRuns(dev, [short, String(copy)]);
-  const { run: again } = await call(bus, getRun, { runId: short });
+  const { run: again } = await call(bus, getRun, { runId: short }, PATIENT);
   assert.equal(again.output, "hi");
 });
 
