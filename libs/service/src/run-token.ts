@@ -1,18 +1,11 @@
-import { hash, KeyObject, sign } from "node:crypto";
+import { createPrivateKey, createPublicKey, hash, sign, type KeyObject } from "node:crypto";
 import {
   isTokenCurrent,
   RUN_TOKEN_MAX_LENGTH,
   RunTokenClaims,
   type RunTokenClaims as Claims,
 } from "@switchyard/contracts/policy/run-token";
-import {
-  calculateJwkThumbprint,
-  compactVerify,
-  errors,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-} from "jose";
+import { calculateJwkThumbprint, compactVerify, errors, exportJWK, generateKeyPair } from "jose";
 import { z } from "zod";
 
 /**
@@ -120,15 +113,14 @@ export async function createTokenSigner<C extends Times>(
   privateJwk: string,
   { known }: { known?: KnownRunTokens<C> } = {},
 ): Promise<(claims: C) => Promise<string>> {
-  const { key, kid } = await importKey(PrivateJwk, privateJwk);
-  const signingKey = KeyObject.from(key);
+  const { key, kid } = await importPrivateKey(privateJwk);
   const { name, maxLength } = kind;
   const header = base64url(JSON.stringify({ alg: ALGORITHM, typ: kind.type, kid }));
   return async (claims) => {
     const payload = JSON.stringify(parseClaims(kind, claims));
     const signed = `${header}.${base64url(payload)}`;
     // In this thread: the way to another one and back takes longer than the signature.
-    const signature = sign(null, Buffer.from(signed), signingKey).toString("base64url");
+    const signature = sign(null, Buffer.from(signed), key).toString("base64url");
     const token = `${signed}.${signature}`;
     if (token.length > maxLength)
       throw new RunTokenError(
@@ -161,7 +153,7 @@ export async function createTokenVerifier<C extends Times>(
   options: { now?: () => number; known?: KnownRunTokens<C> } = {},
 ): Promise<(token: string, at?: number) => Promise<C>> {
   const { now = Date.now, known = new KnownRunTokens<C>() } = options;
-  const keys = await Promise.all(publicJwks.map((jwk) => importKey(PublicJwk, jwk)));
+  const keys = await Promise.all(publicJwks.map((jwk) => importPublicKey(jwk)));
 
   return async (token, at = now()) => {
     if (token.length > kind.maxLength)
@@ -189,7 +181,10 @@ export function keyIdOf(token: string): string | null {
 
 const KeyHeader = z.object({ kid: z.string() });
 
-type Key = Awaited<ReturnType<typeof importKey>>;
+interface Key {
+  readonly key: KeyObject;
+  readonly kid: string;
+}
 
 const Coordinate = z.string().regex(/^[A-Za-z0-9_-]{43}$/);
 const PublicJwk = z.strictObject({
@@ -199,14 +194,27 @@ const PublicJwk = z.strictObject({
 });
 const PrivateJwk = PublicJwk.extend({ d: Coordinate });
 
-async function importKey(schema: typeof PublicJwk | typeof PrivateJwk, jwk: string) {
+async function importPrivateKey(jwk: string): Promise<Key> {
+  const { kty, crv, x, d } = parseKey(PrivateJwk, jwk, "private");
+  const key = createPrivateKey({ key: { kty, crv, x, d }, format: "jwk" });
+  return { key, kid: await runTokenKeyId(jwk) };
+}
+
+async function importPublicKey(jwk: string): Promise<Key> {
+  const { kty, crv, x } = parseKey(PublicJwk, jwk, "public");
+  const key = createPublicKey({ key: { kty, crv, x }, format: "jwk" });
+  return { key, kid: await runTokenKeyId(jwk) };
+}
+
+function parseKey<S extends z.ZodType>(
+  schema: S,
+  jwk: string,
+  kind: "private" | "public",
+): z.output<S> {
   const parsed = schema.safeParse(parseJson(jwk));
-  if (!parsed.success) {
-    const kind = schema === PrivateJwk ? "private" : "public";
-    // No cause: it could quote the key.
-    throw new TypeError(`the run token key is not the JSON Web Key of an Ed25519 ${kind} key`);
-  }
-  return { key: await importJWK(parsed.data, ALGORITHM), kid: await runTokenKeyId(jwk) };
+  if (parsed.success) return parsed.data;
+  // No cause: it could quote the key.
+  throw new TypeError(`the run token key is not the JSON Web Key of an Ed25519 ${kind} key`);
 }
 
 function base64url(text: string): string {

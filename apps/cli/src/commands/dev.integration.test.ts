@@ -41,6 +41,10 @@ test("says where everything is, which model answers and what to type next", () =
   }
 });
 
+test("shows no warning of Node.js, such as that of a function that will be removed", () => {
+  assert.doesNotMatch(dev.output(), /\[DEP\d+\]|(?:Deprecation|Experimental)Warning|--trace-/);
+});
+
 test("says once that its user may approve its own calls", () => {
   assert.equal(dev.output().split("YARD_APPROVE_OWN=all").length, 2);
 });
