@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFile } from "node:fs/promises";
+import { readFile, readlink, realpath, writeFile } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
 import { hostname } from "node:os";
 import { join } from "node:path";
@@ -19,6 +19,7 @@ import { until } from "@switchyard/local-servers/until";
 import { testConstants } from "@switchyard/testing/test-constants";
 import { testDirectory, testNats, testRedis } from "@switchyard/testing/test-servers";
 import { fixtureCall } from "../test/fixture-contract.ts";
+import { ENVIRONMENT_FROM_STDIN, environmentLine } from "./environment-from-stdin.ts";
 import { EXIT_WITH_PARENT } from "./exit-with-parent.ts";
 import { observe, startFixture, type ServiceProcess } from "../test/service-process.ts";
 
@@ -349,6 +350,32 @@ test("leaves Ctrl-C to the parent that holds its stdin", async () => {
   service.child.kill("SIGTERM");
   assert.deepEqual(await service.exited, { code: 0, signal: null });
   assert.equal((await service.logged("service stopping"))["reason"], "SIGTERM");
+});
+
+test("takes its environment from stdin, which leaves no secret in the block of the kernel", async () => {
+  const service = startFixture({}, [EXIT_WITH_PARENT, ENVIRONMENT_FROM_STDIN]);
+  const secret = "sk-of-a-model";
+  const cwd = await testDirectory();
+  service.child.stdin.write(environmentLine({ cwd, env: { ...env, MODEL_KEY: secret } }));
+  await service.logged("service ready");
+  assert.equal(await readlink(`/proc/${service.child.pid}/cwd`), await realpath(cwd));
+  const block = await readFile(`/proc/${service.child.pid}/environ`, "utf8");
+  assert.doesNotMatch(block, new RegExp(`${secret}|YARD_`));
+  service.child.stdin.end();
+  assert.deepEqual(await service.exited, { code: 0, signal: null });
+  assert.equal((await service.logged("service stopping"))["reason"], "parent gone");
+});
+
+test("ends silently when its parent ends before it gave the environment, and refuses a line that is none", async () => {
+  const unneeded = startFixture({}, [EXIT_WITH_PARENT, ENVIRONMENT_FROM_STDIN]);
+  unneeded.child.stdin.end();
+  assert.deepEqual(await unneeded.exited, { code: 0, signal: null });
+  assert.deepEqual(unneeded.records, []);
+  const misled = startFixture({}, [EXIT_WITH_PARENT, ENVIRONMENT_FROM_STDIN]);
+  misled.child.stdin.write("MODEL_KEY=sk-of-a-model\n");
+  assert.deepEqual(await misled.exited, { code: 1, signal: null });
+  assert.deepEqual(messages(misled), ["service could not start"]);
+  assert.doesNotMatch(JSON.stringify(misled.records), /sk-of-a-model/);
 });
 
 async function startHanging(extra: Record<string, string>): Promise<ServiceProcess> {

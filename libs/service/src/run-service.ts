@@ -1,5 +1,6 @@
 import type { ServiceDefinition } from "./define-service.ts";
 import { EnvError, type Environment } from "./env.ts";
+import { ENVIRONMENT_FROM_STDIN, environmentFromStdin } from "./environment-from-stdin.ts";
 import { EXIT_WITH_PARENT } from "./exit-with-parent.ts";
 import { Host, ServiceStartError, type HostOptions } from "./host.ts";
 import { createLog, type Log } from "./log.ts";
@@ -25,13 +26,15 @@ export function runService(definition: ServiceDefinition): Promise<void> {
  * is one fatal line of its service, the steps so far undone, and exit 1, or 6 when NATS or Redis is unreachable. With the argument `--exit-with-parent`
  * the end of stdin counts as SIGTERM, and SIGINT is left to the parent.
  *
- * `name` and `version` are those of the process, where it runs several services. The environment is removed from the process, see {@link takeEnvironment}.
+ * `name` and `version` are those of the process, where it runs several services. The environment is removed from the process, see {@link takeEnvironment};
+ * with the argument `--environment-from-stdin` it is read from standard input, see {@link environmentFromStdin}.
  */
 export async function runServices(
   definitions: readonly ServiceDefinition[],
   { name, version }: Pick<HostOptions, "name" | "version">,
-  env: Environment = takeEnvironment(process.env),
+  given?: Environment,
 ): Promise<void> {
+  const env = given ?? (await ownEnvironment(name));
   const host = hostOrExit(definitions, {
     name,
     version,
@@ -54,6 +57,12 @@ export async function runServices(
   }
   // No caller continues after a start that did not succeed: the process ends during this line.
   if (shutdown.stopping) await new Promise<never>(() => {});
+}
+
+async function ownEnvironment(name: string): Promise<Environment> {
+  if (process.argv.includes(ENVIRONMENT_FROM_STDIN))
+    await environmentFromStdin().catch((error: unknown) => failStart(name, error));
+  return takeEnvironment(process.env);
 }
 
 /** Ends a process that could not even choose its services: one fatal line under its name, and the exit code of the error. */

@@ -25,17 +25,30 @@ const OF_AWS = [
   ["AWS_EC2_METADATA_DISABLED"],
 ].flat();
 
+/** The part of an environment that stays in a process: what Node.js, libraries and programs that the process starts may read at any time. */
+export function lastingVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const stays = new Set([...PROGRAM_VARIABLES, ...OF_AWS]);
+  return Object.fromEntries(
+    Object.entries(env).filter(([name]) => stays.has(name) || READ_LATER.test(name)),
+  );
+}
+
 /**
  * Removes the environment from a process: returns all of it, and leaves the variables that programs and libraries read later. So the
  * secrets that entries of servers name are not where a child, a crash report or a library finds them. The kernel keeps the block
- * that the process was started with (`/proc/<pid>/environ`), for processes of the same user: hence the isolation of servers.
+ * that the process was started with (`/proc/<pid>/environ`), for processes of the same user: hence the isolation of servers, and
+ * {@link environmentFromStdin}.
  */
 export function takeEnvironment(
   env: NodeJS.ProcessEnv,
 ): Readonly<Record<string, string | undefined>> {
   const taken = { ...env };
-  const stays = new Set([...PROGRAM_VARIABLES, ...OF_AWS]);
-  for (const name of Object.keys(taken))
-    if (!stays.has(name) && !READ_LATER.test(name)) delete env[name];
+  replaceEnvironment(env, lastingVariables(taken));
   return taken;
+}
+
+/** Gives a process the environment `next` in place of its own. */
+export function replaceEnvironment(env: NodeJS.ProcessEnv, next: NodeJS.ProcessEnv): void {
+  for (const name of Object.keys(env)) if (next[name] === undefined) delete env[name];
+  Object.assign(env, next);
 }

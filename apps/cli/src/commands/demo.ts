@@ -9,7 +9,7 @@ import { judgeDemo } from "../demo-verdict.ts";
 import { httpAccess } from "../dev/http-access.ts";
 import { natsCommand, serverText } from "../dev/ready-block.ts";
 import { readableLog } from "../dev/merged-log.ts";
-import { launchService } from "../dev/service-process.ts";
+import type { EarlyServices } from "../dev/early-services.ts";
 import { chosenProject, stackOptions } from "../dev/stack-options.ts";
 import { Stack } from "../dev/stack.ts";
 import type { StackReport } from "../dev/stack-report.ts";
@@ -34,10 +34,12 @@ const KEPT_LINES = 40;
 export async function demo(
   terminal: Terminal,
   options: { json?: true; open?: true; exitWithParent?: boolean },
+  services: EarlyServices,
 ): Promise<ExitCode> {
   const state = stateDirectory(terminal.env, null);
   const running = await findRunningInstance(state.instanceFile);
   if (running !== null) {
+    services.end();
     terminal.note(`Using the running instance (process ${running.owner.pid}).\n`);
     return runDemo(terminal, { instance: running, json: options.json ?? false, staysOpen: true });
   }
@@ -48,7 +50,7 @@ export async function demo(
     await stackOptions({}, project, {
       env: terminal.env,
       report: log.report,
-      launch: launchService,
+      launch: services.launch,
     }),
   );
   const stop = new AbortController();

@@ -20,10 +20,11 @@ export interface ServicePlanOptions extends PlannedOptions {
 
 /** Shorter than the time after which people press Ctrl-C again. */
 const DRAIN_MS = 10_000;
-/** Name of the process with all services. */
-export const TOGETHER = "switchyard";
 /** Compiled where npm has installed it. */
 const MAIN = `main${extname(fileURLToPath(import.meta.url))}`;
+/** The process with all services: its name, and its program. */
+export const TOGETHER = "switchyard";
+export const TOGETHER_ENTRY = join(HOME, "apps", "switchyard", "src", MAIN);
 /** Placeholder for the user of each service: see `forUser` of libs/service. */
 const EACH_USER = "{user}";
 
@@ -64,7 +65,7 @@ function processOf(options: ServicePlanOptions, one: Planned): ServiceSpec {
 function together(options: ServicePlanOptions, services: readonly Planned[]): ServiceSpec {
   return {
     name: TOGETHER,
-    entry: join(HOME, "apps", "switchyard", "src", MAIN),
+    entry: TOGETHER_ENTRY,
     cwd: options.workspace,
     env: Object.assign(
       basics(options.env),

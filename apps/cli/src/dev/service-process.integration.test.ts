@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { until } from "@switchyard/local-servers/until";
 import { tempDirectory } from "../../test-fixtures/temp-directory.ts";
 import { CliError } from "../cli-error.ts";
+import { startServicesEarly } from "./early-services.ts";
 import { launchService, type ServiceSpec } from "./service-process.ts";
 
 const directory = tempDirectory();
@@ -87,3 +90,17 @@ test("a service that ends before it is ready is named with its last lines", asyn
     message: "failing did not start (exit code 1); its last lines:\n  no such file: rules.yaml",
   });
 });
+
+test("services that were started early and are not needed end at once", async () => {
+  const before = await childrenOfThisProcess();
+  const services = startServicesEarly(process.env);
+  const started = (await childrenOfThisProcess()).filter((pid) => !before.includes(pid));
+  assert.equal(started.length, 1);
+  services.end();
+  await until(async () => (await childrenOfThisProcess()).length === before.length);
+});
+
+async function childrenOfThisProcess(): Promise<string[]> {
+  const text = await readFile(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
+  return text.trim().split(" ").filter(Boolean);
+}

@@ -1,7 +1,12 @@
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import {
+  ENVIRONMENT_FROM_STDIN,
+  environmentLine,
+} from "@switchyard/service/environment-from-stdin";
 import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
+import { lastingVariables } from "@switchyard/service/take-environment";
 import { splitLines } from "./line-splitter.ts";
 import { parseLogLine } from "./log-line.ts";
 import {
@@ -25,15 +30,32 @@ export interface ServiceSpec {
 
 type Child = ChildProcessByStdio<Writable, Readable, Readable>;
 
+/** A process that loads its code, and waits for its environment. */
+export interface LoadingProcess {
+  readonly child: Child;
+  /** Resolves with the reason when it has ended. */
+  readonly exited: Promise<string>;
+}
+
 /** Longer than the service's own drain limit, which is the one that should decide. */
 const STOP_TIMEOUT_MS = 15_000;
 const READY_POLL_MS = 25;
 
 /**
- * Starts a service and waits until it logs that it is ready (`service ready`) and its readiness probe agrees. It gets a process
- * group of its own, so that Ctrl-C reaches us alone and we stop things in order; and a pipe as stdin, whose end notifies it that
- * this process is gone, for whatever reason.
+ * Starts a process of services without its environment, of which it gets only what Node.js reads at once. It has a process group of its own,
+ * so that Ctrl-C reaches us alone and we stop things in order; and a pipe as stdin, whose end notifies it that this process is gone, for whatever reason.
  */
+export function loadService(entry: string, env: NodeJS.ProcessEnv): LoadingProcess {
+  const child: Child = spawn(process.execPath, [entry, EXIT_WITH_PARENT, ENVIRONMENT_FROM_STDIN], {
+    env: lastingVariables(env),
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  child.stdin.on("error", () => {}); // it is gone; `exited` reports it
+  return { child, exited: exitOf(child) };
+}
+
+/** Starts a service and waits until it logs that it is ready (`service ready`) and its readiness probe agrees. */
 export async function launchService(
   spec: ServiceSpec,
   options: {
@@ -42,18 +64,14 @@ export async function launchService(
     /** Gives up the start. */
     readonly signal: AbortSignal;
     readonly startTimeouts?: StartTimeouts;
+    /** Its process, if it has been started before. */
+    readonly loading?: LoadingProcess;
   },
 ): Promise<Running> {
   const { signal, startTimeouts = START_TIMEOUTS } = options;
   signal.throwIfAborted();
-  const child: Child = spawn(process.execPath, [spec.entry, EXIT_WITH_PARENT], {
-    cwd: spec.cwd,
-    env: spec.env,
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: true,
-  });
-  child.stdin.on("error", () => {}); // it is gone; `exited` reports it
-  const exited = exitOf(child);
+  const { child, exited } = options.loading ?? loadService(spec.entry, spec.env);
+  child.stdin.write(environmentLine(spec));
   const begun = beginning(startTimeouts);
   const ready = readyAddress(child, (line) => {
     const speaker = speakerOf(spec, line);
@@ -71,7 +89,7 @@ export async function launchService(
       pid: child.pid ?? 0,
       healthUrl,
       exited,
-      kill: () => killGroup(child),
+      kill: () => killProcess(child),
       stop: () => stopChild(child, exited),
     };
   } catch (error) {
@@ -141,7 +159,7 @@ async function stopChild(child: Child, exited: Promise<string>): Promise<void> {
   child.kill("SIGTERM");
   const startTimeouts = new AbortController();
   const deadline = delay(STOP_TIMEOUT_MS, undefined, { signal: startTimeouts.signal }).then(
-    () => killGroup(child),
+    () => killProcess(child),
     () => {},
   );
   await exited;
@@ -149,7 +167,8 @@ async function stopChild(child: Child, exited: Promise<string>): Promise<void> {
   await deadline;
 }
 
-function killGroup(child: Child): void {
+/** Kills its process group. */
+export function killProcess(child: Child): void {
   if (child.pid === undefined) return;
   try {
     process.kill(-child.pid, "SIGKILL");

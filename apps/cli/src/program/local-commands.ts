@@ -1,5 +1,7 @@
 import { Option, type Command } from "commander";
 import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
+import type { EarlyServices } from "../dev/early-services.ts";
+import type { ExitCode } from "../exit-codes.ts";
 import { JSON_TEXT, port, wholeNumber, type Perform } from "./command-options.ts";
 
 const EXIT_WITH_PARENT_TEXT =
@@ -30,9 +32,13 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .option(EXIT_WITH_PARENT, EXIT_WITH_PARENT_TEXT)
     .option("--json", "print the log as lines of JSON")
     .action((options) =>
-      perform(options, async (terminal) =>
-        (await import("../commands/dev.ts")).dev(terminal, options),
-      ),
+      perform(options, async (terminal) => {
+        if (options.processes === true)
+          return (await import("../commands/dev.ts")).dev(terminal, options);
+        return withEarlyServices(terminal.env, async (services) =>
+          (await import("../commands/dev.ts")).dev(terminal, options, services),
+        );
+      }),
     );
   program
     .command("init [dir]")
@@ -56,8 +62,10 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .option(EXIT_WITH_PARENT, EXIT_WITH_PARENT_TEXT)
     .option("--json", "print the events of the run as lines of JSON")
     .action((options) =>
-      perform(options, async (terminal) =>
-        (await import("../commands/demo.ts")).demo(terminal, options),
+      perform(options, (terminal) =>
+        withEarlyServices(terminal.env, async (services) =>
+          (await import("../commands/demo.ts")).demo(terminal, options, services),
+        ),
       ),
     );
   program
@@ -70,4 +78,18 @@ export function addLocalCommands(program: Command, perform: Perform): void {
         (await import("../commands/doctor.ts")).doctor(terminal, options),
       ),
     );
+}
+
+/** The services load their code while the command loads its own. */
+async function withEarlyServices(
+  env: NodeJS.ProcessEnv,
+  run: (services: EarlyServices) => Promise<ExitCode>,
+): Promise<ExitCode> {
+  const { startServicesEarly } = await import("../dev/early-services.ts");
+  const services = startServicesEarly(env);
+  try {
+    return await run(services);
+  } finally {
+    services.end();
+  }
 }

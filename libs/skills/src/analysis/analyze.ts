@@ -41,7 +41,7 @@ export interface Analyzer {
   analyze<K extends JobKind>(job: Job<K>): Promise<Analysis<K>>;
 }
 
-/** Reads in the calling thread, where a hanging parse cannot be ended: use it for trusted files only. */
+/** Reads in the calling thread, where a parse that takes long cannot be ended: use it for trusted files, or where only the person who chose the files waits. */
 export const analyzerHere: Analyzer = { analyze: (job) => Promise.resolve(analyze(job)) };
 
 /**
