@@ -6,11 +6,21 @@ import { until } from "@switchyard/local-servers/until";
 import { keepArchivedRuns, keepDeadCommand } from "./archived-runs.ts";
 import { archiveRuns } from "../lib/archive-runs.ts";
 import { busyRunner } from "../lib/busy-runner.ts";
+import { startHeldModel } from "../lib/held-model.ts";
 import { confirmApproval } from "./approve.ts";
 import { axeViolations } from "./chromium.ts";
 import { consoleWorld, skip } from "./console-world.ts";
 
-const there = await consoleWorld({ apart: true });
+const held = await startHeldModel();
+const local = { type: "openai-compatible", baseURL: held.baseURL };
+const there = await consoleWorld({
+  apart: true,
+  files: {
+    "models.json": JSON.stringify({ providers: { local } }),
+    "agents/held.yaml":
+      "name: held\ndescription: Writes until it is released.\nmodel: local/held\n",
+  },
+});
 
 const started = async (agent: string, input: string, more: object = {}): Promise<string> =>
   String((await there().send("/runs", { agent, input, ...more }))["runId"]);
@@ -203,30 +213,33 @@ test(
   { skip },
   async (t) => {
     const { page, go } = await there().look(t);
-    const runId = await started("writer", "one that kills");
+    const runId = await started("held", "one that kills");
     await go(`/runs/${runId}?view=conversation`);
-    // Each is killed in the middle of the same answer: no step completes in between.
+    // Each is killed in the middle of the same answer, which does not end before it is released.
     let before = 0;
     for (let death = 0; death < 2; death += 1) {
-      await page.locator('.turn[data-status="live"]').waitFor({ timeout: 60_000 });
+      await page.locator('.turn[data-status="live"]').waitFor();
+      // A runner that has a slot for the run may not have claimed it yet, and would not count.
+      await until(() => held.requests() > death);
       const runner = await busyRunner(there().dev, before);
       process.kill(runner, "SIGKILL");
       before = runner;
     }
-    await status(page, "dead").waitFor({ timeout: 60_000 });
+    await status(page, "dead").waitFor({ timeout: 120_000 });
     const failure = page.locator('[data-testid="failure"][data-status="too_many_attempts"]');
     assert.match(await failure.innerText(), /2 runners died/);
     assert.deepEqual(await axeViolations(page), []);
     await go("/system");
-    const line = page.getByTestId("dead").getByRole("listitem").filter({ hasText: "writer" });
+    const line = page.getByTestId("dead").getByRole("listitem").filter({ hasText: "held" });
     await line.getByRole("link").click();
     await page.waitForURL(new RegExp(`/runs/${runId}`));
     await page.goBack();
+    held.release();
     await line.getByRole("button", { name: "Retry" }).click();
     await page.getByTestId("confirm").getByRole("button", { name: "Retry the run" }).click();
     await line.waitFor({ state: "detached" });
     await go(`/runs/${runId}`);
-    await status(page, "succeeded").waitFor({ timeout: 60_000 });
+    await status(page, "succeeded").waitFor();
   },
 );
 

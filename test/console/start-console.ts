@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BrowserContext, Page } from "playwright-core";
@@ -33,16 +33,30 @@ export interface Look {
 
 export interface ConsoleOptions {
   readonly project?: string;
+  /** Files by their paths in the project, which are added to a copy of it. */
+  readonly files?: Readonly<Record<string, string>>;
   /** True: each service is a process of its own, and there are two runners, so runs survive the end of one. */
   readonly apart?: boolean;
   /** Values that replace constants of services. */
   readonly constants?: Constants;
 }
 
+async function projectOf(
+  directory: string,
+  { project = "test/console/project", files }: ConsoleOptions,
+): Promise<string> {
+  if (files === undefined) return project;
+  const copy = join(directory, "project");
+  await cp(project, copy, { recursive: true });
+  for (const [path, text] of Object.entries(files)) await writeFile(join(copy, path), text);
+  return copy;
+}
+
 /** A whole Switchyard on a project, with a browser on its console. */
 export async function startConsole(executable: string, how: ConsoleOptions = {}) {
-  const { project = "test/console/project", apart, constants = {} } = how;
+  const { apart, constants = {} } = how;
   const directory = await mkdtemp(join(tmpdir(), "yard-console-"));
+  const project = await projectOf(directory, how);
   const workspace = join(directory, "workspace");
   await mkdir(workspace);
   await writeFile(join(workspace, "notes.md"), "# Notes\n");

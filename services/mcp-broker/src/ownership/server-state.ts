@@ -5,6 +5,7 @@ import { ServerFacts } from "@switchyard/contracts/policy/policy";
 import { ToolRef } from "@switchyard/contracts/tool-names";
 import { z } from "zod";
 import { serverFacts } from "../declaration/server-facts.ts";
+import type { CatalogueTool } from "../catalogue/tool-catalogue.ts";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import { parseJson } from "../json/json-value.ts";
 import { workSlices } from "../limits/work-slices.ts";
@@ -27,8 +28,20 @@ export const ServerState = z.object({
 });
 export type ServerState = z.infer<typeof ServerState>;
 
+/** The parts of a connection that are published. */
+export interface PublishedConnection extends Pick<
+  ServerConnection,
+  "info" | "heldBecause" | "isStateless"
+> {
+  readonly catalogue: {
+    readonly tools: readonly Pick<CatalogueTool, "ref" | "info">[];
+    readonly problems: readonly string[];
+  };
+  readonly entry: Pick<ServerConnection["entry"], "config">;
+}
+
 /** The state of this moment as JSON. A server may have ten thousand tools, so it is written in slices. */
-export async function serverStateText(connection: ServerConnection): Promise<string> {
+export async function serverStateText(connection: PublishedConnection): Promise<string> {
   const { info, catalogue, heldBecause, entry } = connection;
   const { config } = entry;
   const state: Omit<ServerState, "tools"> = {
