@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@switchyard/local-servers/until";
 import { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
@@ -14,6 +15,10 @@ const PER_ADDRESS = 20;
 const LARGE = 16 * 1024 * 1024;
 const app = new Hono<GatewayEnv>();
 app.get("/large", (c) => c.text("x".repeat(LARGE)));
+app.get("/slow", async (c) => {
+  await delay(2_000);
+  return c.text("ok");
+});
 app.all("*", async (c) => {
   taken.push(`${c.req.method} ${c.req.path}`);
   await c.req.text();
@@ -120,4 +125,21 @@ test("a client that reads nothing of its answer is cut", () => readNothing());
 test("answers that no client reads are cut, the largest first, when they hold too much together", async () => {
   await Promise.all(Array.from({ length: 5 }, readNothing));
   assert.ok((await raw(CLOSING)).endsWith("ok"));
+});
+
+test("a stop waits for requests in work, and not for connections without one", async () => {
+  const stopping = await listenHttp(app, { host: "127.0.0.1", port: 0 });
+  const at = { host: "127.0.0.1", port: Number(new URL(stopping.url).port) };
+  const [silent, half, slow] = [connect(at), connect(at), connect(at)];
+  let text = "";
+  slow.setEncoding("utf8").on("data", (part: string) => (text += part));
+  await Promise.all([silent, half, slow].map((socket) => once(socket, "connect")));
+  half.write("GET /half HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+  slow.write("GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  const ends = [silent, half, slow].map(closed);
+  await delay(100);
+  const stopped = stopping.stop();
+  await Promise.all(ends);
+  await stopped;
+  assert.ok(text.endsWith("ok"), text);
 });
