@@ -8,6 +8,7 @@ import { StartError } from "@switchyard/service/start-error";
 import type { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { CONNECTION_LIMITS, guardConnections, type ConnectionLimits } from "./guard-connections.ts";
+import { answerClientErrors } from "./refuse-connection.ts";
 import { followTls, readTls, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServer {
@@ -97,6 +98,7 @@ export async function listenHttp(
   server.maxHeadersCount = 100;
   const unguard = guardConnections(server, connections);
   const unused = unusedConnections(server, secure === null ? "connection" : "secureConnection");
+  answerClientErrors(server);
   const answer = getRequestListener(app.fetch);
   server.on("request", (request, response) => void answer(request, response));
   server.listen(port, host);
