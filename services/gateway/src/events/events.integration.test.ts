@@ -186,6 +186,17 @@ test("a filter that does not exist is refused with the one that is meant", async
   assert.match(await refused("/runs/one/events?a=1&b=2"), /a: is unknown; b: is unknown/);
 });
 
+test("a HEAD request for events gets the headers of the stream alone", async (t) => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("hans", ["viewer"]);
+  const printed = t.mock.method(console, "error", () => {});
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await fetch(`${url}/api/v1/events`, { method: "HEAD", headers });
+  assert.equal(answer.headers.get("content-type"), "text/event-stream");
+  assert.equal(await answer.text(), "");
+  assert.equal(printed.mock.callCount(), 0);
+});
+
 test("another caller's run and events are not shown, whether or not they exist", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("mallory", ["operator"]);
