@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { connectionOf } from "@switchyard/bus/connection";
+import { headersOf } from "@switchyard/bus/message-headers";
 import { ensureStreams } from "@switchyard/bus/streams";
+import { ServiceError } from "@switchyard/contracts/errors";
+import { HEADERS } from "@switchyard/contracts/headers";
 import { testBus } from "@switchyard/testing/test-bus";
 import { testNats } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
@@ -11,7 +14,7 @@ import { openEventHub } from "./event-hub.ts";
 const nats = await testNats();
 const bus = await testBus(nats, "gateway");
 await ensureStreams(bus);
-const { nc, replies } = connectionOf(bus);
+const { nc, replies, claims } = connectionOf(bus);
 const log = createLog({ service: "test", level: "silent" });
 const hub = openEventHub(bus, log, 1);
 after(() => hub.stop());
@@ -51,4 +54,20 @@ test("what is stored from the request on is received, also by a listener that st
     remove();
     await until(async () => (await consumers()) === 0);
   }
+});
+
+test("a reading that fails at its first event resumes at that event", async (t) => {
+  const leave = await hub.attend();
+  const received: unknown[] = [];
+  const remove = hub.onEvent(({ payload }) => received.push(payload));
+  const subject = "yard.evt.run.cli.large.started";
+  const payload = { preview: "x" };
+  const claim = await claims.put(JSON.stringify(payload), { subject, owner: "cli" });
+  const failure = new ServiceError("timeout", "the payload store does not answer");
+  const { mock } = t.mock.method(claims, "get", () => Promise.reject(failure), { times: 1 });
+  await nc.request(subject, "", { headers: headersOf({ [HEADERS.claim]: claim }) });
+  await until(() => mock.callCount() > 0 && received.length > 0);
+  assert.deepEqual(received, [payload]);
+  remove();
+  leave();
 });

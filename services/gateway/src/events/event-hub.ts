@@ -2,6 +2,7 @@ import { within } from "@switchyard/contracts/timeouts";
 import type { Bus } from "@switchyard/bus/bus";
 import { placeOf, type EventPlace } from "@switchyard/bus/event-place";
 import { readEvents } from "@switchyard/bus/events";
+import { lastEventPlace } from "@switchyard/bus/last-event";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { follow } from "@switchyard/bus/follow";
 import { runLive } from "@switchyard/contracts/agent-runner/run-events";
@@ -145,14 +146,15 @@ function openReading(bus: Bus, log: Log, notify: EventListener): Reading {
   const read = async (): Promise<void> => {
     while (!signal.aborted) {
       try {
-        const from = last === null ? ("now" as const) : { after: last };
+        // The position is fixed before the first event: a reading that fails at that event resumes at it.
+        last ??= await lastEventPlace(bus);
         const onOpen = (): void => {
           isOpen = true;
           opened.resolve();
         };
         for await (const event of readEvents(bus, {
           filters: eventSubjects,
-          from,
+          from: { after: last },
           signal,
           onOpen,
         })) {

@@ -100,13 +100,18 @@ export function openEventStream(
     close();
   };
 
-  outgoing.once("close", close);
-  writeHead(outgoing, isPacked);
-  startBeating(beat);
-  // A HEAD request gets the headers alone.
-  if (outgoing.req.method === "HEAD") end();
+  const headers = headersOf(isPacked);
+  // The framework answers a HEAD request itself, with the headers alone.
+  const isHead = outgoing.req.method === "HEAD";
+  if (isHead) isClosed = true;
+  else {
+    outgoing.once("close", close);
+    // The headers are sent at once, so that the reader sees the open stream before its first record.
+    outgoing.writeHead(200, headers).flushHeaders();
+    startBeating(beat);
+  }
   return {
-    response: RESPONSE_ALREADY_SENT,
+    response: isHead ? new Response(null, { headers }) : RESPONSE_ALREADY_SENT,
     send({ event, id, data }) {
       const lines = [
         ...(event === undefined ? [] : [`event: ${event}`]),
@@ -130,14 +135,12 @@ export function openEventStream(
   };
 }
 
-/** The headers are sent at once, so that the reader sees the open stream before its first record. */
-function writeHead(outgoing: ServerResponse, isPacked: boolean): void {
-  outgoing.writeHead(200, {
+function headersOf(isPacked: boolean): Record<string, string> {
+  return {
     "content-type": "text/event-stream",
     "x-accel-buffering": "no",
     ...(isPacked && { "content-encoding": "gzip" }),
-  });
-  outgoing.flushHeaders();
+  };
 }
 
 /** Waits until a reader has accepted what was sent, or its stream is closed; cuts one that accepts nothing. */

@@ -186,6 +186,17 @@ test("a filter that does not exist is refused with the one that is meant", async
   assert.match(await refused("/runs/one/events?a=1&b=2"), /a: is unknown; b: is unknown/);
 });
 
+test("a HEAD request for events gets the headers of the stream alone", async (t) => {
+  const { url } = await world.startGateway();
+  const { key } = await world.keyOf("hans", ["viewer"]);
+  const printed = t.mock.method(console, "error", () => {});
+  const headers = { authorization: `Bearer ${key}` };
+  const answer = await fetch(`${url}/api/v1/events`, { method: "HEAD", headers });
+  assert.equal(answer.headers.get("content-type"), "text/event-stream");
+  assert.equal(await answer.text(), "");
+  assert.equal(printed.mock.callCount(), 0);
+});
+
 test("another caller's run and events are not shown, whether or not they exist", async () => {
   const { url } = await world.startGateway();
   const { key } = await world.keyOf("mallory", ["operator"]);
@@ -371,7 +382,10 @@ test("200 readers of a gateway that is killed continue at another one, or there 
 });
 
 test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
-  const { url } = await world.startGateway({}, { unknownRunMs: 3_000, httpStreamsPerCaller: 2 });
+  const { url, stop } = await world.startGateway(
+    {},
+    { unknownRunMs: 3_000, httpStreamsPerCaller: 2 },
+  );
   const { key } = await world.keyOf("dan", ["viewer"]);
   const never = await read(url, "/runs/never-started/events", { key });
   assert.equal(await never.ended, true);
@@ -396,6 +410,8 @@ test("a run without any event is not waited for without end, and a caller has so
     return again.status === 200;
   });
   for (const reading of [second, free]) reading.stop();
+  // Its constants apply to every gateway of this process until it stops.
+  await stop();
 });
 
 test("a reader that pauses gets a history of any length on one connection, and what happened meanwhile", async () => {
@@ -446,7 +462,7 @@ test("a run that continues after an end is followed to its last one, also by a r
 });
 
 test("readers receive what gets the numbers of events that nats-server has lost, also those that come with the id of one", async () => {
-  const { url } = await world.startGatewayProcess();
+  const { url } = await world.startGateway();
   const { key } = await world.keyOf("hal", ["viewer"]);
   const isUp = () => Promise.resolve(runner.status === "connected");
   const there = await read(url, "/events?noun=run", { key });

@@ -1,6 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { limitedAddress, plainAddress } from "../identity/client-address.ts";
+import { refuseSlow } from "./refuse-connection.ts";
 
 export interface ConnectionLimits {
   /** The limit of connections at a time. */
@@ -37,7 +38,6 @@ interface Exchange {
 }
 
 const CHECK_MS = 1_000;
-const TOO_SLOW = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
 
 /**
  * Cuts clients that hold memory or connections by sending or reading slowly, and refuses connections beyond the limits. Node's
@@ -71,7 +71,7 @@ export function guardConnections(server: Server, limits: ConnectionLimits): () =
     () => {
       const now = performance.now();
       for (const exchange of exchanges) {
-        if (sendsSlowly(exchange, limits, now)) cutSender(exchange);
+        if (sendsSlowly(exchange, limits, now)) refuseSlow(exchange.socket, exchange.response);
         else if (readsSlowly(exchange, limits, now)) exchange.socket.destroy();
       }
       cutLargest(exchanges, limits.unreadBytes);
@@ -111,11 +111,6 @@ function sendsSlowly(
   // The rest of a body whose request was already answered is read only for a short time.
   if (response.writableFinished) return true;
   return socket.bytesRead - readBefore < (overMs / 1_000) * bytesPerSecond;
-}
-
-function cutSender({ response, socket }: Exchange): void {
-  if (!response.headersSent) socket.write(TOO_SLOW);
-  socket.destroySoon();
 }
 
 /** Counts only while bytes wait for the client: an idle stream of events has nothing to read. */

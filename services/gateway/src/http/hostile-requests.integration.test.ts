@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@switchyard/local-servers/until";
 import { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { BytesInWork } from "../identity/bytes-in-work.ts";
+import { problemOf } from "../problems/problem.ts";
+import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { CONNECTION_LIMITS } from "./guard-connections.ts";
 import { listenHttp } from "./listen.ts";
 
@@ -14,6 +18,20 @@ const PER_ADDRESS = 20;
 const LARGE = 16 * 1024 * 1024;
 const app = new Hono<GatewayEnv>();
 app.get("/large", (c) => c.text("x".repeat(LARGE)));
+/** The errors of bodies that the gateway's own code refused. */
+const refused: string[] = [];
+app.post("/json", async (c) => {
+  taken.push("POST /json");
+  c.set("address", "127.0.0.1");
+  c.set("held", new BytesInWork().begin());
+  const problem = await readBody(c, bodyLimits(1_000)).then(() => null, problemOf);
+  refused.push(`${problem?.status} ${problem?.code}`);
+  return c.text("refused");
+});
+app.get("/slow", async (c) => {
+  await delay(2_000);
+  return c.text("ok");
+});
 app.all("*", async (c) => {
   taken.push(`${c.req.method} ${c.req.path}`);
   await c.req.text();
@@ -52,6 +70,13 @@ function raw(bytes: string): Promise<string> {
   });
 }
 
+/** Returns the code of a problem that the server closes the connection behind. */
+function codeOf(answer: string): string {
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  assert.match(head, /^Connection: close\r\nContent-Type: application\/problem\+json$/m);
+  return (JSON.parse(body) as { code: string }).code; // problemBody() made it.
+}
+
 const HEAD = "POST /first HTTP/1.1\r\nHost: 127.0.0.1\r\n";
 const CLOSING = "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n";
 const HIDDEN = "GET /hidden HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
@@ -72,6 +97,7 @@ test("no shape of a request lets another one be smuggled behind it", async () =>
     const answer = await raw(bytes);
     assert.equal(taken.includes("GET /hidden"), false, `${shape}: ${answer}`);
     assert.match(answer, /^HTTP\/1\.1 400 /m, shape);
+    assert.equal(codeOf(answer), "malformed_request", shape);
   }
 });
 
@@ -79,6 +105,7 @@ test("headers that are too long are refused", async () => {
   taken.length = 0;
   const answer = await raw(`GET /first HTTP/1.1\r\nHost: x\r\nX-A: ${"a".repeat(40_000)}\r\n\r\n`);
   assert.match(answer, /^HTTP\/1\.1 431 /);
+  assert.equal(codeOf(answer), "headers_too_large");
   assert.deepEqual(taken, []);
 });
 
@@ -86,6 +113,19 @@ test("who sends headers or a body slowly is cut off", async () => {
   assert.match(await raw("GET /first HTTP/1.1\r\nHost: x\r\nX-"), /^HTTP\/1\.1 408 |^$/);
   const body = await raw(`${HEAD}Content-Length: 100\r\n\r\nonly the beginning`);
   assert.match(body, /^HTTP\/1\.1 408 /m);
+  assert.equal(codeOf(body), "request_timeout");
+});
+
+test("a body that ends early or is encoded is the client's error and no fault", async () => {
+  const socket = connect(address);
+  socket.write(`POST /json HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n{`);
+  await until(() => socket.bytesWritten > 0 && taken.includes("POST /json"));
+  socket.destroy();
+  await until(() => refused.length === 1);
+  await raw(
+    `POST /json HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx`,
+  );
+  assert.deepEqual(refused, ["400 malformed_json", "415 unsupported_media_type"]);
 });
 
 test("an address has no more connections than it may", async () => {
@@ -120,4 +160,21 @@ test("a client that reads nothing of its answer is cut", () => readNothing());
 test("answers that no client reads are cut, the largest first, when they hold too much together", async () => {
   await Promise.all(Array.from({ length: 5 }, readNothing));
   assert.ok((await raw(CLOSING)).endsWith("ok"));
+});
+
+test("a stop waits for requests in work, and not for connections without one", async () => {
+  const stopping = await listenHttp(app, { host: "127.0.0.1", port: 0 });
+  const at = { host: "127.0.0.1", port: Number(new URL(stopping.url).port) };
+  const [silent, half, slow] = [connect(at), connect(at), connect(at)];
+  let text = "";
+  slow.setEncoding("utf8").on("data", (part: string) => (text += part));
+  await Promise.all([silent, half, slow].map((socket) => once(socket, "connect")));
+  half.write("GET /half HTTP/1.1\r\nHost: 127.0.0.1\r\n");
+  slow.write("GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+  const ends = [silent, half, slow].map(closed);
+  await delay(100);
+  const stopped = stopping.stop();
+  await Promise.all(ends);
+  await stopped;
+  assert.ok(text.endsWith("ok"), text);
 });

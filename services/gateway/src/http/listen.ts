@@ -1,12 +1,14 @@
 import { once } from "node:events";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { createServer as createTlsServer } from "node:https";
+import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import type { Log } from "@switchyard/service/log";
 import { StartError } from "@switchyard/service/start-error";
 import type { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { CONNECTION_LIMITS, guardConnections, type ConnectionLimits } from "./guard-connections.ts";
+import { answerClientErrors } from "./refuse-connection.ts";
 import { followTls, readTls, type TlsFiles } from "./tls-files.ts";
 
 export interface HttpServer {
@@ -17,6 +19,8 @@ export interface HttpServer {
 }
 
 const CLOSE_EVERY_MS = 50;
+/** The time for which a stop waits for the requests of connections that have sent none, or only a part. */
+const REQUEST_WITHIN_MS = 1_000;
 /** The interval at which the files of a certificate are checked. */
 const RELOAD_MS = 10_000;
 const LOOPBACK = new Set(["127.0.0.1", "::1", "localhost"]);
@@ -93,6 +97,8 @@ export async function listenHttp(
   const server = secure ?? createServer(limits);
   server.maxHeadersCount = 100;
   const unguard = guardConnections(server, connections);
+  const unused = unusedConnections(server, secure === null ? "connection" : "secureConnection");
+  answerClientErrors(server);
   const answer = getRequestListener(app.fetch);
   server.on("request", (request, response) => void answer(request, response));
   server.listen(port, host);
@@ -112,19 +118,43 @@ export async function listenHttp(
     url: `${scheme}://${shown}:${portOf(server)}`,
     stop: async () => {
       unfollow?.();
-      await close(server);
+      await close(server, unused);
       unguard();
     },
   };
 }
 
-async function close(server: Server): Promise<void> {
+async function close(server: Server, unused: () => Iterable<Socket>): Promise<void> {
   const closed = once(server, "close");
   server.close();
+  const begunAt = performance.now();
   // Connections that are kept alive become idle when their last request ends.
-  const closing = setInterval(() => server.closeIdleConnections(), CLOSE_EVERY_MS);
+  const closing = setInterval(() => {
+    server.closeIdleConnections();
+    // For Node.js these are not idle, and a closed server no longer limits their time: browsers open such connections in advance.
+    if (performance.now() - begunAt > REQUEST_WITHIN_MS)
+      for (const socket of unused()) socket.destroy();
+  }, CLOSE_EVERY_MS);
   await closed;
   clearInterval(closing);
+}
+
+/** Returns a function that lists the connections on which no request is in work. */
+function unusedConnections(
+  server: Server,
+  event: "connection" | "secureConnection",
+): () => Iterable<Socket> {
+  const sockets = new Set<Socket>();
+  const responses = new Set<ServerResponse>();
+  server.on(event, (socket: Socket) => {
+    sockets.add(socket);
+    socket.once("close", () => sockets.delete(socket));
+  });
+  server.on("request", (_, response) => {
+    responses.add(response);
+    response.once("close", () => responses.delete(response));
+  });
+  return () => sockets.difference(new Set([...responses].map(({ req }) => req.socket)));
 }
 
 function portOf(server: Server): number {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { setImmediate } from "node:timers/promises";
 import { JsonGauge } from "@switchyard/bus/bounded-json";
+import { cutText } from "@switchyard/contracts/cut-text";
 import { MAX_BODY_DEPTH, REQUEST_LIMITS, type JsonLimits } from "@switchyard/contracts/json-limits";
 import type { Context } from "hono";
 import { limitedAddress } from "../identity/client-address.ts";
@@ -52,6 +53,7 @@ export async function readBytes(
   const { incoming } = c.env;
   if (incoming.method === "GET" || incoming.method === "HEAD") return new Uint8Array();
   checkLength(incoming, maxBytes);
+  checkEncoding(incoming);
   const owner = ownerOf(c);
   const held = c.get("held");
   let size = 0;
@@ -78,13 +80,17 @@ export async function* streamBytes(
   let size = 0;
   // Ending the iteration early must not close the connection: the answer is still to be sent.
   const chunks = incoming.iterator({ destroyOnReturn: false }) as AsyncIterable<Uint8Array>;
-  for await (const chunk of chunks) {
-    size += chunk.length;
-    if (size > maxBytes) throw tooLong(maxBytes);
-    c.get("held").store(caller, chunk.length);
-    yield chunk;
+  try {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLong(maxBytes);
+      c.get("held").store(caller, chunk.length);
+      yield chunk;
+    }
+  } catch (error) {
+    throw incoming.errored === null ? error : endedEarly();
   }
-  if (!incoming.complete) throw malformed("it ended before its time");
+  if (!incoming.complete) throw endedEarly();
 }
 
 /** Parses the bytes of a body. Throws a Problem when they are not valid JSON. */
@@ -137,9 +143,10 @@ function bytesOf(request: IncomingMessage, take: (chunk: Uint8Array) => void): P
   request.once("end", () =>
     resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)),
   );
-  request.once("error", reject);
+  // Node.js reports a client that disconnects as an error, which is no fault of the gateway.
+  request.once("error", () => reject(endedEarly()));
   request.once("close", () => {
-    if (!request.complete) reject(malformed("it ended before its time"));
+    if (!request.complete) reject(endedEarly());
   });
   return promise;
 }
@@ -147,6 +154,19 @@ function bytesOf(request: IncomingMessage, take: (chunk: Uint8Array) => void): P
 /** Clients that announce the length of a body are refused before they send it. */
 function checkLength({ headers }: IncomingMessage, maxBytes: number): void {
   if (Number(headers["content-length"] ?? 0) > maxBytes) throw tooLong(maxBytes);
+}
+
+/** https://www.rfc-editor.org/rfc/rfc9110.html#section-15.5.16 */
+function checkEncoding({ headers }: IncomingMessage): void {
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding === "identity") return;
+  throw new Problem({
+    status: 415,
+    code: "unsupported_media_type",
+    detail: `the body has Content-Encoding ${cutText(encoding, 100)}, which is not accepted here`,
+    next: "send the body as it is, without a Content-Encoding",
+    headers: { "accept-encoding": "identity" },
+  });
 }
 
 function tooLong(limit: number): Problem {
@@ -165,6 +185,10 @@ function tooComplex(problem: string): Problem {
     detail: `the body ${problem}, which is the most that is accepted here`,
     headers: { connection: "close" },
   });
+}
+
+function endedEarly(): Problem {
+  return malformed("it ended before its time");
 }
 
 function malformed(why: string): Problem {
