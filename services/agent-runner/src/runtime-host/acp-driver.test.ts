@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SessionCost, turnUsage } from "./acp-usage.ts";
+import { SessionCost, turnUsage } from "./acp-driver.ts";
 import type { HostEvent } from "./host-protocol.ts";
 
 test("the tokens of a turn are read from the protocol's draft, or from Gemini CLI's quota", () => {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { confineCli } from "./confined-cli.ts";
+import { confineCli } from "./cli-process.ts";
 
 test("the directory of a run stays writable when an argument of its CLI is a file in it", async (t) => {
   const at = await mkdtemp(join(tmpdir(), "yard-confined-"));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunFacts } from "../core/due.ts";
 import { arrive, type Arrival } from "./arrive.ts";
-import { checkTurn } from "./check-turn.ts";
+import { checkTurn } from "./check-session.ts";
 import { NO_RECORD, type SessionRecord } from "./session-record.ts";
 import { slotOf } from "./session-slot.ts";
 import { begin, settle, type Handover } from "./transitions.ts";

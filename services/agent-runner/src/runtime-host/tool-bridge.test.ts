@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PendingCalls } from "./pending-calls.ts";
+import { PendingCalls } from "./tool-bridge.ts";
 import type { HostEvent, KnownResult } from "./host-protocol.ts";
 
 const NEVER = new AbortController().signal;

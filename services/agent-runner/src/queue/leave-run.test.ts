@@ -2,7 +2,7 @@ import { ServiceError } from "@switchyard/contracts/errors";
 import { StoreError } from "@switchyard/service/store-error";
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { departureOf, type Departure } from "./departure.ts";
+import { departureOf, type Departure } from "./leave-run.ts";
 import { HandOver, Suspended } from "../core/interruption.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
 import { FenceLost } from "../journal/run-store.ts";
