@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mergeDeclaration } from "./merge-declaration.ts";
+import { mergeDeclaration } from "./server-registry.ts";
 
 const before = {
   id: "a",

@@ -4,9 +4,7 @@ import { prepareReply, replyBody } from "@switchyard/bus/prepared-reply";
 import { listTools } from "@switchyard/contracts/mcp-broker/mcp";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { ServerView } from "../ownership/server-views.ts";
-import { createListableTools } from "./listable-tools.ts";
-import { createListTools } from "./list-tools.ts";
-import { createPreparedLists } from "./prepared-lists.ts";
+import { createListableTools, createListTools, createPreparedLists } from "./list-tools.ts";
 
 function toolsOf(id: string, names: readonly string[]): ServerView["catalogue"]["tools"] {
   return names.map((tool) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { completeModel } from "@switchyard/contracts/agent-runner/model-completion";
 import fc from "fast-check";
-import { readSampling } from "./sampling-request.ts";
+import { readSampling } from "./sampling.ts";
 
 const text = { role: "user", content: { type: "text", text: "hello" } };
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { createCoalescer } from "./coalesce.ts";
+import { createCoalescer } from "./feature-notifications.ts";
 
 test("the first message passes at once, of many that follow one in each interval, and the last always", () => {
   mock.timers.enable({ apis: ["setTimeout"] });
