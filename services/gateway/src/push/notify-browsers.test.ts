@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isAtPushService } from "./push-services.ts";
+import { isAtPushService } from "./notify-browsers.ts";
 
 test("the addresses that browsers get from their makers are at push services", () => {
   for (const address of [

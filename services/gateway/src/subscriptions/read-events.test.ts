@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
 import { runFinished } from "@switchyard/contracts/agent-runner/run-events";
-import { deliveriesOf } from "./match-events.ts";
+import { deliveriesOf } from "./read-events.ts";
 import type { Subscription } from "./subscription-store.ts";
 
 const event: StoredEvent = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
-import { checkSignature } from "./check-signature.ts";
+import { checkSignature } from "./serve-hook.ts";
 
 /** The examples of https://docs.svix.com/receiving/verifying-payloads/how-manual and of GitHub's documentation. */
 const STANDARD = {

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { returnPath } from "./return-path.ts";
-import { signInPage } from "./sign-in-page.ts";
+import { returnPath, signInPage } from "./sign-in-routes.ts";
 
 test("after signing in a person stays at the gateway, whatever the address is", () => {
   assert.equal(returnPath("/runs/r1?tab=events#e4"), "/runs/r1?tab=events#e4");

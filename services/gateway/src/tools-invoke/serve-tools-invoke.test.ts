@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkedClaims, claimsOf, withClaims } from "./session-claims.ts";
+import { checkedClaims, claimsOf, withClaims } from "./serve-tools-invoke.ts";
 
 test("the session and the chat that a caller claims replace its arguments, for tools that have them [F39]", () => {
   const headers: Record<string, string> = {

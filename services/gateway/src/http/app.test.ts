@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { methodsAt } from "./methods-at.ts";
+import { methodsAt } from "./app.ts";
 
 test("the methods of a path are those of its operations, whose parameters stand for any segment", () => {
   const operations = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { SessionTransport } from "./session-transport.ts";
+import { SessionTransport } from "./mcp-sessions.ts";
 
 const HEADERS = {
   accept: "application/json, text/event-stream",
