@@ -28,7 +28,7 @@ import {
 import { unlessUnrecorded, type RecordAction } from "./commands/action-audit.ts";
 import type { StartedEntry } from "./core/started-entry.ts";
 import { callContextOf } from "./core/call-context.ts";
-import { eventPage } from "./core/event-page.ts";
+import { eventPage } from "./core/run-events.ts";
 import { replay } from "./core/replay.ts";
 import { totalRows } from "./core/total-rows.ts";
 import { JournalCorrupt } from "./core/run-state.ts";

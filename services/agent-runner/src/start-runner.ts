@@ -30,8 +30,12 @@ import { createRunnerMetrics } from "./model/metrics.ts";
 import { handleCompletions } from "./model/complete-once.ts";
 import { openRuntimeHosts } from "./runtime/runtime-hosts.ts";
 import { openProviderLimiter } from "./model/provider-limiter.ts";
-import { openTeamLedger } from "./model/team-ledger.ts";
-import { NO_TEAM_LIMITS, openTeamLimits, type TeamLimitBook } from "./model/team-limits-file.ts";
+import {
+  openTeamLedger,
+  NO_TEAM_LIMITS,
+  openTeamLimits,
+  type TeamLimitBook,
+} from "./model/team-ledger.ts";
 import { openDeadLetters } from "./commands/dead-letters.ts";
 import { createActionAudit } from "./commands/action-audit.ts";
 import { createModelRegistry, problemOfModel } from "./model/model-registry.ts";

@@ -30,7 +30,7 @@ import { FenceLost } from "../journal/run-store.ts";
 import { linkSignals } from "../core/linked-signal.ts";
 import type { RunContext } from "./run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
-import { storeResultFiles } from "./result-files.ts";
+import { storeResultFiles } from "./file-store.ts";
 
 export interface ServerCall {
   readonly callId: string;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CallState } from "./run-state.ts";
-import type { Wait } from "./wait.ts";
+import type { Wait } from "./journal-entry.ts";
 import { cancelledCall } from "./cancelled-call.ts";
 
 const until = "2026-01-01T00:10:00.000Z";

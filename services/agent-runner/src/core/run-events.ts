@@ -29,11 +29,12 @@ import type { SkillRef, ToolCallPart } from "./answer-part.ts";
 import { dictationOf, type StartedEntry } from "./started-entry.ts";
 import { textOf } from "./next-action.ts";
 import { applyEntry, startOf, withDiscarded } from "./replay.ts";
-import { callOf, type RunState } from "./run-state.ts";
+import { callOf, type RunState, waitsOf } from "./run-state.ts";
 import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { redactFields } from "@switchyard/service/redact";
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
-import { waitsOf } from "./waits-of.ts";
+import type { listRunEvents, RunEventRecord } from "@switchyard/contracts/agent-runner/run-history";
+import type { z } from "zod";
 
 /** One event of a run, ready to be published. */
 export interface RunEvent {
@@ -283,4 +284,32 @@ function questionFact(
   const { question, options, schema, until } = wait;
   const facts = { callId, question, options, until };
   return [questionRequested, schema === undefined ? facts : { ...facts, schema }];
+}
+
+type Page = z.input<typeof listRunEvents.reply>;
+
+/** A page of longer events ends earlier, so that a reply is not too large for a message. */
+const PAGE_CHARACTERS = 128 * 1024;
+
+/** Returns a page of the events of a journal: those behind `after`, and at least one where there is one. */
+export function eventPage(
+  entries: readonly JournalEntry[],
+  { after, limit }: { readonly after: number; readonly limit: number },
+): Page {
+  const all = eventsOf(entries);
+  const page: RunEventRecord[] = [];
+  let characters = 0;
+  for (const event of all.slice(after, after + limit)) {
+    characters += JSON.stringify(event.payload).length;
+    if (page.length > 0 && characters > PAGE_CHARACTERS) break;
+    page.push(recordOf(event));
+  }
+  const last = after + page.length;
+  return { events: page, next: page.length > 0 && last < all.length ? last : null };
+}
+
+function recordOf({ contract, payload }: RunEvent): RunEventRecord {
+  const event = contract.subject.slice(contract.subject.lastIndexOf(".") + 1);
+  // Every event of a run has these fields; `run-events.ts` numbers them all.
+  return { event, payload: payload as RunEventRecord["payload"] };
 }

@@ -14,9 +14,9 @@ import {
   type ToolCallPart,
 } from "./answer-part.ts";
 import type { StartedEntry } from "./started-entry.ts";
-import type { EntryOf } from "./journal-entry.ts";
+import type { EntryOf, Resolution, Wait } from "./journal-entry.ts";
 import type { ToolNarrowing } from "./tool-narrowing.ts";
-import type { Resolution, Wait } from "./wait.ts";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 
 /** The result of a tool call that a model requested. */
 export interface CallResult {
@@ -173,4 +173,45 @@ const BROKEN_OFF: ReadonlySet<FinishReason> = new Set(["length", "content-filter
 /** True for a call that cannot have had its effect yet. */
 export function isUnsent({ dispatched, wait }: CallState): boolean {
   return !dispatched || (wait?.reason === "approval" && wait.again !== true);
+}
+
+/** Returns the waits of a run for display; empty when it waits for nothing. */
+export function waitsOf(state: RunState): RunWait[] {
+  return [...stopWaits(state), ...limitWaits(state), ...callWaits(state)];
+}
+
+function stopWaits({ stopped, started }: RunState): RunWait[] {
+  if (stopped === null) return [];
+  const { scope, reason } = stopped;
+  const stop = { scope, reason };
+  return [{ reason: "stopped", callId: started.runId, tool: "", until: null, stop }];
+}
+
+function limitWaits({ atLimit, started }: RunState): RunWait[] {
+  if (atLimit === null) return [];
+  const { limit, value, team, until } = atLimit;
+  const reached = team === undefined ? { limit, value } : { limit, value, team };
+  return [{ reason: "limit", callId: started.runId, tool: "", until, limit: reached }];
+}
+
+function callWaits(state: RunState): RunWait[] {
+  return openCalls(state).flatMap((call) => {
+    const { wait, resolution, part } = call;
+    if (wait === null || resolution !== null) return [];
+    const shown = { reason: wait.reason, callId: part.callId, tool: part.tool, until: wait.until };
+    switch (wait.reason) {
+      case "approval":
+        return [{ ...shown, approvalId: wait.approvalId }];
+      case "child":
+        return [{ ...shown, childRunId: wait.childRunId }];
+      case "question": {
+        const { question, options, schema } = wait;
+        return [{ ...shown, question, options, ...(schema === undefined ? {} : { schema }) }];
+      }
+      case "timer":
+        return [shown];
+      default:
+        return wait satisfies never;
+    }
+  });
 }

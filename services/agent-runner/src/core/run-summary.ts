@@ -11,8 +11,7 @@ import { cutText } from "@switchyard/contracts/cut-text";
 import { inputText } from "@switchyard/contracts/agent-runner/input-text";
 import { z } from "zod";
 import { errorCodeOf, hasFailed } from "./run-row.ts";
-import { waitsOf } from "./waits-of.ts";
-import type { RunState } from "./run-state.ts";
+import { waitsOf, type RunState } from "./run-state.ts";
 import { originOf } from "./started-entry.ts";
 
 /**

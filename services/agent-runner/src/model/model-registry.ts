@@ -22,7 +22,7 @@ import {
 } from "./models-file.ts";
 import { compatibleUsage } from "./compatible-usage.ts";
 import { providerFetch } from "./provider-fetch.ts";
-import { withoutFields } from "./refused-fields.ts";
+import { withoutFields } from "./model-failure.ts";
 import { withMarksInParts } from "./marks-in-parts.ts";
 import { createReplayModel, REPLAY_MODEL } from "./replay-model.ts";
 import { createScriptedModel, SCRIPTED_MODEL } from "./scripted-model.ts";

@@ -9,7 +9,7 @@ import type {
   Recording,
 } from "@switchyard/contracts/agent-runner/recording";
 import { ModelFailure } from "./model-failure.ts";
-import { differenceOf } from "../core/recorded-request.ts";
+import { differenceOf } from "../core/recording-of.ts";
 import { streamOf, type PlayedAnswer } from "./scripted-stream.ts";
 
 /** The name of a model that plays a recording back. */

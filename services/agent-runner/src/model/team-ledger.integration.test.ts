@@ -7,8 +7,7 @@ import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startOf } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
-import { openTeamLedger, type TeamLedger } from "./team-ledger.ts";
-import type { TeamLimit } from "./team-limits-file.ts";
+import { openTeamLedger, type TeamLedger, type TeamLimit } from "./team-ledger.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });

@@ -5,15 +5,17 @@ import { runTokens } from "@switchyard/contracts/ids";
 import { runDelayed } from "@switchyard/contracts/agent-runner/run-events";
 import { notifyParent } from "../waits/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
-import type { Rest } from "../journal/run-store.ts";
+import { type Rest, FenceLost } from "../journal/run-store.ts";
 import type { Hold } from "../journal/run-claim.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { shownText } from "../core/event-facts.ts";
 import { keptMember } from "../journal/parked-runs.ts";
-import { departureOf } from "./departure.ts";
-import { Suspended } from "../core/interruption.ts";
+import { Suspended, HandOver } from "../core/interruption.ts";
 import type { Stage } from "./next-stage.ts";
 import { keptOf, type Start } from "./take-message.ts";
+import { isOutage } from "../context/service-clients.ts";
+import { JournalCorrupt } from "../core/run-state.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 type Parts = Pick<
   RunnerParts,
@@ -207,4 +209,46 @@ function holdAt(at: Stage): Hold | null {
 /** Returns the number of releases to rest since the last progress of the run, or of the stored command. */
 function restsAt(at: Stage): number {
   return at.stage === "held" ? at.claimed.rests : (at.known.kept?.rests ?? 0);
+}
+
+/** The reason why a runner releases a run before its end. */
+export type Departure =
+  /** The run is another runner's; neither the run nor its message may be touched. */
+  | "lost"
+  /** The holder of the run could not be determined for too long; if it is still this runner, it releases the run. */
+  | "cut-off"
+  /** This runner stops; the run continues elsewhere at once. */
+  | "handed-over"
+  /** Something the run needs is down; the run comes again after a pause. */
+  | "suspended"
+  /** The journal cannot be read; trying again cannot help. */
+  | "corrupt"
+  /** A fault of this program; the attempt counts against the run. */
+  | "faulted";
+
+/** Reads the reason from the error, given whether the delivery was taken away and whether this runner stops. */
+export function departureOf(
+  error: unknown,
+  facts: {
+    readonly isLost: boolean;
+    readonly isDeliveryAborted: boolean;
+    readonly isStopping: boolean;
+  },
+): Departure {
+  if (error instanceof FenceLost || facts.isLost) return "lost";
+  if (error instanceof JournalCorrupt) return "corrupt";
+  if (facts.isStopping && (error instanceof HandOver || isInterruption(error, facts)))
+    return "handed-over";
+  if (facts.isDeliveryAborted) return "cut-off";
+  if (error instanceof Suspended || error instanceof StoreError || isOutage(error))
+    return "suspended";
+  return "faulted";
+}
+
+/** A stop cuts pauses short and, at its deadline, the work itself; both end in an abort error. */
+function isInterruption(
+  error: unknown,
+  { isDeliveryAborted }: { readonly isDeliveryAborted: boolean },
+): boolean {
+  return isDeliveryAborted || (error instanceof Error && error.name === "AbortError");
 }

@@ -3,7 +3,7 @@ import { holderOf, runThing, sizeOf } from "../journal/run-storage.ts";
 import { finishEnd } from "../run/ended-run.ts";
 import type { RunnerParts } from "../run/runner-parts.ts";
 import { workOnRun } from "../run/work-on-run.ts";
-import { enterSession } from "../sessions/enter-session.ts";
+import { enterSession, leaveSession } from "../sessions/enter-session.ts";
 import { prepareRun } from "../start/prepare-run.ts";
 import { turnOf, type DeliveryTurn } from "./delivery-turn.ts";
 import { leaveRun } from "./leave-run.ts";
@@ -24,9 +24,13 @@ import {
   type At,
   type Known,
   type Stage,
+  type Refused,
 } from "./next-stage.ts";
-import { listAsDead, refuse } from "./refusal.ts";
 import { asOwnersStart, takeMessage } from "./take-message.ts";
+import { notifyParent } from "../waits/after-end.ts";
+import type { DeadText } from "../commands/dead-letters.ts";
+import { publishRejection } from "../commands/rejection.ts";
+import type { MessageFacts, Rejection } from "../commands/run-command.ts";
 
 /** Handles the messages of a runner's queue. */
 export interface RunWorker {
@@ -236,4 +240,65 @@ function errorOf(work: Promise<void>): Promise<unknown> {
     () => null,
     (error: unknown) => error,
   );
+}
+
+/**
+ * Publishes why a message is refused, and removes it from the queue. Neither a parent nor a session that waits for its run may wait
+ * for ever.
+ */
+async function refuse(
+  {
+    message,
+    runId,
+    parent,
+    sessionId,
+    isRepeat,
+  }: Refused & {
+    readonly message: MessageFacts;
+    /** True when an earlier delivery may have reported it. */
+    readonly isRepeat: boolean;
+  },
+  rejection: Rejection,
+  parts: RunnerParts,
+): Promise<Outcome> {
+  const { code } = rejection;
+  if (runId !== null && parent !== undefined) {
+    const at = new Date(parts.now()).toISOString();
+    const text = `${code}: ${rejection.message}`;
+    const end = { parent, childRunId: runId, at, status: "failed", text } as const;
+    await notifyParent(parts.controls, end);
+  }
+  const said = await publishRejection(message, { rejection, runId, isRepeat }, parts);
+  parts.metrics.rejected.inc({ code });
+  parts.log.warn(
+    { runId: said.runId, caller: said.caller, code, subject: said.subject },
+    "run command rejected",
+  );
+  if (runId !== null && sessionId !== null)
+    await leaveSession(parts.sessions, { sessionId, runId }, rejection);
+  return { outcome: "drop", reason: code };
+}
+
+/** Lists a command that runners died of, and publishes to its sender that it was given up. */
+async function listAsDead(
+  {
+    message,
+    runId,
+    deaths,
+    text,
+  }: {
+    readonly message: MessageFacts;
+    readonly runId: string;
+    readonly deaths: number;
+    /** Null when the original cannot be sent again. */
+    readonly text: DeadText | null;
+  },
+  { letters }: RunnerParts,
+): Promise<Rejection> {
+  const { subject, caller, streamSequence, publishedAt } = message;
+  const said = `${deaths} runners died while they worked on the command, or failed with an internal error; look for the cause in their logs, fix it and send the command again, or have it sent again with runs.redrive`;
+  const failure = { code: "too_many_attempts", message: said };
+  const sentAt = publishedAt.toISOString();
+  await letters.add({ runId, subject, caller, streamSequence, sentAt, failure }, text);
+  return { ...failure, problems: [] };
 }

@@ -17,7 +17,7 @@ import { tokensOf } from "../model/estimate-tokens.ts";
 import { costOf } from "../core/model-price.ts";
 import { effectsOfTurn } from "../core/sent-messages.ts";
 import type { ModelRegistry } from "../model/model-registry.ts";
-import { recordedRequest } from "../core/recorded-request.ts";
+import { recordedRequest } from "../core/recording-of.ts";
 import { textBesideCalls } from "../core/next-action.ts";
 import {
   ANSWER_TOKENS,

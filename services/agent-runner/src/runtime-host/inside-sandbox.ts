@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { createServer, connect, type AddressInfo } from "node:net";
 import { constants } from "node:os";
 
-/** The plan that {@link insideArguments} of confined-cli.ts writes. */
+/** The plan that {@link insideArguments} of cli-process.ts writes. */
 interface Plan {
   /** The socket of the proxy. */
   readonly proxy: string;

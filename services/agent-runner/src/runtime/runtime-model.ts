@@ -7,8 +7,7 @@ import type {
 import type { SideEffect, SideEffects } from "@switchyard/service/side-effects";
 import type { SentMessage } from "../core/sent-messages.ts";
 import type { HostEvent, HostStart, HostTool } from "../runtime-host/host-protocol.ts";
-import { RuntimeFailure } from "./runtime-failure.ts";
-import type { RuntimeHost } from "./runtime-host.ts";
+import { RuntimeFailure, type RuntimeHost } from "./runtime-host.ts";
 import type { RuntimeHosts } from "./runtime-hosts.ts";
 import { firstText, knownResults, resultsOf, resumeText, saidSince } from "./runtime-texts.ts";
 

@@ -7,7 +7,7 @@ import { grantToken, granteeOf } from "../context/run-token-keeper.ts";
 import { replay } from "../core/replay.ts";
 import type { RunState } from "../core/run-state.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
-import { findSession } from "./find-session.ts";
+import { findSession } from "./session-store.ts";
 import { unknown } from "./session-handlers.ts";
 import type { SessionParts } from "./session-parts.ts";
 import type { SessionState } from "./session-record.ts";

@@ -10,7 +10,7 @@ import {
 import type { z } from "zod";
 import { isSameCommand } from "../journal/run-columns.ts";
 import { lookForAnswer } from "./await-answer.ts";
-import { findSession } from "./find-session.ts";
+import { findSession } from "./session-store.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { rejectionOf } from "./enter-session.ts";
 import type { SessionParts } from "./session-parts.ts";

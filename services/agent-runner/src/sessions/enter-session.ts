@@ -1,7 +1,7 @@
 import type { Rejection, RunCommand, MessageFacts } from "../commands/run-command.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { RunState } from "../core/run-state.ts";
-import { findSession } from "./find-session.ts";
+import { findSession } from "./session-store.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { contextOf, linesOf, previewOf } from "./session-lines.ts";
 import { FIRST_LOOK_MS, flush, proceed, RECHECK_MS, type SessionParts } from "./session-parts.ts";

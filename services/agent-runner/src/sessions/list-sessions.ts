@@ -1,12 +1,12 @@
 import type { Service } from "@switchyard/bus/serve";
-import { listSessions } from "@switchyard/contracts/agent-runner/sessions";
+import { listSessions, type Session } from "@switchyard/contracts/agent-runner/sessions";
 import type { z } from "zod";
 import { isAdmin } from "../journal/run-access.ts";
 import { historyReply } from "./history-reply.ts";
-import type { SessionParts } from "./session-parts.ts";
-import type { SessionState } from "./session-record.ts";
+import { type SessionParts, endsAtMs } from "./session-parts.ts";
+import type { SessionState, SessionLimits } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";
-import { shownSession } from "./shown-session.ts";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 const PAGE = 100;
 /** A filter that matches little stops after this number of sessions. */
@@ -109,4 +109,29 @@ async function shown(parts: SessionParts, { slot, stored, session }: Listed, fil
   const lines = await parts.store.history(slot);
   const { messages } = historyReply(lines, { limit, includeTools: false, dropped: 0 });
   return { ...row, history: messages };
+}
+
+/** The fields of a session that are shown to its users. */
+export function shownSession(
+  session: SessionState,
+  { messages, dropped, bytes }: Omit<StoredSession, "record">,
+  limits: SessionLimits,
+): Session {
+  const { active, queue, steered: _s, untold: _u, refused: _r, ...fields } = session;
+  return {
+    ...fields,
+    version: versionOf(session),
+    endsAt: new Date(endsAtMs(session, limits)).toISOString(),
+    messages,
+    droppedMessages: dropped,
+    bytes,
+    activeRun: active?.runId ?? null,
+    queued: queue.length,
+  };
+}
+
+/** The version of the settings: the same settings have the same version. The session's agent is a setting, too. */
+export function versionOf(session: SessionState): string {
+  const { sessionId, label, kind, onBusy, agent, model, skillsOff } = session;
+  return canonicalDigest({ sessionId, label, kind, onBusy, agent, model, skillsOff });
 }

@@ -5,7 +5,7 @@ import { redactText } from "@switchyard/service/redact";
 import { isSameCommand } from "../journal/run-columns.ts";
 import { arrive, type Placing } from "./arrive.ts";
 import { isAdmin } from "../journal/run-access.ts";
-import { findSession, type FoundSession } from "./find-session.ts";
+import { findSession, type FoundSession } from "./session-store.ts";
 import { FIRST_LOOK_MS, flush, proceed, type SessionParts } from "./session-parts.ts";
 import type { IndexEntry } from "./session-index.ts";
 import type { Placed, SessionCommand, SessionRecord, SessionState } from "./session-record.ts";

@@ -9,7 +9,7 @@ import { TOOLBOX_USER } from "@switchyard/contracts/user-names";
 import type { z } from "zod";
 import { isSameCommand } from "../journal/run-columns.ts";
 import { answerOf, type Answered } from "./await-answer.ts";
-import { findSession } from "./find-session.ts";
+import { findSession } from "./session-store.ts";
 import { labelHolder } from "./list-sessions.ts";
 import { placeMessage, type Placement } from "./place-message.ts";
 import { rejectionOf } from "./enter-session.ts";

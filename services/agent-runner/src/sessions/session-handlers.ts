@@ -8,12 +8,11 @@ import {
   sessionHistory,
 } from "@switchyard/contracts/agent-runner/sessions";
 import { endSession } from "./end-session.ts";
-import { findSession } from "./find-session.ts";
+import { findSession } from "./session-store.ts";
 import { historyReply } from "./history-reply.ts";
-import { labelHolder } from "./list-sessions.ts";
+import { labelHolder, shownSession, versionOf } from "./list-sessions.ts";
 import type { SessionState } from "./session-record.ts";
 import { flush, RECHECK_MS, type SessionParts } from "./session-parts.ts";
-import { shownSession, versionOf } from "./shown-session.ts";
 import { patch } from "./transitions.ts";
 
 /** Handles requests about one session. Another owner's session is as unknown as one that does not exist. */

@@ -6,7 +6,10 @@ import { ESSENTIAL } from "@switchyard/service/essential-write";
 import { fromRedis } from "@switchyard/service/store-error";
 import { SessionMessage } from "@switchyard/contracts/agent-runner/sessions";
 import { defineScripts } from "../journal/redis-scripts.ts";
-import { NO_RECORD, SessionCommand, SessionRecord } from "./session-record.ts";
+import { NO_RECORD, SessionCommand, SessionRecord, type SessionState } from "./session-record.ts";
+import { isAdmin } from "../journal/run-access.ts";
+import type { IndexEntry } from "./session-index.ts";
+import { slotOf, slotOfId } from "./session-slot.ts";
 
 /**
  * The sessions in Redis. The pure functions beside this file decide about each change, and the store writes it only if the
@@ -226,3 +229,32 @@ if first > 0 then redis.call('LTRIM', history, first, -1) end
 redis.call('HSET', state, 'bytes', bytes, 'dropped', dropped + first)
 return {'ok', size(state)}
 `;
+
+/** A session that the caller may use. */
+export interface FoundSession {
+  readonly entry: IndexEntry;
+  readonly stored: StoredSession;
+  readonly session: SessionState;
+}
+
+/**
+ * Finds a session by its key or id for a caller. Null when there is none, and for a session of another owner: a caller who may
+ * not use it cannot distinguish the two.
+ */
+export async function findSession(
+  store: Pick<SessionStore, "read">,
+  query: { readonly ref: string; readonly caller: string; readonly owner?: string | undefined },
+): Promise<FoundSession | null> {
+  const { ref, caller, owner = caller } = query;
+  const named = slotOfId(ref);
+  const slot = named ?? slotOf(owner, ref);
+  const stored = await store.read(slot);
+  const { session } = stored.record;
+  if (session === null || !mayUse(session, caller)) return null;
+  if (named !== null && session.sessionId !== ref) return null;
+  return { entry: { slot, owner: session.owner }, stored, session };
+}
+
+function mayUse({ owner }: SessionState, caller: string): boolean {
+  return owner === caller || isAdmin(caller);
+}

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
-import type { Wait } from "../core/wait.ts";
+import type { Wait } from "../core/journal-entry.ts";
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   problemOfSchema,

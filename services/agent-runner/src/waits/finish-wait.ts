@@ -1,6 +1,5 @@
 import type { CallState, ChildState } from "../core/run-state.ts";
-import type { EntryOf, WithoutTime } from "../core/journal-entry.ts";
-import type { Resolution, Wait } from "../core/wait.ts";
+import type { EntryOf, WithoutTime, Resolution, Wait } from "../core/journal-entry.ts";
 import { cutWithNote } from "../core/cut-with-note.ts";
 import { failure, KEPT_BYTES, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 

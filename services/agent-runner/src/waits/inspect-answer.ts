@@ -9,7 +9,7 @@ import { auditedId } from "@switchyard/audit/audited-arguments";
 import { inspectResult } from "@switchyard/tool-provider/inspect-call";
 import type { MaskStore } from "@switchyard/tool-provider/mask-store";
 import type { RunStore } from "../journal/run-store.ts";
-import { agentTool } from "./agent-tool.ts";
+import { agentTool } from "./agent-gate.ts";
 
 /** The answer of a child, before its parent gets it. */
 export interface ChildAnswer {

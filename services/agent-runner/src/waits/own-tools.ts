@@ -1,10 +1,10 @@
 import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
-import { AgentToolInput, agentTool } from "./agent-tool.ts";
+import { AgentToolInput, agentTool } from "./agent-gate.ts";
 import { startAllowedChild } from "./start-child.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
 import type { CallState, ChildState, RunState } from "../core/run-state.ts";
-import type { Wait } from "../core/wait.ts";
+import type { Wait } from "../core/journal-entry.ts";
 import type { RunContext } from "../context/run-context.ts";
 import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";

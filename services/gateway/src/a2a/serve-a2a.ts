@@ -7,7 +7,11 @@ import {
   validateVersion,
 } from "@a2a-js/sdk/server";
 import { A2AError, ContentTypeNotSupportedError, RequestMalformedError } from "@a2a-js/sdk/errors";
-import { getAgent, listAgents } from "@switchyard/contracts/skill-importer/agents";
+import {
+  getAgent,
+  listAgents,
+  type AgentDefinition,
+} from "@switchyard/contracts/skill-importer/agents";
 import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
@@ -19,9 +23,9 @@ import { addressOf } from "../identity/session-cookie.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
-import { agentCard } from "./agent-card.ts";
 import { checkParams, notRpc } from "./check-request.ts";
 import { RunHandler } from "./run-handler.ts";
+import { FILE_TYPES } from "@switchyard/contracts/agent-runner/content-parts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
 const STREAMS = 200;
@@ -213,5 +217,25 @@ function withReportedErrors(handler: RunHandler, log: Log): RunHandler {
         });
       };
     },
+  });
+}
+
+/** The agent card of the A2A protocol, from which other agents learn how to call this one: https://a2a-protocol.org, version 1.0. */
+function agentCard(
+  { name, description, digest }: Pick<AgentDefinition, "name" | "description" | "digest">,
+  address: string,
+): AgentCard {
+  const modes = ["text/plain", "application/json"];
+  return AgentCard.fromJSON({
+    name,
+    description,
+    version: digest.slice("sha256:".length, "sha256:".length + 12),
+    supportedInterfaces: [{ url: address, protocolBinding: "JSONRPC", protocolVersion: "1.0" }],
+    capabilities: { streaming: true, pushNotifications: false, extendedAgentCard: false },
+    securitySchemes: { bearer: { httpAuthSecurityScheme: { scheme: "Bearer" } } },
+    securityRequirements: [{ schemes: { bearer: { list: [] } } }],
+    defaultInputModes: [...modes, ...FILE_TYPES],
+    defaultOutputModes: modes,
+    skills: [{ id: name, name, description, tags: ["switchyard"] }],
   });
 }

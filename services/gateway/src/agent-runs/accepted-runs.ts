@@ -6,8 +6,10 @@ import { RunInput, type RunDetail } from "@switchyard/contracts/agent-runner/run
 import { z } from "zod";
 import type { Redis } from "@switchyard/service/redis";
 import { createRecentRecords, type RecordLimits } from "../identity/recent-records.ts";
-import { refusedStart } from "./refused-start.ts";
-import type { RunEnd } from "./run-event.ts";
+import { type RunEnd, endOf, readRunEvent } from "./run-event.ts";
+import { lastEventText } from "@switchyard/bus/last-event";
+import { subjectOf } from "@switchyard/contracts/define";
+import { runMerged, runRejected } from "@switchyard/contracts/agent-runner/run-events";
 
 /** The record of a run whose command was stored, until a runner has started it. */
 const AcceptedRun = z.object({
@@ -89,4 +91,21 @@ function unbegun(runId: string, accepted: AcceptedRun, refused: RunEnd | null): 
     agentDigest: null,
     skills: [],
   };
+}
+
+/** Returns the refusal of a run that no runner has a record of; null when it was not refused, so that it still waits for a runner. */
+export async function refusedStart(bus: Bus, runId: string): Promise<RunEnd | null> {
+  const tokens = {
+    owner: ownerOfRun(runId) ?? "",
+    runId: runId.slice(runId.indexOf("~") + 1),
+  };
+  for (const contract of [runRejected, runMerged]) {
+    const subject = subjectOf<string>(contract, tokens);
+    const text = await lastEventText(bus, subject);
+    const payload = text === null ? null : (JSON.parse(text) as unknown);
+    const event = payload === null ? null : readRunEvent({ subject, payload });
+    const end = event === null ? null : endOf(event, false);
+    if (end !== null) return end;
+  }
+  return null;
 }

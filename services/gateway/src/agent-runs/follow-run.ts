@@ -2,18 +2,21 @@ import { RunReader } from "@switchyard/client/run-reader";
 import type { Bus } from "@switchyard/bus/bus";
 import { storedRunEvents } from "@switchyard/service/read-run-events";
 import type { StoredEvent } from "@switchyard/bus/stored-event";
-import { ServiceError } from "@switchyard/contracts/errors";
-import { runTokens } from "@switchyard/contracts/ids";
+import { ServiceError, isError } from "@switchyard/contracts/errors";
+import { runTokens, fullRunId, ownerOfRun } from "@switchyard/contracts/ids";
 import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import { getRun } from "@switchyard/contracts/agent-runner/runs";
 import type { EventHub } from "../events/event-hub.ts";
 import type { Requester } from "../identity/requester.ts";
-import type { UserCache } from "../identity/user-cache.ts";
+import type { UserCache, User } from "../identity/user-cache.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 import { endOf, readRunEvent, type RunEnd, type RunEvent } from "./run-event.ts";
 import { StepText, type TextItem } from "./step-text.ts";
+import { call } from "@switchyard/bus/call";
+import type { CallOptions } from "@switchyard/bus/call-options";
+import type { z } from "zod";
 
 export type RunItem = TextItem | RunEvent | RunEnd;
 
@@ -188,4 +191,34 @@ function isCut(
   field: string,
 ): boolean {
   return abridged.some((one) => one.field === field);
+}
+
+/**
+ * Returns a run from the runners; the caller's own run that no runner has started is described by its accepted command. Rejects
+ * with a ServiceError.
+ */
+export async function readRun(
+  { bus, accepted }: { readonly bus: Bus; readonly accepted: AcceptedRuns },
+  { caller }: User,
+  {
+    request,
+    options,
+  }: {
+    readonly request: z.output<typeof getRun.request>;
+    readonly options: Pick<CallOptions, "userToken" | "correlationId" | "signal">;
+  },
+): Promise<z.input<typeof getRun.reply>> {
+  try {
+    return await call(bus, getRun, request, options);
+  } catch (error) {
+    if (!isError(error, getRun, "unknown_run")) throw error;
+    const runId = fullRunId(caller, request.runId);
+    if (error.data.isDeleted === true) {
+      await accepted.forget(runId);
+      throw error;
+    }
+    const run = ownerOfRun(runId) === caller ? await accepted.find(runId) : null;
+    if (run === null) throw error;
+    return { run };
+  }
 }

@@ -5,6 +5,8 @@ import { readSecretFile } from "@switchyard/service/secret-file";
 import { webhookKey } from "@switchyard/service/standard-webhook";
 import { StartError } from "@switchyard/service/start-error";
 import { z } from "zod";
+import type { OwnOperations } from "../routes/own-operations.ts";
+import { listHooks } from "../routes/webhook-operations.ts";
 
 /** The sender's form of signatures. */
 export type HookForm = "standard" | "github";
@@ -169,4 +171,14 @@ function problemsOf(error: z.ZodError): string {
       return path.length === 0 ? said : `${path.map(String).join(".")}: ${said}`;
     })
     .join("; ");
+}
+
+export function serveHookList(own: OwnOperations, hooks: Hooks): void {
+  const shown = [...hooks.values()].map(({ name, agent, form: signature, events }) => ({
+    name,
+    agent,
+    signature,
+    events: events === null ? null : [...events],
+  }));
+  own.add(listHooks, async () => ({ hooks: shown }));
 }

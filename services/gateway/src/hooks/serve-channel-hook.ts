@@ -4,6 +4,7 @@ import { AccountId, ChannelName } from "@switchyard/contracts/channels/channel-a
 import {
   MAX_PROVIDER_REQUEST,
   receiveChannelRequest,
+  listChannelHooks,
 } from "@switchyard/contracts/channels/channels";
 import { isError } from "@switchyard/contracts/errors";
 import type { Context } from "hono";
@@ -11,7 +12,6 @@ import { checkAddress, limitAddress, type AuthenticationParts } from "../identit
 import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { readBytes } from "../routes/read-body.ts";
-import { createTakesRequests } from "./channel-accounts.ts";
 
 /** The limit in a minute, for one address at one account. */
 const BAD_REQUESTS = 30;
@@ -74,4 +74,42 @@ export function createChannelHookEndpoint(
 function unknown(): Problem {
   const detail = "no account of channels.json takes requests under this address";
   return new Problem({ status: 404, code: "unknown_hook", detail });
+}
+
+/**
+ * Resolves with true when a channel's account, as `channel/accountId`, accepts requests of its provider. Rejects when the
+ * channels service cannot be called.
+ */
+type TakesRequests = (account: string) => Promise<boolean>;
+
+/**
+ * A new account is noticed after this time, which is also the shortest interval between queries of the channels service for
+ * unknown accounts.
+ */
+const QUERY_MS = 1_000;
+/** An account that was removed may pass for this long; the channels service refuses its requests. */
+const CACHED_MS = 30_000;
+
+/**
+ * Caches the list of the channels service, so that requests for unknown accounts cost it next to nothing. It is no `PromisedCache`, because
+ * one reply answers for all accounts, and its lifetime depends on whether the account that is requested is in it.
+ */
+function createTakesRequests(bus: Bus, now: () => number): TakesRequests {
+  let names: ReadonlySet<string> = new Set();
+  let askedAt = Number.NEGATIVE_INFINITY;
+  let asking: Promise<void> | null = null;
+  const ask = async (): Promise<void> => {
+    const { accounts } = await call(bus, listChannelHooks, {});
+    names = new Set(accounts.map(({ channel, accountId }) => `${channel}/${accountId}`));
+    askedAt = now();
+  };
+  return async (account) => {
+    const ageMs = now() - askedAt;
+    const isOld = names.has(account) ? ageMs > CACHED_MS : ageMs > QUERY_MS;
+    if (isOld) {
+      asking ??= ask().finally(() => (asking = null));
+      await asking;
+    }
+    return names.has(account);
+  };
 }

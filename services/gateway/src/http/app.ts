@@ -18,10 +18,7 @@ import { routes } from "../routes/route-table.ts";
 import { readSystem } from "../routes/system.ts";
 import { Problem, problemBody, problemOf } from "../problems/problem.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
-import { serveAddresses } from "./addresses-text.ts";
-import { allowOrigin, preflightAnswer } from "./cors.ts";
 import { addSignIn, type SignInParts } from "../sign-in/sign-in-routes.ts";
-import { methodsAt } from "./methods-at.ts";
 import { mountProtocols, protocolAnswer, type ProtocolParts } from "./protocols.ts";
 import { isLoopback, isOwnOrigin } from "./listen.ts";
 import { serveRoute, type RouteParts } from "./serve-route.ts";
@@ -245,4 +242,83 @@ function setHeaders(c: Context<GatewayEnv>, publicUrl: URL | null): void {
   // On a laptop's loopback name this header would also bind every other program at that name.
   if (protocol === "https:" && !isLoopback(hostname))
     outgoing.setHeader("strict-transport-security", HSTS);
+}
+
+/** The answer at the root for programs, which get no page: the addresses that the gateway has. */
+const ADDRESSES = `Switchyard gateway
+
+/                       the console, in a browser
+/api/v1/reference       all operations, as a page
+/api/v1/openapi.json    all operations, as OpenAPI
+/api/v1/me              who you are: curl -H "Authorization: Bearer $KEY" …/api/v1/me
+/mcp                    MCP (Streamable HTTP)
+/v1/models              the OpenAI API, whose models are the agents
+/a2a/{agent}            A2A
+/ag-ui/{agent}          AG-UI
+/readyz                 whether it can work now
+
+An API key: yard keys api create NAME --role operator
+`;
+
+/** Answers GET and HEAD of the root; null for any other request. */
+function serveAddresses(c: Context<GatewayEnv>): Response | null {
+  const isRead = c.req.method === "GET" || c.req.method === "HEAD";
+  if (!isRead || c.req.path !== "/") return null;
+  return c.text(ADDRESSES, 200, { "cache-control": "no-cache", vary: "accept" });
+}
+
+/** CORS covers MCP alone, and the metadata that its clients read first: REST and the console serve the gateway's own pages. */
+const PATHS = /^(?:\/mcp|\/\.well-known\/oauth-protected-resource)(?:\/|$)/;
+
+const ALLOWED: Readonly<Record<string, string>> = {
+  "access-control-allow-methods": "GET, POST, DELETE",
+  "access-control-allow-headers":
+    "Authorization, Content-Type, Accept, Last-Event-ID, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Traceparent, X-Request-Id",
+  "access-control-max-age": "7200",
+};
+const EXPOSED = "Mcp-Session-Id, WWW-Authenticate, Retry-After, X-Request-Id";
+
+/**
+ * Lets pages of the configured origins use MCP from a browser (https://fetch.spec.whatwg.org/#http-cors-protocol). True when the request
+ * is from one of them. Cookies are not permitted: such a page has its own credential.
+ */
+function allowOrigin(c: Context<GatewayEnv>, origins: ReadonlySet<string>): boolean {
+  const { outgoing } = c.env;
+  if (origins.size === 0 || !PATHS.test(c.req.path)) return false;
+  outgoing.setHeader("vary", "Origin");
+  const origin = headerOf(c, "origin");
+  if (origin === undefined || !origins.has(origin)) return false;
+  outgoing.setHeader("access-control-allow-origin", origin);
+  outgoing.setHeader("access-control-expose-headers", EXPOSED);
+  return true;
+}
+
+/** Answers a preflight request of an allowed origin; null for any other request. */
+function preflightAnswer(c: Context<GatewayEnv>): Response | null {
+  const isPreflight =
+    c.req.method === "OPTIONS" && headerOf(c, "access-control-request-method") !== undefined;
+  return isPreflight ? c.body(null, 204, ALLOWED) : null;
+}
+
+/**
+ * Returns the methods of the operations at a path, for `Allow`; empty for a path without one. Handlers of all methods are steps
+ * before an operation and do not count.
+ */
+export function methodsAt(
+  operations: readonly { readonly method: string; readonly path: string }[],
+  path: string,
+): string[] {
+  const segments = path.split("/");
+  const found = operations.filter(
+    (operation) => operation.method !== "ALL" && isAt(operation.path.split("/"), segments),
+  );
+  const methods = found.flatMap(({ method }) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+  return [...new Set(methods)].toSorted();
+}
+
+function isAt(template: readonly string[], segments: readonly string[]): boolean {
+  return (
+    template.length === segments.length &&
+    template.every((part, index) => part === segments[index] || part.startsWith(":"))
+  );
 }

@@ -14,7 +14,7 @@ import { shapeOf } from "../routes/route-shape.ts";
 import type { Route } from "../routes/route-table.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, isJson, readBody, streamBytes, type Body } from "../routes/read-body.ts";
-import { readRun } from "../agent-runs/read-run.ts";
+import { readRun } from "../agent-runs/follow-run.ts";
 import type { AccessAudit } from "../identity/access-audit.ts";
 import type { Idempotency } from "../identity/idempotency.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";

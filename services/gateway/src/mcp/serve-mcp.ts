@@ -16,7 +16,6 @@ import { openSlots } from "../identity/slots.ts";
 import { headerOf, type GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
-import { lenientRequest } from "./lenient-request.ts";
 import { instructionsOfServer, requireServer, missingServers } from "./catalogue.ts";
 import { createListChanges, listChangesBus } from "./list-changes.ts";
 import { authInfoOf, requesterIn } from "./mcp-request.ts";
@@ -156,4 +155,15 @@ function scopeOf(c: Context<GatewayEnv>): string | null {
   if (ServerId.safeParse(id).success) return id;
   const detail = "the id of an MCP server is 1-24 characters of a-z 0-9 -";
   throw new Problem({ status: 404, code: "unknown_server", detail });
+}
+
+/** Sets the `Accept` header that the official SDK requires, for a client that accepts anything or sends no `Accept`. */
+function lenientRequest(request: Request): Request {
+  const accept = request.headers.get("accept") ?? "*/*";
+  if (!/(?:^|,)\s*\*\/\*/.test(accept)) return request;
+  const headers = new Headers(request.headers);
+  const isGet = request.method === "GET";
+  headers.set("accept", isGet ? "text/event-stream" : "application/json, text/event-stream");
+  const { method, signal, url } = request;
+  return new Request(url, { method, headers, signal });
 }

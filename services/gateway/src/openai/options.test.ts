@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { ChatCompletionCreateParamsStreaming } from "openai/resources/chat/completions";
 import type { ResponseCreateParamsStreaming } from "openai/resources/responses/responses";
 import { Problem } from "../problems/problem.ts";
-import { ChatRequest } from "./chat-request.ts";
+import { ChatRequest } from "./chat-completions.ts";
 import { readOptions } from "./options.ts";
 import { readResponses, ResponsesRequest, settingsOf } from "./responses-request.ts";
 

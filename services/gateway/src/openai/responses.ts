@@ -7,7 +7,7 @@ import { answerQuestion } from "@switchyard/contracts/agent-runner/run-waits";
 import { getRun, requestCancel, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import type { Context } from "hono";
 import { followRun, type FollowParts, type RunFollow } from "../agent-runs/follow-run.ts";
-import { refusedStart } from "../agent-runs/refused-start.ts";
+import { refusedStart } from "../agent-runs/accepted-runs.ts";
 import { sessionKeyOf, startAgentRun } from "../agent-runs/start-run.ts";
 import { storeInput, textOfPieces, type InputPiece } from "../agent-runs/store-input.ts";
 import { streamRun } from "../agent-runs/stream-run.ts";

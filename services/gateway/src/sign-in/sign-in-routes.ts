@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, createHash } from "node:crypto";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context, Hono } from "hono";
 import {
@@ -13,10 +13,10 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { addressOf, checkCsrf, csrfTokenOf, GatewayCookie } from "../identity/session-cookie.ts";
 import type { User } from "../identity/user-cache.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
-import { LOGIN_MS, type LoginStore } from "./login-store.ts";
 import type { Oidc } from "./oidc.ts";
-import { returnPath } from "./return-path.ts";
-import { signInPage } from "./sign-in-page.ts";
+import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
+import { z } from "zod";
 
 export interface SignInParts extends AuthenticationParts {
   /** Null when no provider is configured. */
@@ -168,4 +168,73 @@ function sessionOf(user: SessionUser | null, session: string | null, { oidc }: S
     csrfToken: session === null ? null : csrfTokenOf(session),
     signIn: oidc === null ? ["token"] : ["oidc", "token"],
   };
+}
+
+const BASE = "http://gateway.invalid";
+
+/** Returns the path of this gateway that a person goes to after signing in; `/` for any path that leads elsewhere. */
+export function returnPath(given: string | undefined): string {
+  if (given === undefined || !given.startsWith("/") || given.length > 2_000) return "/";
+  const url = URL.parse(given, BASE);
+  if (url === null || url.origin !== BASE) return "/";
+  const path = `${url.pathname}${url.search}${url.hash}`;
+  // Parsing turns `/.//host` into `//host`, which is another host.
+  return path.startsWith("//") ? "/" : path;
+}
+
+/** Renders a page for a person on the way to or from the provider; it has no script, no style and no external content. */
+export function signInPage(page: {
+  readonly title: string;
+  readonly text: string;
+  readonly href: string;
+  readonly link: string;
+  /** The page continues without a click. A redirect would count as one of the provider, with which no strict cookie is sent. */
+  readonly goesOn: boolean;
+}): string {
+  const { title, text, href, link, goesOn } = page;
+  const refresh = goesOn ? `<meta http-equiv="refresh" content="0;url=${escaped(href)}">` : "";
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${escaped(title)}</title>${refresh}</head>
+<body><h1>${escaped(title)}</h1><p>${escaped(text)}</p><p><a href="${escaped(href)}">${escaped(link)}</a></p></body></html>
+`;
+}
+
+function escaped(text: string): string {
+  const names: Readonly<Record<string, string>> = {
+    "&": "&amp;",
+    "<": "&lt;",
+    ">": "&gt;",
+    '"': "&quot;",
+    "'": "&#39;",
+  };
+  return text.replaceAll(/[&<>"']/g, (character) => names[character] ?? "");
+}
+
+/** Stores the facts of a sign-in while its person is at the provider, for all replicas. */
+interface LoginStore {
+  /** `browser` is the value of the cookie that the browser sends back, beside the state. */
+  keep(login: { readonly state: string; readonly browser: string }, facts: Login): Promise<void>;
+  /** Returns the facts once, and only to the same browser; null otherwise. */
+  take(login: { readonly state: string; readonly browser: string }): Promise<Login | null>;
+}
+
+const Login = z.object({ nonce: z.string(), codeVerifier: z.string(), returnTo: z.string() });
+type Login = z.infer<typeof Login>;
+
+/** The time that a person has to sign in at the provider. */
+const LOGIN_MS = 10 * 60_000;
+
+export function createLoginStore(redis: Redis): LoginStore {
+  return {
+    async keep(login, facts) {
+      await fromRedis(redis.set(keyOf(login), JSON.stringify(facts), "PX", LOGIN_MS));
+    },
+    async take(login) {
+      const text = await fromRedis(redis.getdel(keyOf(login)));
+      return text === null ? null : Login.parse(JSON.parse(text));
+    },
+  };
+}
+
+function keyOf({ state, browser }: { readonly state: string; readonly browser: string }): string {
+  return `yard:gateway:login:${createHash("sha256").update(`${state}\n${browser}`).digest("hex")}`;
 }

@@ -9,14 +9,13 @@ import {
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { bodyBound, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
-import type { HttpConfig } from "@switchyard/project/mcp-servers/server-config";
-import { LoginNeededError } from "./login-needed.ts";
+import type { HttpConfig, ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { readingLogin } from "./login-documents.ts";
 import { Login, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
-import { refusedToken } from "./refused-token.ts";
 import { KEYS_SETTING } from "@switchyard/service/keys-directory";
 import { TOKEN_KEY_FILE } from "./token-cipher.ts";
+import type { ResolvedServer } from "../declaration/env-references.ts";
 
 /** A token that ends within this time is renewed before it is used. */
 const RENEW_BEFORE_MS = 30_000;
@@ -231,4 +230,48 @@ function isOld({ expiresAt, tokens }: Login, now: number): boolean {
   return expiresAt !== null && typeof tokens?.["refresh_token"] === "string"
     ? expiresAt - now < RENEW_BEFORE_MS
     : false;
+}
+
+/** A person has to log in before the server accepts the broker. The request was not carried out. */
+export class LoginNeededError extends Error {
+  override readonly name = "LoginNeededError";
+  readonly code = "LOGIN_NEEDED";
+
+  constructor(server: string, why: string) {
+    super(`${why}; needs login: run yard mcp login ${server}`);
+  }
+}
+
+type UpstreamLoginOptions = Pick<ConnectionAuthOptions, "store" | "guard" | "now">;
+
+export interface UpstreamLogin {
+  readonly provider: HttpAuth;
+  /** Names the login without being one; null before the first. */
+  readonly grant: string | null;
+}
+
+/** Creates the authorization of a connection from a login that a person made earlier. */
+export function createUpstreamLogins(
+  options: UpstreamLoginOptions,
+): (config: ServerConfig, resolved: ResolvedServer) => Promise<UpstreamLogin | null> {
+  return async ({ id }, { launch }) => {
+    if (launch.transport === "stdio" || launch.oauth === null) return null;
+    const { store } = options;
+    const login = store === null ? null : await store.find(id);
+    const provider = createConnectionAuth({ ...options, server: id, launch });
+    return { provider, grant: login?.grant ?? null };
+  };
+}
+
+const refused = new WeakMap<Response, string>();
+
+/** Remembers the token of a request that was answered with 401: another token may be in use since. */
+export function noteRefusal(response: Response, headers: RequestInit["headers"]): void {
+  const token = new Headers(headers).get("authorization")?.replace(/^Bearer /i, "");
+  if (token !== undefined) refused.set(response, token);
+}
+
+/** The token that the server refused; null when the request had none. */
+function refusedToken(response: Response): string | null {
+  return refused.get(response) ?? null;
 }

@@ -20,7 +20,7 @@ import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
 import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 import { createCallStore } from "@switchyard/tool-provider/call-store";
 import { cancelCall } from "@switchyard/tool-provider/cancel-call";
-import { createCancelPasser } from "./pass-cancel.ts";
+import { createCancelPasser } from "./call-path.ts";
 import { createPolicyGate } from "@switchyard/tool-provider/policy-gate";
 
 const world = await testWorld({ withPolicy: false });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
 import { follow } from "@switchyard/bus/follow";
 import { publishLive } from "@switchyard/bus/publish";
-import { callProgress } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { callProgress, cancelCallAt } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import { bundleActivated } from "@switchyard/contracts/policy/policy-bundles";
 import { createExecutionAudit } from "@switchyard/tool-provider/execution-audit";
 import type { Audit } from "@switchyard/audit/start-audit";
@@ -13,13 +13,13 @@ import { createApprovalGate } from "@switchyard/tool-provider/approval-gate";
 import { createCallOnce } from "@switchyard/tool-provider/call-once";
 import { createCallStore } from "@switchyard/tool-provider/call-store";
 import { createCallsInWork } from "@switchyard/tool-provider/calls-in-work";
-import type { CancelDeps } from "@switchyard/tool-provider/cancel-call";
+import { type CancelDeps, askHolder } from "@switchyard/tool-provider/cancel-call";
 import { createDecisionCache } from "@switchyard/tool-provider/decision-cache";
 import { createMaskStore, MASKS_LOST } from "@switchyard/tool-provider/mask-store";
 import { createPolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { FactsOf, RolesOf } from "@switchyard/tool-provider/server-access";
 import type { CallDeps } from "./call-tool.ts";
-import { createCancelPasser } from "./pass-cancel.ts";
+import { client } from "@switchyard/bus/call";
 
 /** The checks and records that every call passes on its way to any server. */
 export type CallPath = CancelDeps & Omit<CallDeps, "pool" | "sender"> & { stop(): void };
@@ -78,5 +78,17 @@ export function createCallPath(options: CallPathOptions): CallPath {
       following?.stop();
       calls.stop();
     },
+  };
+}
+
+/** Forwards a cancellation to the broker that has the call. */
+export function createCancelPasser(bus: Bus): CancelDeps["passOn"] {
+  const brokers = client(bus, { cancelCallAt });
+  return (broker, { server, ...request }, requester) => {
+    if (server === null) throw new TypeError("every call that a broker has is of a server");
+    const { onBehalfOf } = requester;
+    return askHolder(requester, (limits) =>
+      brokers.cancelCallAt({ ...request, server, onBehalfOf }, { tokens: { broker }, ...limits }),
+    );
   };
 }

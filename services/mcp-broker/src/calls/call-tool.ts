@@ -4,8 +4,7 @@ import { callTool as contract, ownCallMeta } from "@switchyard/contracts/mcp-bro
 import { SINGLE_USE, type CallProgress } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
-import type { ApprovalGate } from "@switchyard/tool-provider/approval-gate";
-import { asAllowed } from "@switchyard/tool-provider/approval-gate";
+import { type ApprovalGate, asAllowed } from "@switchyard/tool-provider/approval-gate";
 import type { CallInWork } from "@switchyard/tool-provider/call-in-work";
 import { NotSentError, type CallOnce, type Turn } from "@switchyard/tool-provider/call-once";
 import { replyOf } from "@switchyard/tool-provider/call-refusals";
@@ -24,12 +23,12 @@ import type { ToolResult } from "../normalise/tool-result.ts";
 import { isRecord } from "@switchyard/contracts/json-record";
 import { isShallow, jsonBytes } from "../json/json-value.ts";
 import { coerceArguments } from "../validation/coerce-arguments.ts";
-import { admitCall, checkResult } from "./call-checks.ts";
-import { outcomeReply } from "./call-reply.ts";
+import { admitCall, checkResult, problemText } from "./call-checks.ts";
 import { denied, findTool } from "./find-tool.ts";
 import { createProgressReporter } from "./progress-reporter.ts";
 import { resultText } from "./result-text.ts";
 import { RequestFailedError, sendRequest, serverDown, type SendDeps } from "./send-request.ts";
+import type { Decision } from "@switchyard/contracts/policy/policy";
 
 type CallRequest = z.output<typeof contract.request>;
 type CallReply = z.input<typeof contract.reply>;
@@ -280,3 +279,33 @@ function isSurelySmall(result: ToolResult, limitBytes: number): boolean {
 }
 
 export const TOO_DEEP = "its result is nested too deeply to be passed on";
+
+/** The reply to a call with this outcome, or the error that represents it. */
+function outcomeReply(
+  outcome: CallOutcome,
+  { decision, replayed }: { decision: Decision; replayed: boolean },
+): z.input<typeof contract.reply> {
+  switch (outcome.kind) {
+    case "result":
+      return { ...outcome.result, decision, replayed };
+    case "failed":
+      throw fail.tool_failed(`MCP tool error: ${outcome.reason}`, { reason: outcome.reason });
+    case "invalid": {
+      const { problems, result } = outcome;
+      const { durationMs: _, isError: __, ...whole } = result;
+      throw fail.invalid_result(
+        `The tool ran, but its structured result does not fit its own output schema: ${problemText(problems)}. What else it returned is in the error's data.`,
+        { problems, ...whole },
+      );
+    }
+    case "too_large": {
+      const { bytes, limitBytes } = outcome;
+      throw fail.result_too_large(
+        `The tool ran, but its result of ${bytes} bytes exceeds the limit of ${limitBytes}; ask it for less, or raise maxResultBytes of the server.`,
+        { bytes, limitBytes },
+      );
+    }
+    default:
+      return outcome satisfies never;
+  }
+}

@@ -24,7 +24,6 @@ import { schemaFindings } from "../findings/schema-findings.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";
 import { visible } from "@switchyard/service/visible-text";
-import { serverIdentity } from "./server-identity.ts";
 
 /** A listed tool with everything that is computed once for each definition. */
 export interface InspectedTool {
@@ -52,7 +51,7 @@ export interface InspectedListing {
 
 export interface InspectionContext {
   readonly server: string;
-  /** The server's identity: its program or its address (see `server-identity.ts`). */
+  /** The server's identity: its program or its address. */
   readonly identity: unknown;
   /** The tools of the other servers. */
   readonly neighbours: Neighbourhood;
@@ -150,4 +149,16 @@ const MAX_FINDINGS = 50;
 function rewrittenFinding({ where, text }: SchemaNote): ToolFinding {
   const evidence = visible(text, 500);
   return { code: "schema_not_portable", severity: "soft", where: visible(where, 300), evidence };
+}
+
+/**
+ * The identity of a server in its pins: the program that runs or the address that answers, with references unresolved. Secrets
+ * may change without the server becoming another one, so environment and headers are left out.
+ */
+export function serverIdentity(config: ServerConfig): object {
+  if (config.transport === "stdio") {
+    const { id, transport, command, args, cwd } = config;
+    return { id, transport, command, args, cwd };
+  }
+  return { id: config.id, transport: "http", url: config.url };
 }

@@ -1,25 +1,35 @@
-import type { Client } from "@modelcontextprotocol/client";
+import {
+  Client,
+  type JsonSchemaType,
+  type JsonSchemaValidator,
+  type jsonSchemaValidator,
+  type VersionNegotiationMode,
+} from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import type { UpstreamLogin } from "../auth/upstream-login.ts";
+import type { UpstreamLogin } from "../auth/connection-auth.ts";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { ResolvedServer, SecretLookup } from "../declaration/env-references.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { errorText } from "../limits/call-failure.ts";
-import type { Program } from "../process/child-program.ts";
+import { type Program, SpawnError } from "../process/child-program.ts";
 import type { ChildRecords } from "../process/child-records.ts";
 import type { IsolateServer } from "../process/isolate-server.ts";
 import { anyResult, uncarriedResult } from "./carried-result.ts";
 import { createChangeSubscription } from "./change-subscription.ts";
 import { firstApproach, isModern, nextApproach, type Approach } from "./connect-approach.ts";
-import { BothFailedError, reasonOf } from "./connect-failure.ts";
 import type { OpenedConnection, SessionEvents } from "./mcp-session.ts";
 import { withoutUnsendable } from "./parameter-headers.ts";
-import { createSessionClient } from "./session-client.ts";
-import { noHooks, type SessionHooksOf } from "./session-hooks.ts";
-import { createTransport, type SessionTransport } from "./session-transport.ts";
+import {
+  noHooks,
+  type SessionHooksOf,
+  type ServerRequestMethod,
+  type SessionHooks,
+} from "./session-hooks.ts";
+import { createTransport, type SessionTransport, AddressError } from "./session-transport.ts";
 import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
+import { SandboxError } from "@switchyard/service/process/sandbox";
 
 /** The environment of the child processes. */
 export interface ChildSurroundings {
@@ -237,4 +247,91 @@ export class ConnectionAttempt {
           : null;
     if (verdict !== null) await options.verdicts.save(config.id, context, verdict);
   }
+}
+
+interface SessionClientOptions {
+  readonly version: string;
+  readonly mode: VersionNegotiationMode;
+  /** The time for which the request for the newest protocol waits for its reply. */
+  readonly probeTimeoutMs: number;
+  readonly hooks: SessionHooks;
+  readonly onToolsChanged: () => void;
+}
+
+const TOOLS_CHANGED = "notifications/tools/list_changed";
+
+/** The protocol layer of one connection, with what the session offers its server. */
+function createSessionClient(options: SessionClientOptions): Client {
+  const { version, mode, probeTimeoutMs, hooks, onToolsChanged } = options;
+  const client = new Client(
+    { name: "switchyard", version },
+    {
+      versionNegotiation: { mode, probe: { timeoutMs: probeTimeoutMs } },
+      capabilities: hooks.capabilities,
+      jsonSchemaValidator: unchecked,
+    },
+  );
+  // The keys of the record are the methods; `Object.keys` forgets that.
+  for (const method of Object.keys(hooks.requests) as ServerRequestMethod[])
+    answerRequests(client, method, hooks);
+  // Not the SDK's `listChanged`: on 2026-07-28 it subscribes once and never again when that ends.
+  client.setNotificationHandler(TOOLS_CHANGED, () => {
+    onToolsChanged();
+    hooks.onNotification(TOOLS_CHANGED, {});
+  });
+  client.fallbackNotificationHandler = ({ method, params = {} }) => {
+    hooks.onNotification(method, params);
+    return Promise.resolve();
+  };
+  return client;
+}
+
+function answerRequests(client: Client, method: ServerRequestMethod, hooks: SessionHooks): void {
+  const answer = hooks.requests[method];
+  if (answer === undefined) return;
+  client.setRequestHandler(method, async ({ params = {} }, { mcpReq }) => {
+    const result = await answer({ method, params: { ...params }, signal: mcpReq.signal });
+    // The protocol layer checks the answer against the schema of the method.
+    return result as never;
+  });
+}
+
+/**
+ * An output schema is the server's own claim about its own result, and compiling a hostile one can
+ * stop the event loop; the result is passed on as it came.
+ */
+const unchecked: jsonSchemaValidator = {
+  getValidator<T>(_schema: JsonSchemaType): JsonSchemaValidator<T> {
+    // The SDK reads `data` only to return it, so its type is as reliable as the server.
+    return (input) => ({ valid: true, data: input as T, errorMessage: undefined });
+  },
+};
+
+/** True when a retry cannot help before a person changes something. */
+export function isPermanent(error: unknown): boolean {
+  const permanent = [SpawnError, AddressError, SandboxError];
+  if (permanent.some((kind) => error instanceof kind)) return true;
+  if (!(error instanceof Error)) return false;
+  return error.name === "LoginNeededError" || isPermanent(error.cause);
+}
+
+/** Two ways were tried, and its message states why each of them failed. */
+class BothFailedError extends Error {
+  override readonly name = "BothFailedError";
+}
+
+/** The time for a connection is used up. */
+export class SilenceError extends Error {
+  override readonly name = "SilenceError";
+}
+
+/** Returns the reason why a connection could not be made, in words; `link` is the last that was tried. */
+export function reasonOf(error: unknown, link: SessionTransport | null): string {
+  if (error instanceof BothFailedError) return error.message;
+  const end = link?.describeEnd() ?? null;
+  if (end !== null) return end;
+  // The output of the process may explain why no answer came.
+  return error instanceof SilenceError && link !== null
+    ? link.explain(error.message)
+    : errorText(error);
 }

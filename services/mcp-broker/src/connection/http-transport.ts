@@ -7,8 +7,7 @@ import {
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import type { HttpAuth } from "../auth/connection-auth.ts";
-import { noteRefusal } from "../auth/refused-token.ts";
+import { type HttpAuth, noteRefusal } from "../auth/connection-auth.ts";
 import { within } from "@switchyard/contracts/timeouts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";

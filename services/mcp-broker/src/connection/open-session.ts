@@ -6,8 +6,10 @@ import {
   type ResolvedServer,
 } from "../declaration/env-references.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
-import { isPermanent, reasonOf, SilenceError } from "./connect-failure.ts";
 import {
+  isPermanent,
+  reasonOf,
+  SilenceError,
   ConnectionAttempt,
   type AttemptParts,
   type ChildSurroundings,

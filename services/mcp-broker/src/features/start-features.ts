@@ -8,7 +8,7 @@ import {
 } from "@switchyard/contracts/mcp-broker/mcp-questions";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import type { PolicyGate } from "@switchyard/tool-provider/policy-gate";
+import type { PolicyGate, Requester } from "@switchyard/tool-provider/policy-gate";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import {
@@ -25,7 +25,6 @@ import {
   type ServerMemory,
 } from "./feature-hooks.ts";
 import { createFeatureNotifications } from "./feature-notifications.ts";
-import { createLogLevels } from "./logging.ts";
 import { createAskToOpen } from "../server-requests/ask-to-open.ts";
 import { createOpenQuestions } from "../server-requests/open-questions.ts";
 import { currentQuestions, type QuestionKeeping } from "../server-requests/current-questions.ts";
@@ -33,8 +32,12 @@ import { createQuestionStore } from "../server-requests/question-store.ts";
 import { createRateLimit } from "../server-requests/rate-limit.ts";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
 import { createServerMessages } from "./server-messages.ts";
-import { createSubscriptionStore } from "./subscription-store.ts";
-import { createSubscriptions } from "./subscriptions.ts";
+import { createSubscriptionStore, createSubscriptions } from "./subscriptions.ts";
+import type { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
+import type { McpSession } from "../connection/mcp-session.ts";
+import type { PoolMember } from "../connection/pool-member.ts";
+import { performFeature, type FeatureDeps } from "./perform-feature.ts";
+import { hasFeature, requestFeature, supportingSession } from "./request-feature.ts";
 
 export interface FeatureOptions {
   readonly bus: Bus;
@@ -203,4 +206,39 @@ function redactorNow(
 function rootsOf(config: ServerConfig, env: FeatureOptions["env"]): readonly string[] {
   const workspace = env["YARD_WORKSPACE"];
   return config.roots ?? (workspace === undefined || workspace === "" ? [] : [workspace]);
+}
+
+const RESTORE_TIMEOUT_MS = 5_000;
+
+/** The levels that were set, so that a new connection of a server gets the one of the last. */
+function createLogLevels(onTrouble: (server: string, error: unknown) => void) {
+  const levels = new Map<string, LogLevel>();
+  return {
+    async set(
+      deps: FeatureDeps,
+      { member, level }: { readonly member: PoolMember; readonly level: LogLevel },
+      requester: Requester,
+    ): Promise<void> {
+      const { connection } = member;
+      const server = connection.entry.id;
+      const feature = { kind: "logging", server, name: "logging", args: { level } } as const;
+      const method = "logging/setLevel";
+      await performFeature(deps, { feature, method, requester }, async (call) => {
+        await connection.start();
+        const session = supportingSession(connection, "logging");
+        const request = { method, params: { level }, needs: "logging", call } as const;
+        if (!session.wantLogs(level)) await requestFeature(deps.sender, member, request);
+        levels.set(server, level);
+      });
+    },
+    forget: (server: string) => void levels.delete(server),
+    async restore(server: string, session: McpSession): Promise<void> {
+      const level = levels.get(server);
+      if (level === undefined || !hasFeature(session.capabilities, "logging")) return;
+      if (session.wantLogs(level)) return;
+      await session
+        .request({ method: "logging/setLevel", params: { level }, timeoutMs: RESTORE_TIMEOUT_MS })
+        .catch((error: unknown) => onTrouble(server, error));
+    },
+  };
 }

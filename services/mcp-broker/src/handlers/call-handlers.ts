@@ -14,7 +14,7 @@ import type { ServerEndpoints } from "../ownership/server-endpoints.ts";
 import { callTool, type CallDeps } from "../calls/call-tool.ts";
 import { cancelCall, cancelHere, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
 import { memberOf, openFeatureEndpoints } from "./feature-endpoints.ts";
-import { handleRefresh } from "./refresh-handler.ts";
+import { handleRefresh } from "./pin-handlers.ts";
 import { createListTools } from "../calls/list-tools.ts";
 import { requesterOf } from "@switchyard/tool-provider/policy-gate";
 import type { Features } from "../features/start-features.ts";

@@ -6,6 +6,7 @@ import {
   blockPins,
   diffPin,
   listPins,
+  refreshTools,
 } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { storeFailureAs } from "@switchyard/service/store-error";
@@ -16,6 +17,9 @@ import { checkAdmin } from "./check-admin.ts";
 import { pinDifferences } from "../pins/pin-diff.ts";
 import { shownPin } from "../pins/pin-record.ts";
 import { haveSameShape } from "../pins/tool-shape.ts";
+import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
+import { errorText } from "../limits/call-failure.ts";
+import type { ServerPool } from "../connection/server-pool.ts";
 
 const fail = failuresOf({ ...approvePins.errors, ...blockPins.errors, ...diffPin.errors });
 
@@ -104,3 +108,37 @@ const orUnavailable = storeFailureAs(({ message }) =>
     { cause: message },
   ),
 );
+
+/** Answers `mcp.refresh` of one server. */
+export function handleRefresh(
+  service: Service,
+  server: string,
+  { pool, admins }: { pool: ServerPool; admins: readonly string[] },
+): Endpoint {
+  return service.handle(
+    refreshTools,
+    async (_request, context) => {
+      checkAdmin(admins, context, "make the broker read tool lists");
+      const connection = pool.find(server)?.connection;
+      const session = connection?.session ?? null;
+      if (connection === undefined || session === null)
+        throw context.fail.server_down(
+          `MCP server ${server} is not connected; mcp.connect connects it.`,
+          {
+            server,
+          },
+        );
+      try {
+        await session.refreshTools();
+      } catch (error) {
+        const cause = session.redact(errorText(error));
+        throw context.fail.refresh_failed(
+          `The tools of MCP server ${server} could not be read: ${cause}; those from before stay.`,
+          { cause },
+        );
+      }
+      return { toolCount: connection.catalogue.tools.length };
+    },
+    { server },
+  );
+}

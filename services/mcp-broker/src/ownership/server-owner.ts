@@ -20,11 +20,11 @@ import { LeaseKeeper } from "./lease-keeper.ts";
 import { createLeaseStore } from "./lease-store.ts";
 import { leaseTimes } from "./lease-times.ts";
 import { createOwnerEndpoints, serveEnsure } from "./owner-endpoints.ts";
-import { createOwnerRequests } from "./owner-requests.ts";
-import { createRegistrySync } from "./registry-sync.ts";
-import { ServedServers } from "./served-servers.ts";
 import type { ServerEndpoints } from "./server-endpoints.ts";
+import { createOwnerRequests } from "./owner-requests.ts";
+import { ServedServers } from "./served-servers.ts";
 import { serverViews, type ServerView } from "./server-views.ts";
+import { StoreError } from "@switchyard/service/store-error";
 
 export interface OwnershipSettings {
   /** Name of this broker for people. */
@@ -180,4 +180,39 @@ function endInstances(bus: Bus, pool: ServerPool, onFault: (error: unknown) => v
     ),
     follow(bus, sessionEnded, ({ sessionId }) => end({ scope: "session", id: sessionId })),
   ];
+}
+
+/**
+ * Creates the function that loads the changes that other brokers made in the registry. It is read again when its version is not
+ * the one that was read last. Never rejects.
+ */
+function createRegistrySync(options: {
+  registry: ServerRegistry;
+  registryStore: RegistryStore;
+  /** Reads the secrets, which the same version counts. Rejects with StoreError. */
+  syncSecrets: () => Promise<void>;
+  onTrouble: (error: unknown) => void;
+}): () => Promise<void> {
+  const { registry, registryStore, syncSecrets, onTrouble } = options;
+  let known: string | null = null;
+  let last: Promise<void> = Promise.resolve();
+
+  const syncNow = async (): Promise<void> => {
+    try {
+      // The version first: a change between the two is read once more, and none is missed.
+      const version = await registryStore.version();
+      if (version === known) return;
+      await registry.follow(() => registryStore.load());
+      await syncSecrets();
+      known = version;
+    } catch (error) {
+      // Without Redis there is nothing new to read; the leases report the outage.
+      if (!(error instanceof StoreError)) onTrouble(error);
+    }
+  };
+
+  return () => {
+    last = last.then(syncNow);
+    return last;
+  };
 }

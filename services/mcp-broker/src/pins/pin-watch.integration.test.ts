@@ -6,7 +6,7 @@ import { connectRedis } from "@switchyard/service/redis";
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { PINS_CHANNEL } from "./pin-store.ts";
-import { watchPins } from "./pin-watch.ts";
+import { watchPins } from "./start-pinning.ts";
 
 const server = await testRedis();
 const log = createLog({ service: "test", level: "silent" });

@@ -9,7 +9,7 @@ import { StoreError } from "@switchyard/service/store-error";
 import type { TrustSetting } from "@switchyard/project/mcp-servers/server-config";
 import { approving, blocking, ServerPins, type PinsWritten, type Sighting } from "./server-pins.ts";
 import { createPinStore } from "./pin-store.ts";
-import { watchPins } from "./pin-watch.ts";
+import { watchPins } from "./start-pinning.ts";
 
 const redisServer = await testRedis();
 const log = createLog({ service: "test", level: "silent" });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { fixtureServer, testWorld } from "../../test-fixtures/test-broker.ts";
-import { childEnvironment } from "./child-environment.ts";
+import { childEnvironment } from "./isolate-server.ts";
 
 test("a server gets the variables that describe how programs run and reach the network here, and no secret [AR8]", async () => {
   const home = await testDirectory();

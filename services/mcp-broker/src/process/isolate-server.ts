@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { join, sep } from "node:path";
+import { join, sep, isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 import { privatePaths } from "@switchyard/service/process/private-paths";
 import { programPaths } from "@switchyard/service/process/program-paths";
@@ -13,9 +13,10 @@ import {
 import { seccompFilter } from "@switchyard/service/process/seccomp-filter";
 import type { ServerSandbox } from "@switchyard/project/mcp-servers/sandbox-config";
 import type { ServerConfig, StdioConfig } from "@switchyard/project/mcp-servers/server-config";
-import { childEnvironment } from "./child-environment.ts";
 import type { Program } from "./child-program.ts";
 import { ownUser, privateDirectory } from "./server-users.ts";
+import { access, constants, mkdir } from "node:fs/promises";
+import { PROGRAM_VARIABLES } from "@switchyard/service/take-environment";
 
 /**
  * Isolates a stdio server from what belongs to the broker: its keys, its environment with the secrets of all servers, its memory.
@@ -211,5 +212,44 @@ function notTrusted(cause: SandboxError): SandboxError {
   return new SandboxError(
     `it is not marked as trusted, and nothing here keeps it from the broker's keys and the secrets of other servers: ${cause.message}. Permit user namespaces to the broker, or run the server in a container of its own and name its "url", or write "trusted": true in its entry`,
     { cause },
+  );
+}
+
+interface ChildEnvironment {
+  readonly variables: Readonly<Record<string, string>>;
+  /** The directory that was made for this server because the broker has no home of its own; null where HOME is the broker's. */
+  readonly privateHome: string | null;
+}
+
+/**
+ * The initial variables of a server's process: only {@link PROGRAM_VARIABLES} of the broker's environment, since the rest holds the keys
+ * of models and of other servers. HOME is always set, since programs without it write to a directory named
+ * `~` or fail: it is the broker's where the broker may write there, else a directory of the server's own below `stateDir`.
+ */
+export async function childEnvironment({
+  env,
+  stateDir,
+  server,
+}: {
+  env: Readonly<Record<string, string | undefined>>;
+  stateDir: string;
+  server: string;
+}): Promise<ChildEnvironment> {
+  const passed = PROGRAM_VARIABLES.flatMap((name): [string, string][] => {
+    const value = env[name];
+    return value === undefined || value === "" ? [] : [[name, value]];
+  });
+  const variables = { PATH: "", ...Object.fromEntries(passed) };
+  if (await isWritable(env["HOME"])) return { variables, privateHome: null };
+  const privateHome = join(stateDir, "mcp-homes", server);
+  await mkdir(privateHome, { recursive: true, mode: 0o700 });
+  return { variables: { ...variables, HOME: privateHome }, privateHome };
+}
+
+async function isWritable(directory: string | undefined): Promise<boolean> {
+  if (directory === undefined || !isAbsolute(directory)) return false;
+  return access(directory, constants.W_OK).then(
+    () => true,
+    () => false,
   );
 }

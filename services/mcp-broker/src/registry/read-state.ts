@@ -5,7 +5,7 @@ import { watchChildren } from "../process/child-memory.ts";
 import { openChildRecords } from "../process/child-records.ts";
 import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
 import { readServerFile } from "@switchyard/project/mcp-servers/server-file";
-import { logServerFile } from "./log-server-file.ts";
+import { logServerFile } from "./follow-file.ts";
 import { mergedEntries } from "./server-entries.ts";
 
 /** Reads the state with which the broker begins: the declared servers, and the leftovers of a crashed broker. */
