@@ -65,7 +65,10 @@ test("a reading that fails at its first event resumes at that event", async (t) 
   const claim = await claims.put(JSON.stringify(payload), { subject, owner: "cli" });
   const failure = new ServiceError("timeout", "the payload store does not answer");
   const { mock } = t.mock.method(claims, "get", () => Promise.reject(failure), { times: 1 });
-  await nc.request(subject, "", { headers: headersOf({ [HEADERS.claim]: claim }) });
+  await nc.request(subject, "", {
+    timeout: 10_000,
+    headers: headersOf({ [HEADERS.claim]: claim }),
+  });
   await until(() => mock.callCount() > 0 && received.length > 0);
   assert.deepEqual(received, [payload]);
   remove();

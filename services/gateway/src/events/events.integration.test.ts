@@ -382,10 +382,8 @@ test("200 readers of a gateway that is killed continue at another one, or there 
 });
 
 test("a run without any event is not waited for without end, and a caller has so many streams", async () => {
-  const { url, stop } = await world.startGateway(
-    {},
-    { unknownRunMs: 3_000, httpStreamsPerCaller: 2 },
-  );
+  const gateway = await world.startGateway({}, { unknownRunMs: 3_000, httpStreamsPerCaller: 2 });
+  const { url } = gateway;
   const { key } = await world.keyOf("dan", ["viewer"]);
   const never = await read(url, "/runs/never-started/events", { key });
   assert.equal(await never.ended, true);
@@ -411,7 +409,7 @@ test("a run without any event is not waited for without end, and a caller has so
   });
   for (const reading of [second, free]) reading.stop();
   // Its constants apply to every gateway of this process until it stops.
-  await stop();
+  await gateway.stop();
 });
 
 test("a reader that pauses gets a history of any length on one connection, and what happened meanwhile", async () => {

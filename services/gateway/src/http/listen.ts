@@ -154,7 +154,10 @@ function unusedConnections(
     responses.add(response);
     response.once("close", () => responses.delete(response));
   });
-  return () => sockets.difference(new Set([...responses].map(({ req }) => req.socket)));
+  return () => {
+    const inWork = new Set([...responses].map(({ req }) => req.socket));
+    return [...sockets].filter((socket) => !inWork.has(socket));
+  };
 }
 
 function portOf(server: Server): number {
