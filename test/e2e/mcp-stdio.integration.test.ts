@@ -3,6 +3,8 @@ import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { call } from "@switchyard/bus/call";
+import { listApprovals } from "@switchyard/contracts/policy/approvals";
 import { PLATFORM_TOOLS } from "@switchyard/contracts/toolbox/toolbox";
 import type { Client as ClientV2 } from "@modelcontextprotocol/client";
 import { until } from "@switchyard/local-servers/until";
@@ -15,11 +17,21 @@ import {
 import { runOutsideClient, startToolUser, type OutsideServer } from "../lib/outside-client.ts";
 import { callOf, errorOf, startStdioWorld, type Json } from "../lib/stdio-world.ts";
 import { yardCommand } from "../lib/yard-command.ts";
+import { connectAsCli } from "../lib/yard-dev.ts";
 
 const { dev, stateDir, token, basics, seed, bridge, paramsOf, connectV1, connectV2 } =
   await startStdioWorld();
 const natsEnv = bridge(dev.natsUrl, seed);
 const { client: nats } = await connectV2({ env: natsEnv });
+const ownerEnv = { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" };
+const { client: owner } = await connectV2({
+  env: Object.fromEntries(
+    Object.entries(ownerEnv).map(([name, value]) => [
+      name.replace("SWITCHYARD_", "REMOTECLAW_"),
+      value,
+    ]),
+  ),
+});
 const inspector = await installedCli(INSPECTOR);
 const open = PLATFORM_TOOLS.filter((name) => !/^(?:cron|gateway)_/.test(name));
 const namesOf = async (client: Pick<ClientV2, "listTools">) =>
@@ -41,14 +53,7 @@ for (const [how, connect] of [
 }
 
 test("an owner has all of them, under older names of the variables, too [F1] [F35] [F41] [F42] [X42] [complaint-9]", async () => {
-  const env = Object.fromEntries(
-    Object.entries({ ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" }).map(([name, value]) => [
-      name.replace("SWITCHYARD_", "REMOTECLAW_"),
-      value,
-    ]),
-  );
-  const { client } = await connectV2({ env });
-  const names = await namesOf(client);
+  const names = await namesOf(owner);
   assert.deepEqual(names, PLATFORM_TOOLS.toSorted());
   assert.equal(new Set(names).size, names.length);
   // The rest is for owners.
@@ -71,8 +76,7 @@ test("a profile narrows, and an unknown one stops the server [F5]", async () => 
 });
 
 test("no schema has a union, and each tool describes what it does [F41] [F42]", async () => {
-  const { client } = await connectV2({ env: { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" } });
-  const { tools } = await client.listTools();
+  const { tools } = await owner.listTools();
   for (const { name, description = "", inputSchema } of tools) {
     assert.ok(description.length > 10, name);
     assert.doesNotMatch(JSON.stringify(inputSchema), /"(?:anyOf|oneOf|allOf|not)"|"type":\[/, name);
@@ -85,9 +89,7 @@ test(
   { skip: "skip" in inspector ? inspector.skip : false },
   async () => {
     assert.ok("path" in inspector);
-    const { command, args, env } = paramsOf({
-      env: { ...natsEnv, SWITCHYARD_SENDER_IS_OWNER: "true" },
-    });
+    const { command, args, env } = paramsOf({ env: ownerEnv });
     const { stdout } = await promisify(execFile)(process.execPath, [
       inspector.path,
       "--cli",
@@ -269,10 +271,10 @@ test("a call that waits for a person is made once it is approved, and --tools al
   for (const name of ["agent__helper", "memory_read", "sessions_list"])
     assert.ok(names.includes(name), names.join(" "));
   assert.equal((await callOf(client, "agent__helper", { input: "hi" })).text, "You said hi");
-  const call = callOf(client, "memory_read", { name: "x" });
+  const read = callOf(client, "memory_read", { name: "x" });
   await approvePending();
   // The call was made: memory belongs to runs.
-  assert.match((await call).text, /Memory belongs to an agent/);
+  assert.match((await read).text, /Memory belongs to an agent/);
 });
 
 const ways: readonly { readonly way: string; readonly server: OutsideServer }[] = [
@@ -314,15 +316,15 @@ async function apiKey(): Promise<string> {
   return key ?? assert.fail(`no key: ${response.status}`);
 }
 
+/** Polls over the bus, since each `yard` command is a process. */
 async function approvePending(): Promise<void> {
-  await yardCommand(stateDir, "approvals", "approve", await until(pendingApproval));
-}
-
-async function pendingApproval(): Promise<string | undefined> {
-  const { approvals } = (await yardCommand(stateDir, "approvals", "list")) as {
-    approvals?: { id: string }[];
-  };
-  return approvals?.[0]?.id;
+  const cli = await connectAsCli(dev);
+  try {
+    const id = await until(async () => (await call(cli, listApprovals, {})).approvals[0]?.id);
+    await yardCommand(stateDir, "approvals", "approve", id);
+  } finally {
+    await cli.close();
+  }
 }
 
 async function ended(env: Record<string, string>, input = "") {

@@ -11,7 +11,8 @@ const PIECE_MS = 200;
  * in the middle of an answer, however slow the machine is.
  */
 export async function startHeldModel() {
-  let isHeld = true;
+  const released = new AbortController();
+  const release = (): void => released.abort();
   let requests = 0;
   const server = createServer((request, response) => {
     request.resume();
@@ -32,7 +33,7 @@ export async function startHeldModel() {
       do {
         write({ delta: { content: "and on " } });
         await delay(PIECE_MS);
-      } while (isHeld && !response.destroyed);
+      } while (!released.signal.aborted && !response.destroyed);
       write({ delta: {}, finish_reason: "stop" });
       response.end("data: [DONE]\n\n");
     })();
@@ -40,11 +41,10 @@ export async function startHeldModel() {
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   after(() => {
-    isHeld = false;
+    release();
     server.closeAllConnections();
     server.close();
   });
   const { port } = server.address() as AddressInfo; // of TCP
-  const release = (): void => void (isHeld = false);
   return { baseURL: `http://127.0.0.1:${port}/v1`, release, requests: () => requests };
 }
