@@ -190,6 +190,11 @@ test("who closes a chat completion cancels its run", async () => {
   closing.abort();
   await plain;
   await until(async () => (await statusOf("patient")) === "cancelled");
+  // A client that leaves is no fault of the gateway.
+  assert.deepEqual(
+    world.dev.log.filter(({ msg }) => msg === "request fault"),
+    [],
+  );
 });
 
 test("a chat completion whose run waits for an approval explains how to decide, and its stream then continues", async () => {

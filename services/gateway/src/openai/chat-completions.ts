@@ -8,6 +8,7 @@ import { streamRun, type RunRenderer } from "../agent-runs/stream-run.ts";
 import type { EventStream } from "../events/event-stream.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { GatewayEnv } from "../identity/request-context.ts";
+import { Problem } from "../problems/problem.ts";
 import type { Body } from "../routes/read-body.ts";
 import { problemOfEnd, streamErrorOf } from "./openai-errors.ts";
 import { cutText } from "@switchyard/contracts/cut-text";
@@ -96,7 +97,8 @@ async function answerOf(follow: RunFollow): Promise<ChatAnswer> {
     const wait = waitOf(follow.runId, item);
     if (wait !== null) return { text: wait.text, usage: null, reason: "stop" };
   }
-  throw new Error("the client has gone"); // The error reaches no client.
+  // It reaches no client, and is no fault of the gateway that would be logged.
+  throw new Problem({ status: 400, code: "client_closed_request", detail: LEFT });
 }
 
 interface ChatFacts {
