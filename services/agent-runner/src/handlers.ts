@@ -14,6 +14,7 @@ import {
   requestCancel,
 } from "@switchyard/contracts/agent-runner/runs";
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
+import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
 import type { ActiveRuns } from "./journal/active-run.ts";
 import type { DeferredCommands } from "./journal/deferred-commands.ts";
 import type { RunControls } from "./journal/run-controls.ts";
@@ -40,7 +41,6 @@ import type { RunIndex } from "./journal/run-index.ts";
 import type { ParkedRuns } from "./journal/parked-runs.ts";
 import { firstCallId } from "./context/tool-call.ts";
 import { handleWaits } from "./waits/wait-handlers.ts";
-import { deleteRun, deleteRuns } from "@switchyard/contracts/agent-runner/run-deletion";
 
 /** Handles the requests and messages about runs that do not pass through the queue. */
 export function handleRuns(

@@ -17,6 +17,10 @@ import { createOwnerStorage, type OwnerStorage } from "@switchyard/service/owner
 import { serveRestart } from "@switchyard/service/serve-restart";
 import { policyAnswers } from "@switchyard/tool-provider/policy-answers";
 import { answersFromStore } from "@switchyard/service/answers-from-store";
+import { constant } from "@switchyard/service/constant";
+import { StoreError } from "@switchyard/service/store-error";
+import { publishCommand } from "@switchyard/bus/publish";
+import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 import { ActiveRuns } from "./journal/active-run.ts";
 import type { RunnerParts } from "./run/runner-parts.ts";
 import { PublishBehind } from "./run/publish-behind.ts";
@@ -64,11 +68,7 @@ import { openUnsyncedEvents } from "./journal/unsynced-events.ts";
 import { findLostEvents } from "./waits/find-lost-events.ts";
 import { startSweeper, sweep } from "./waits/sweeper.ts";
 import { createRunWorker } from "./queue/run-worker.ts";
-import { constant } from "@switchyard/service/constant";
 import { MAX_TOOLS } from "./core/tool-catalogue.ts";
-import { StoreError } from "@switchyard/service/store-error";
-import { publishCommand } from "@switchyard/bus/publish";
-import { resumeRun } from "@switchyard/contracts/agent-runner/run-commands";
 
 export const VERSION = "0.1.0";
 

@@ -7,6 +7,9 @@ import { readCipherKeyFile, readKeyFile } from "@switchyard/service/keys-directo
 import type { Log } from "@switchyard/service/log";
 import { defineService, type ServiceKit } from "@switchyard/service/define-service";
 import type { z } from "zod";
+import { createSecretCipher } from "@switchyard/service/secret-cipher";
+import { createEgressGuard } from "@switchyard/service/network/egress-guard";
+import { constant } from "@switchyard/service/constant";
 import { createAcceptedRuns } from "./agent-runs/accepted-runs.ts";
 import { Config, HOSTS_SETTING } from "./config.ts";
 import { readConsole } from "./console/console-files.ts";
@@ -21,8 +24,6 @@ import { readHooks, serveHookList } from "./hooks/hooks-file.ts";
 import { createAccessAudit } from "./identity/access-audit.ts";
 import { BytesInWork } from "./identity/bytes-in-work.ts";
 import { problemOf } from "./problems/problem.ts";
-import { createSecretCipher } from "@switchyard/service/secret-cipher";
-import { createEgressGuard } from "@switchyard/service/network/egress-guard";
 import { createPushKeys } from "./push/push-keys.ts";
 import { startPush } from "./push/start-push.ts";
 import { createIdempotency } from "./identity/idempotency.ts";
@@ -34,7 +35,6 @@ import { createLoginStore } from "./sign-in/sign-in-routes.ts";
 import { createOidc, type Oidc } from "./sign-in/oidc.ts";
 import { createRateLimit } from "./identity/rate-limit.ts";
 import { openUserCache, type UserCache } from "./identity/user-cache.ts";
-import { constant } from "@switchyard/service/constant";
 
 const VERSION = "0.1.0";
 

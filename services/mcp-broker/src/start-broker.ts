@@ -10,6 +10,7 @@ import {
 import type { OwnerStorage } from "@switchyard/service/owner-storage";
 import type { Redis } from "@switchyard/service/redis";
 import type { Registry } from "prom-client";
+import { within } from "@switchyard/contracts/timeouts";
 import { handleLogins } from "./handlers/login-handlers.ts";
 import { createLoginStore } from "./auth/login-store.ts";
 import type { TokenCipher } from "./auth/token-cipher.ts";
@@ -19,7 +20,6 @@ import { declaredFacts } from "./ownership/declared-facts.ts";
 import { createConnectionReporter } from "./connection/connection-reporter.ts";
 import { poolOptions } from "./pool-options.ts";
 import { createServerPool, type ServerPool } from "./connection/server-pool.ts";
-import { within } from "@switchyard/contracts/timeouts";
 import { createRequestOrigins } from "./server-requests/request-origins.ts";
 import { startFeatures } from "./features/start-features.ts";
 import { handle } from "./handlers/call-handlers.ts";

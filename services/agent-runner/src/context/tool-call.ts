@@ -6,6 +6,9 @@ import { isError, ServiceError } from "@switchyard/contracts/errors";
 import { callTool } from "@switchyard/contracts/mcp-broker/mcp";
 import type { StopInForce } from "@switchyard/contracts/policy/policy-budgets";
 import { builtinTimeoutMs } from "@switchyard/contracts/toolbox/toolbox";
+import type { Bus } from "@switchyard/bus/bus";
+import type { UnknownOutcome } from "@switchyard/contracts/skill-importer/agents";
+import { StorageFull } from "@switchyard/contracts/store-errors";
 import { toolSpan } from "../model/gen-ai-spans.ts";
 import { deadlineOf } from "../core/next-action.ts";
 import {
@@ -23,9 +26,6 @@ import {
   answered,
   type CallOutcome,
 } from "../core/call-outcome.ts";
-import type { Bus } from "@switchyard/bus/bus";
-import type { UnknownOutcome } from "@switchyard/contracts/skill-importer/agents";
-import { StorageFull } from "@switchyard/contracts/store-errors";
 import { FenceLost } from "../journal/run-store.ts";
 import { linkSignals } from "../core/linked-signal.ts";
 import type { RunContext } from "./run-context.ts";

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type {
   RecordedAnswer,
   RecordedPart,
@@ -9,7 +10,6 @@ import { asWritten } from "./call-tool.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import { applyEntry, startOf } from "./replay.ts";
 import type { RunState } from "./run-state.ts";
-import { createHash } from "node:crypto";
 import { conversationOf } from "./conversation.ts";
 
 /** Returns the answers of a run's models; null when there is no answer yet, or the run begins with an earlier conversation. */

@@ -23,6 +23,11 @@ import {
   runWoken,
   toolRequested,
 } from "@switchyard/contracts/agent-runner/run-events";
+import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
+import { redactFields } from "@switchyard/service/redact";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
+import type { listRunEvents, RunEventRecord } from "@switchyard/contracts/agent-runner/run-history";
+import type { z } from "zod";
 import { eventFacts } from "./event-facts.ts";
 import type { EntryOf, JournalEntry } from "./journal-entry.ts";
 import type { SkillRef, ToolCallPart } from "./answer-part.ts";
@@ -30,11 +35,6 @@ import { dictationOf, type StartedEntry } from "./started-entry.ts";
 import { textOf } from "./next-action.ts";
 import { applyEntry, startOf, withDiscarded } from "./replay.ts";
 import { callOf, type RunState, waitsOf } from "./run-state.ts";
-import { canonicalJson, canonicalDigest } from "@switchyard/contracts/canonical-json";
-import { redactFields } from "@switchyard/service/redact";
-import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
-import type { listRunEvents, RunEventRecord } from "@switchyard/contracts/agent-runner/run-history";
-import type { z } from "zod";
 
 /** One event of a run, ready to be published. */
 export interface RunEvent {

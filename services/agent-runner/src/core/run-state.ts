@@ -6,6 +6,7 @@ import type {
   UnavailableServer,
   Usage,
 } from "@switchyard/contracts/agent-runner/runs";
+import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   isArguments,
   type AnswerPart,
@@ -16,7 +17,6 @@ import {
 import type { StartedEntry } from "./started-entry.ts";
 import type { EntryOf, Resolution, Wait } from "./journal-entry.ts";
 import type { ToolNarrowing } from "./tool-narrowing.ts";
-import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 
 /** The result of a tool call that a model requested. */
 export interface CallResult {

@@ -1,7 +1,8 @@
-import { APICallError } from "@ai-sdk/provider";
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { APICallError } from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
+import { TemplateError } from "@switchyard/contracts/pointer-template";
 import {
   MAX_RETRIES,
   ModelFailure,
@@ -10,7 +11,6 @@ import {
   refusedFieldIn,
   withoutFields,
 } from "./model-failure.ts";
-import { TemplateError } from "@switchyard/contracts/pointer-template";
 
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 

@@ -6,8 +6,8 @@ import {
 } from "@ai-sdk/provider";
 import { StreamProviderError } from "ai";
 import { cutText } from "@switchyard/contracts/cut-text";
-import { RuntimeFailure } from "../runtime/runtime-host.ts";
 import { TemplateError } from "@switchyard/contracts/pointer-template";
+import { RuntimeFailure } from "../runtime/runtime-host.ts";
 import type { UnusableCode } from "../core/unusable-answer.ts";
 import {
   isContextTooLong,

@@ -1,8 +1,8 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
 import { testRedis } from "@switchyard/testing/test-servers";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import assert from "node:assert/strict";
-import { after, test } from "node:test";
 import fc from "fast-check";
 import { startedEntry } from "../../test-fixtures/journals.ts";
 import { startOf } from "../core/replay.ts";

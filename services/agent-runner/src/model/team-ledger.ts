@@ -1,13 +1,13 @@
 import type { ReachedLimit } from "@switchyard/contracts/agent-runner/run-waits";
 import type { Redis } from "@switchyard/service/redis";
-import { defineScripts } from "../journal/redis-scripts.ts";
-import type { Hold } from "../journal/run-claim.ts";
-import type { RunState } from "../core/run-state.ts";
 import { ESSENTIAL } from "@switchyard/service/essential-write";
 import { CallerName } from "@switchyard/contracts/ids";
 import { openSettingsFile } from "@switchyard/service/settings-file";
 import type { Log } from "@switchyard/service/log";
 import { z } from "zod";
+import { defineScripts } from "../journal/redis-scripts.ts";
+import type { Hold } from "../journal/run-claim.ts";
+import type { RunState } from "../core/run-state.ts";
 
 /** The expected use of a model call; the cost is computed from the price, and 0 when the models file has no price. */
 export interface StepNeed {

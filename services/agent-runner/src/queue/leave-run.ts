@@ -3,6 +3,7 @@ import type { Delivery, Outcome } from "@switchyard/bus/delivery";
 import { publishEvent } from "@switchyard/bus/publish";
 import { runTokens } from "@switchyard/contracts/ids";
 import { runDelayed } from "@switchyard/contracts/agent-runner/run-events";
+import { StoreError } from "@switchyard/service/store-error";
 import { notifyParent } from "../waits/after-end.ts";
 import type { Rejection } from "../commands/run-command.ts";
 import { type Rest, FenceLost } from "../journal/run-store.ts";
@@ -15,7 +16,6 @@ import type { Stage } from "./next-stage.ts";
 import { keptOf, type Start } from "./take-message.ts";
 import { isOutage } from "../context/service-clients.ts";
 import { JournalCorrupt } from "../core/run-state.ts";
-import { StoreError } from "@switchyard/service/store-error";
 
 type Parts = Pick<
   RunnerParts,

@@ -1,5 +1,5 @@
-import type { RunState } from "../core/run-state.ts";
 import type { Usage } from "@switchyard/contracts/agent-runner/runs";
+import type { RunState } from "../core/run-state.ts";
 import type { CallNeed } from "./reserve-step.ts";
 import type { StepListener } from "../journal/live-text.ts";
 import type { OfferedTool } from "../core/tool-catalogue.ts";

@@ -1,3 +1,6 @@
+import { isError, ServiceError } from "@switchyard/contracts/errors";
+import { MAX_TOOL_LAYERS } from "@switchyard/contracts/policy/run-token";
+import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import { forkOf, startAllowedChild } from "../waits/start-child.ts";
 import { answerRunTool } from "../core/run-tools.ts";
 import { isCutOff, isUnsent, type CallState } from "../core/run-state.ts";
@@ -17,9 +20,6 @@ import { callAgain, callServerTool, type CallContext } from "../context/tool-cal
 import { isArguments, type ToolCallPart } from "../core/answer-part.ts";
 import { routeOf, type ToolCatalogue, SkillToolInput } from "../core/tool-catalogue.ts";
 import { hasChanged } from "../core/tool-print.ts";
-import { isError, ServiceError } from "@switchyard/contracts/errors";
-import { MAX_TOOL_LAYERS } from "@switchyard/contracts/policy/run-token";
-import { renderSkill } from "@switchyard/contracts/skill-importer/skills";
 import { hasRoomFor, narrowingOf } from "../core/tool-narrowing.ts";
 
 /**

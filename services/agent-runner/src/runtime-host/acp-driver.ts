@@ -12,11 +12,11 @@ import {
   type SessionUpdate,
   type StopReason,
 } from "@agentclientprotocol/sdk";
+import { z } from "zod";
 import type { HostEvent } from "./host-protocol.ts";
 import { DriverError, turnText, type DriverOptions } from "./driver.ts";
 import { launchOf } from "./launch-profiles.ts";
 import { SERVER_NAME, type BridgeEntry } from "./tool-bridge.ts";
-import { z } from "zod";
 
 type SessionParams = Pick<NewSessionRequest, "cwd" | "mcpServers">;
 

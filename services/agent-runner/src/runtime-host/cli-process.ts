@@ -1,17 +1,17 @@
-import { within } from "@switchyard/contracts/timeouts";
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { cutTextStart } from "@switchyard/contracts/cut-text";
-import { endGroup } from "@switchyard/service/process/process-group";
-import type { HostStart } from "./host-protocol.ts";
 import { homedir } from "node:os";
 import { dirname, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { within } from "@switchyard/contracts/timeouts";
+import { cutTextStart } from "@switchyard/contracts/cut-text";
+import { endGroup } from "@switchyard/service/process/process-group";
 import { programPaths } from "@switchyard/service/process/program-paths";
 import { sandboxed, type Launch } from "@switchyard/service/process/sandbox";
 import { seccompFilter } from "@switchyard/service/process/seccomp-filter";
+import type { HostStart } from "./host-protocol.ts";
 import { openOutlet, type Outlet } from "./outlet.ts";
 
 /** A CLI in a separate process group, without the host's environment. */

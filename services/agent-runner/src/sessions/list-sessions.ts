@@ -1,12 +1,12 @@
 import type { Service } from "@switchyard/bus/serve";
 import { listSessions, type Session } from "@switchyard/contracts/agent-runner/sessions";
 import type { z } from "zod";
+import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 import { isAdmin } from "../journal/run-access.ts";
 import { historyReply } from "./history-reply.ts";
 import { type SessionParts, endsAtMs } from "./session-parts.ts";
 import type { SessionState, SessionLimits } from "./session-record.ts";
 import type { StoredSession } from "./session-store.ts";
-import { canonicalDigest } from "@switchyard/contracts/canonical-json";
 
 const PAGE = 100;
 /** A filter that matches little stops after this number of sessions. */

@@ -1,5 +1,5 @@
-import { inputOf } from "@switchyard/contracts/agent-runner/content-parts";
 import { randomBytes } from "node:crypto";
+import { inputOf } from "@switchyard/contracts/agent-runner/content-parts";
 import type { CallContext } from "@switchyard/bus/handler";
 import type { Service } from "@switchyard/bus/serve";
 import { canonicalDigest } from "@switchyard/contracts/canonical-json";

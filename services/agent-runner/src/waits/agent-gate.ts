@@ -9,14 +9,14 @@ import { builtinToolRef } from "@switchyard/contracts/tool-names";
 import { asAllowed } from "@switchyard/tool-provider/approval-gate";
 import { NotSentError } from "@switchyard/tool-provider/call-once";
 import { z } from "zod";
+import type { ExecutedCall, ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
+import { AgentName, ModelName } from "@switchyard/contracts/ids";
 import type { CallState } from "../core/run-state.ts";
 import { isOutage } from "../context/service-clients.ts";
 import { stopOfRun, RunStopped, Suspended } from "../core/interruption.ts";
 import type { RunContext } from "../context/run-context.ts";
 import type { ActiveRun } from "../journal/active-run.ts";
 import { failed, type CallStep } from "../core/call-outcome.ts";
-import type { ExecutedCall, ExecutionAudit } from "@switchyard/tool-provider/execution-audit";
-import { AgentName, ModelName } from "@switchyard/contracts/ids";
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 
 /** Delegates work to a run of its own, of the same agent or another one. */

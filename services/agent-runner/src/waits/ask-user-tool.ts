@@ -1,11 +1,11 @@
 import { z } from "zod";
-import type { OfferedTool } from "../core/tool-catalogue.ts";
-import type { Wait } from "../core/journal-entry.ts";
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import {
   problemOfSchema,
   problemsOfAnswer as problemsOfForm,
 } from "@switchyard/service/json-schema/answer-schema";
+import type { OfferedTool } from "../core/tool-catalogue.ts";
+import type { Wait } from "../core/journal-entry.ts";
 
 const HOUR = 3_600_000;
 const DEFAULT_WAIT_MS = 24 * HOUR;

@@ -1,5 +1,7 @@
 import { tokenAllowsTool } from "@switchyard/contracts/policy/run-token";
 import { builtinToolRef } from "@switchyard/contracts/tool-names";
+import { z } from "zod";
+import { RunId } from "@switchyard/contracts/ids";
 import { AgentToolInput, agentTool } from "./agent-gate.ts";
 import { startAllowedChild } from "./start-child.ts";
 import type { StartedEntry } from "../core/started-entry.ts";
@@ -10,8 +12,6 @@ import { failure, type CallOutcome, type CallStep } from "../core/call-outcome.t
 import type { OfferedTool } from "../core/tool-catalogue.ts";
 import { askUserTool, readQuestion } from "./ask-user-tool.ts";
 import { ownResult } from "./finish-wait.ts";
-import { z } from "zod";
-import { RunId } from "@switchyard/contracts/ids";
 
 const MAX_SECONDS = 30 * 24 * 3_600;
 

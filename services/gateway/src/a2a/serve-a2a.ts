@@ -15,6 +15,7 @@ import {
 import { startRun } from "@switchyard/contracts/agent-runner/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
+import { FILE_TYPES } from "@switchyard/contracts/agent-runner/content-parts";
 import type { FollowParts } from "../agent-runs/follow-run.ts";
 import { openEventStream } from "../events/event-stream.ts";
 import { requesterOf, type Requester } from "../identity/requester.ts";
@@ -25,7 +26,6 @@ import { Problem, problemOf } from "../problems/problem.ts";
 import { bodyLimits, readBody } from "../routes/read-body.ts";
 import { checkParams, notRpc } from "./check-request.ts";
 import { RunHandler } from "./run-handler.ts";
-import { FILE_TYPES } from "@switchyard/contracts/agent-runner/content-parts";
 
 const BODY_LIMITS = bodyLimits(4 * 1024 * 1024);
 const STREAMS = 200;

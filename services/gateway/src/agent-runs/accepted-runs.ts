@@ -5,11 +5,11 @@ import { ownerOfRun } from "@switchyard/contracts/ids";
 import { RunInput, type RunDetail } from "@switchyard/contracts/agent-runner/runs";
 import { z } from "zod";
 import type { Redis } from "@switchyard/service/redis";
-import { createRecentRecords, type RecordLimits } from "../identity/recent-records.ts";
-import { type RunEnd, endOf, readRunEvent } from "./run-event.ts";
 import { lastEventText } from "@switchyard/bus/last-event";
 import { subjectOf } from "@switchyard/contracts/define";
 import { runMerged, runRejected } from "@switchyard/contracts/agent-runner/run-events";
+import { createRecentRecords, type RecordLimits } from "../identity/recent-records.ts";
+import { type RunEnd, endOf, readRunEvent } from "./run-event.ts";
 
 /** The record of a run whose command was stored, until a runner has started it. */
 const AcceptedRun = z.object({

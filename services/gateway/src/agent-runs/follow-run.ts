@@ -8,15 +8,15 @@ import { runLive } from "@switchyard/contracts/agent-runner/run-events";
 import { listRunEvents } from "@switchyard/contracts/agent-runner/run-history";
 import type { RunWait } from "@switchyard/contracts/agent-runner/run-waits";
 import { getRun } from "@switchyard/contracts/agent-runner/runs";
+import { call } from "@switchyard/bus/call";
+import type { CallOptions } from "@switchyard/bus/call-options";
+import type { z } from "zod";
 import type { EventHub } from "../events/event-hub.ts";
 import type { Requester } from "../identity/requester.ts";
 import type { UserCache, User } from "../identity/user-cache.ts";
 import type { AcceptedRuns } from "./accepted-runs.ts";
 import { endOf, readRunEvent, type RunEnd, type RunEvent } from "./run-event.ts";
 import { StepText, type TextItem } from "./step-text.ts";
-import { call } from "@switchyard/bus/call";
-import type { CallOptions } from "@switchyard/bus/call-options";
-import type { z } from "zod";
 
 export type RunItem = TextItem | RunEvent | RunEnd;
 

@@ -5,6 +5,11 @@ import { fillTemplate, fillValue, TemplateError } from "@switchyard/contracts/po
 import { RunInput } from "@switchyard/contracts/agent-runner/runs";
 import type { Log } from "@switchyard/service/log";
 import type { Context } from "hono";
+import {
+  checkWebhook,
+  isOneOf,
+  WEBHOOK_TOLERANCE_SECONDS,
+} from "@switchyard/service/standard-webhook";
 import type { AcceptedRuns } from "../agent-runs/accepted-runs.ts";
 import { leaveAgentRun } from "../agent-runs/start-run.ts";
 import { requesterOf } from "../identity/requester.ts";
@@ -18,11 +23,6 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import { bodyLimits, checkJson, jsonOf, readBytes } from "../routes/read-body.ts";
 import type { Hook, Hooks, TEMPLATE_FIELDS } from "./hooks-file.ts";
-import {
-  checkWebhook,
-  isOneOf,
-  WEBHOOK_TOLERANCE_SECONDS,
-} from "@switchyard/service/standard-webhook";
 
 export interface HookParts extends AuthenticationParts {
   readonly bus: Bus;

@@ -1,4 +1,6 @@
 import type { Context } from "hono";
+import { cutText } from "@switchyard/contracts/cut-text";
+import { z } from "zod";
 import type { FollowParts, RunFollow, RunItem } from "../agent-runs/follow-run.ts";
 import type { RunEnd } from "../agent-runs/run-event.ts";
 import { describeWait, needsPerson } from "../agent-runs/run-wait.ts";
@@ -11,8 +13,6 @@ import type { GatewayEnv } from "../identity/request-context.ts";
 import { Problem } from "../problems/problem.ts";
 import type { Body } from "../routes/read-body.ts";
 import { problemOfEnd, streamErrorOf } from "./openai-errors.ts";
-import { cutText } from "@switchyard/contracts/cut-text";
-import { z } from "zod";
 import { ChatMessage, inputOf } from "./conversation.ts";
 import {
   Effort,

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { call } from "@switchyard/bus/call";
 import type { Bus } from "@switchyard/bus/bus";
 import { ServiceError } from "@switchyard/contracts/errors";
@@ -7,13 +8,12 @@ import { constant } from "@switchyard/service/constant";
 import type { Log } from "@switchyard/service/log";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import { SealError } from "@switchyard/service/secret-cipher";
+import { postWebhook } from "@switchyard/service/network/post-webhook";
 import type { User, UserCache } from "../identity/user-cache.ts";
 import type { OnRead } from "../subscriptions/read-events.ts";
 import { noteOf, type Note } from "./notes-of-events.ts";
 import type { PushKeys } from "./push-keys.ts";
 import { contextOf, type PushedBrowser, type PushStore, type PushTarget } from "./push-store.ts";
-import { createHash } from "node:crypto";
-import { postWebhook } from "@switchyard/service/network/post-webhook";
 import { encryptMessage } from "./encrypt-message.ts";
 import type { VapidKey } from "./vapid-key.ts";
 

@@ -1,6 +1,9 @@
 import { randomBytes, createHash } from "node:crypto";
 import { ServiceError } from "@switchyard/contracts/errors";
 import type { Context, Hono } from "hono";
+import type { Redis } from "@switchyard/service/redis";
+import { fromRedis } from "@switchyard/service/store-error";
+import { z } from "zod";
 import {
   bearerOf,
   countingGuesses,
@@ -14,9 +17,6 @@ import { addressOf, checkCsrf, csrfTokenOf, GatewayCookie } from "../identity/se
 import type { User } from "../identity/user-cache.ts";
 import { Problem, problemOf } from "../problems/problem.ts";
 import type { Oidc } from "./oidc.ts";
-import type { Redis } from "@switchyard/service/redis";
-import { fromRedis } from "@switchyard/service/store-error";
-import { z } from "zod";
 
 export interface SignInParts extends AuthenticationParts {
   /** Null when no provider is configured. */

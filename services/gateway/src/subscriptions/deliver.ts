@@ -1,10 +1,10 @@
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
 import type { Log } from "@switchyard/service/log";
 import { startRounds } from "@switchyard/service/rounds";
+import { postWebhook, type WebhookOutcome } from "@switchyard/service/network/post-webhook";
 import type { KeptWebhook } from "../routes/webhook-operations.ts";
 import type { Subscription, SubscriptionStore, WebhookDelivery } from "./subscription-store.ts";
 import type { WebhookSecrets } from "./webhook-secrets.ts";
-import { postWebhook, type WebhookOutcome } from "@switchyard/service/network/post-webhook";
 
 export interface DeliverParts {
   readonly store: SubscriptionStore;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Bus } from "@switchyard/bus/bus";
 import { call } from "@switchyard/bus/call";
 import { placeOf, type EventPlace, hasPassed } from "@switchyard/bus/event-place";
@@ -9,15 +10,14 @@ import { findAgentOfRun } from "@switchyard/contracts/agent-runner/run-history";
 import { fullRunId } from "@switchyard/contracts/ids";
 import { eventSubjects } from "@switchyard/topology/streams";
 import type { Log } from "@switchyard/service/log";
+import { matchesGlob } from "@switchyard/contracts/glob";
+import { tokensOf } from "@switchyard/contracts/define";
 import {
   type SubscriptionStore,
   deliveryIdOf,
   type Subscription,
   type WebhookDelivery,
 } from "./subscription-store.ts";
-import { createHash } from "node:crypto";
-import { matchesGlob } from "@switchyard/contracts/glob";
-import { tokensOf } from "@switchyard/contracts/define";
 
 export interface ReaderParts {
   readonly bus: Bus;

@@ -7,13 +7,13 @@ import {
   type OAuthClientProvider,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { HttpConfig, ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import { KEYS_SETTING } from "@switchyard/service/keys-directory";
 import { bodyBound, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
-import type { HttpConfig, ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { readingLogin } from "./login-documents.ts";
 import { Login, type LoginStore } from "./login-store.ts";
 import { createOAuthProvider, storedTokens } from "./oauth-provider.ts";
-import { KEYS_SETTING } from "@switchyard/service/keys-directory";
 import { TOKEN_KEY_FILE } from "./token-cipher.ts";
 import type { ResolvedServer } from "../declaration/env-references.ts";
 

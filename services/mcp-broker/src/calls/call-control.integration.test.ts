@@ -16,12 +16,12 @@ import {
 } from "@switchyard/contracts/mcp-broker/mcp-calls";
 import { testDirectory } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
-import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
-import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
 import { createCallStore } from "@switchyard/tool-provider/call-store";
 import { cancelCall } from "@switchyard/tool-provider/cancel-call";
-import { createCancelPasser } from "./call-path.ts";
 import { createPolicyGate } from "@switchyard/tool-provider/policy-gate";
+import { runToken, servePeer } from "../../test-fixtures/policy-peer.ts";
+import { fixtureServer, packageFile, testWorld } from "../../test-fixtures/test-broker.ts";
+import { createCancelPasser } from "./call-path.ts";
 
 const world = await testWorld({ withPolicy: false });
 const policyBus = await connectBus({ servers: world.natsUrl, user: "policy" });

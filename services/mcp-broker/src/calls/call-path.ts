@@ -18,8 +18,8 @@ import { createDecisionCache } from "@switchyard/tool-provider/decision-cache";
 import { createMaskStore, MASKS_LOST } from "@switchyard/tool-provider/mask-store";
 import { createPolicyGate } from "@switchyard/tool-provider/policy-gate";
 import type { FactsOf, RolesOf } from "@switchyard/tool-provider/server-access";
-import type { CallDeps } from "./call-tool.ts";
 import { client } from "@switchyard/bus/call";
+import type { CallDeps } from "./call-tool.ts";
 
 /** The checks and records that every call passes on its way to any server. */
 export type CallPath = CancelDeps & Omit<CallDeps, "pool" | "sender"> & { stop(): void };

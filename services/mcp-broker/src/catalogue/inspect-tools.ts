@@ -9,6 +9,9 @@ import {
   type ToolRef,
 } from "@switchyard/contracts/tool-names";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";
+import { visible } from "@switchyard/service/visible-text";
 import { textFindings } from "../findings/text-findings.ts";
 import {
   byForeignLetters,
@@ -21,9 +24,6 @@ import { clientDefinition } from "./client-definition.ts";
 import type { ListedTool } from "./listed-tool.ts";
 import type { ToolListing } from "./read-tool-list.ts";
 import { schemaFindings } from "../findings/schema-findings.ts";
-import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
-import type { SchemaNote } from "@switchyard/service/json-schema/prepare-schema";
-import { visible } from "@switchyard/service/visible-text";
 
 /** A listed tool with everything that is computed once for each definition. */
 export interface InspectedTool {

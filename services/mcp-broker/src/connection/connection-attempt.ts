@@ -6,12 +6,13 @@ import {
   type VersionNegotiationMode,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import { SandboxError } from "@switchyard/service/process/sandbox";
 import type { UpstreamLogin } from "../auth/connection-auth.ts";
 import { inspectAlone } from "../catalogue/inspect-tools.ts";
 import { createToolReader, type InspectListing } from "../catalogue/tool-reader.ts";
 import { createToolRefresh, type ToolRefresh } from "../catalogue/tool-refresh.ts";
 import type { ResolvedServer, SecretLookup } from "../declaration/env-references.ts";
-import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import { errorText } from "../limits/call-failure.ts";
 import { type Program, SpawnError } from "../process/child-program.ts";
 import type { ChildRecords } from "../process/child-records.ts";
@@ -29,7 +30,6 @@ import {
 } from "./session-hooks.ts";
 import { createTransport, type SessionTransport, AddressError } from "./session-transport.ts";
 import { verdictContext, type EraVerdict, type VerdictStore } from "./verdict-store.ts";
-import { SandboxError } from "@switchyard/service/process/sandbox";
 
 /** The environment of the child processes. */
 export interface ChildSurroundings {

@@ -6,8 +6,8 @@ import {
   serverFailed,
 } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import type { Log } from "@switchyard/service/log";
-import type { ServerConnectionOptions, ConnectionChange } from "./server-connection.ts";
 import { toolsDiscovered } from "@switchyard/contracts/mcp-broker/mcp-pins";
+import type { ServerConnectionOptions, ConnectionChange } from "./server-connection.ts";
 import type { ToolCatalogue } from "../catalogue/tool-catalogue.ts";
 
 /**

@@ -7,8 +7,8 @@ import {
   type StreamableHTTPClientTransportOptions,
 } from "@modelcontextprotocol/client";
 import type { EgressGuard } from "@switchyard/service/network/egress-guard";
-import { type HttpAuth, noteRefusal } from "../auth/connection-auth.ts";
 import { within } from "@switchyard/contracts/timeouts";
+import { type HttpAuth, noteRefusal } from "../auth/connection-auth.ts";
 import { bodyBound, tooLong, withBody } from "../network/bounded-body.ts";
 import { createGuardedFetch } from "../network/guarded-fetch.ts";
 import { MessageReader } from "../normalise/message-reader.ts";

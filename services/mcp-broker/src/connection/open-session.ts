@@ -1,11 +1,11 @@
 import { within } from "@switchyard/contracts/timeouts";
 import { redactText } from "@switchyard/service/redact";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import {
   resolveServer,
   UnsetVariableError,
   type ResolvedServer,
 } from "../declaration/env-references.ts";
-import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import {
   isPermanent,
   reasonOf,

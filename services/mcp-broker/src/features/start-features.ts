@@ -9,6 +9,8 @@ import {
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import type { PolicyGate, Requester } from "@switchyard/tool-provider/policy-gate";
+import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import type { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import {
@@ -17,7 +19,6 @@ import {
   UnsetVariableError,
   type SecretLookup,
 } from "../declaration/env-references.ts";
-import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
 import {
   ASKED_PER_MINUTE,
   featureHooks,
@@ -33,7 +34,6 @@ import { createRateLimit } from "../server-requests/rate-limit.ts";
 import type { RequestOrigins } from "../server-requests/request-origins.ts";
 import { createServerMessages } from "./server-messages.ts";
 import { createSubscriptionStore, createSubscriptions } from "./subscriptions.ts";
-import type { LogLevel } from "@switchyard/contracts/mcp-broker/mcp-features";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { performFeature, type FeatureDeps } from "./perform-feature.ts";

@@ -4,7 +4,6 @@ import {
   isPartOfResource,
   subscribeResource as contract,
 } from "@switchyard/contracts/mcp-broker/mcp-features";
-import { errorText } from "../limits/call-failure.ts";
 import type { Requester } from "@switchyard/tool-provider/policy-gate";
 import {
   StoreError,
@@ -12,11 +11,12 @@ import {
   allFromRedis,
   fromRedis,
 } from "@switchyard/service/store-error";
+import type { Redis } from "@switchyard/service/redis";
+import { errorText } from "../limits/call-failure.ts";
 import type { McpSession } from "../connection/mcp-session.ts";
 import type { PoolMember } from "../connection/pool-member.ts";
 import { performFeature, type FeatureDeps } from "./perform-feature.ts";
 import { supportingSession } from "./request-feature.ts";
-import type { Redis } from "@switchyard/service/redis";
 
 export type Subscriptions = ReturnType<typeof createSubscriptions>;
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import {
   byForeignLetters,
   neighbourFindings,
@@ -9,7 +10,6 @@ import {
   isOneOff,
   nearNames,
 } from "./neighbour-findings.ts";
-import fc from "fast-check";
 
 const neighbours = neighbourhoodOf("mine", [
   { server: "files", tool: "read_file" },

@@ -1,7 +1,7 @@
 import type { ToolFinding } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { JsonRecord } from "@switchyard/contracts/json-record";
-import { textsOf } from "./text-findings.ts";
 import { visible } from "@switchyard/service/visible-text";
+import { textsOf } from "./text-findings.ts";
 
 /** The tools of the other servers, with the facts that findings about names need. */
 export interface Neighbourhood {

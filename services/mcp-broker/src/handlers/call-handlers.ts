@@ -9,14 +9,14 @@ import {
   cancelCall as cancelCallContract,
   cancelCallAt,
 } from "@switchyard/contracts/mcp-broker/mcp-calls";
+import { cancelCall, cancelHere, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
+import { requesterOf } from "@switchyard/tool-provider/policy-gate";
 import type { BrokerMetrics } from "./broker-metrics.ts";
 import type { ServerEndpoints } from "../ownership/server-endpoints.ts";
 import { callTool, type CallDeps } from "../calls/call-tool.ts";
-import { cancelCall, cancelHere, type CancelDeps } from "@switchyard/tool-provider/cancel-call";
 import { memberOf, openFeatureEndpoints } from "./feature-endpoints.ts";
 import { handleRefresh } from "./pin-handlers.ts";
 import { createListTools } from "../calls/list-tools.ts";
-import { requesterOf } from "@switchyard/tool-provider/policy-gate";
 import type { Features } from "../features/start-features.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import type { ServerOwner } from "../ownership/server-owner.ts";

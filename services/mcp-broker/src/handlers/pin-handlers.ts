@@ -11,13 +11,13 @@ import {
 import { canonicalJson } from "@switchyard/contracts/canonical-json";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { isRecord } from "@switchyard/contracts/json-record";
+import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 import { findRecord, type Refusal } from "../pins/decide-pins.ts";
 import { approving, blocking, type ServerPins, type PinChange } from "../pins/server-pins.ts";
 import { checkAdmin } from "./check-admin.ts";
 import { pinDifferences } from "../pins/pin-diff.ts";
 import { shownPin } from "../pins/pin-record.ts";
 import { haveSameShape } from "../pins/tool-shape.ts";
-import type { Endpoint } from "@switchyard/bus/rpc-endpoint";
 import { errorText } from "../limits/call-failure.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 

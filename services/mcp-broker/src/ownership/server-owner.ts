@@ -10,6 +10,7 @@ import { sessionEnded } from "@switchyard/contracts/agent-runner/session-events"
 import { serverHint } from "@switchyard/contracts/mcp-broker/mcp-ownership";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
+import { StoreError } from "@switchyard/service/store-error";
 import type { ConnectionChange, ServerConnection } from "../connection/server-connection.ts";
 import type { Holder } from "../connection/server-instances.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
@@ -24,7 +25,6 @@ import type { ServerEndpoints } from "./server-endpoints.ts";
 import { createOwnerRequests } from "./owner-requests.ts";
 import { ServedServers } from "./served-servers.ts";
 import { serverViews, type ServerView } from "./server-views.ts";
-import { StoreError } from "@switchyard/service/store-error";
 
 export interface OwnershipSettings {
   /** Name of this broker for people. */

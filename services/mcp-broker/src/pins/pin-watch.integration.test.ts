@@ -1,10 +1,10 @@
+import assert from "node:assert/strict";
+import { after, test } from "node:test";
 import { cuttingProxy } from "@switchyard/testing/test-proxy";
 import { testRedis } from "@switchyard/testing/test-servers";
 import { until } from "@switchyard/local-servers/until";
 import { createLog } from "@switchyard/service/log";
 import { connectRedis } from "@switchyard/service/redis";
-import assert from "node:assert/strict";
-import { after, test } from "node:test";
 import { PINS_CHANNEL } from "./pin-store.ts";
 import { watchPins } from "./start-pinning.ts";
 

@@ -2,12 +2,6 @@ import type { Bus } from "@switchyard/bus/bus";
 import type { ToolRef } from "@switchyard/contracts/tool-names";
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
-import { inspectTools, serverIdentity } from "../catalogue/inspect-tools.ts";
-import type { PinView } from "../catalogue/tool-catalogue.ts";
-import type { InspectListing } from "../catalogue/tool-reader.ts";
-import { neighbourhoodOf, type Neighbour } from "../findings/neighbour-findings.ts";
-import { ServerPins, type PinsWritten } from "./server-pins.ts";
-import { createPinStore, PINS_CHANNEL } from "./pin-store.ts";
 import { publishEvent } from "@switchyard/bus/publish";
 import {
   MAX_PINS_IN_EVENT,
@@ -18,8 +12,14 @@ import {
   type PinState,
 } from "@switchyard/contracts/mcp-broker/mcp-pins";
 import type { z } from "zod";
-import { stateOf } from "./pin-record.ts";
 import { listenerOf } from "@switchyard/service/redis-cluster";
+import { inspectTools, serverIdentity } from "../catalogue/inspect-tools.ts";
+import type { PinView } from "../catalogue/tool-catalogue.ts";
+import type { InspectListing } from "../catalogue/tool-reader.ts";
+import { neighbourhoodOf, type Neighbour } from "../findings/neighbour-findings.ts";
+import { ServerPins, type PinsWritten } from "./server-pins.ts";
+import { createPinStore, PINS_CHANNEL } from "./pin-store.ts";
+import { stateOf } from "./pin-record.ts";
 
 /** Creates the parts that inspect tools when they are listed and remember which are approved. */
 export function startPinning(options: {

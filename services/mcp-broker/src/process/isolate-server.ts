@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import { join, sep, isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
+import { access, constants, mkdir } from "node:fs/promises";
 import { privatePaths } from "@switchyard/service/process/private-paths";
 import { programPaths } from "@switchyard/service/process/program-paths";
 import {
@@ -13,10 +14,9 @@ import {
 import { seccompFilter } from "@switchyard/service/process/seccomp-filter";
 import type { ServerSandbox } from "@switchyard/project/mcp-servers/sandbox-config";
 import type { ServerConfig, StdioConfig } from "@switchyard/project/mcp-servers/server-config";
+import { PROGRAM_VARIABLES } from "@switchyard/service/take-environment";
 import type { Program } from "./child-program.ts";
 import { ownUser, privateDirectory } from "./server-users.ts";
-import { access, constants, mkdir } from "node:fs/promises";
-import { PROGRAM_VARIABLES } from "@switchyard/service/take-environment";
 
 /**
  * Isolates a stdio server from what belongs to the broker: its keys, its environment with the secrets of all servers, its memory.

@@ -6,7 +6,6 @@ import {
   ServerFileError,
   type ServerFile,
 } from "@switchyard/project/mcp-servers/server-file";
-import type { ServerRegistry, RegistryChange } from "./server-registry.ts";
 import { watchFile, type FileWatch } from "@switchyard/service/watch-file";
 import type { Bus } from "@switchyard/bus/bus";
 import { publishEvent } from "@switchyard/bus/publish";
@@ -16,6 +15,7 @@ import {
   serverRemoved,
   serverUpdated,
 } from "@switchyard/contracts/mcp-broker/mcp-servers";
+import type { ServerRegistry, RegistryChange } from "./server-registry.ts";
 
 /** Lets the registry follow the edits of the server file. A bad edit changes nothing and is reported. */
 export function followFile(options: {

@@ -1,10 +1,10 @@
 import type { Log } from "@switchyard/service/log";
 import type { Redis } from "@switchyard/service/redis";
 import { StartError } from "@switchyard/service/start-error";
+import { readServerFile } from "@switchyard/project/mcp-servers/server-file";
 import { watchChildren } from "../process/child-memory.ts";
 import { openChildRecords } from "../process/child-records.ts";
 import { createRegistryStore, type RegistryRecord, type RegistryStore } from "./registry-store.ts";
-import { readServerFile } from "@switchyard/project/mcp-servers/server-file";
 import { logServerFile } from "./follow-file.ts";
 import { mergedEntries } from "./server-entries.ts";
 

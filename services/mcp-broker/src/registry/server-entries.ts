@@ -7,12 +7,12 @@ import {
 } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { readDeclaration } from "@switchyard/project/mcp-servers/read-declaration";
 import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
-import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
-import type { RegistryRecord } from "./registry-store.ts";
 import { cutText } from "@switchyard/contracts/cut-text";
 import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { findSecrets } from "@switchyard/service/inspect/secret-shapes";
 import { isSecretKey, redactText } from "@switchyard/service/redact";
+import { placeholdersIn, REDACTED } from "../declaration/shown-declaration.ts";
+import type { RegistryRecord } from "./registry-store.ts";
 
 const fail = failuresOf({ ...addServer.errors, ...updateServer.errors });
 

@@ -12,10 +12,11 @@ import {
 } from "@switchyard/contracts/mcp-broker/mcp-servers";
 import { storeFailureAs } from "@switchyard/service/store-error";
 import { adoptClientKeys } from "@switchyard/project/mcp-servers/client-keys";
+import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
+import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 import { makeSameConnection } from "../declaration/live-fields.ts";
 import { shownDeclaration } from "../declaration/shown-declaration.ts";
 import type { RegistryRecord, RegistryStore } from "./registry-store.ts";
-import type { ServerEntry } from "@switchyard/project/mcp-servers/server-config";
 import type { ServerConnection } from "../connection/server-connection.ts";
 import type { ServerPool } from "../connection/server-pool.ts";
 import {
@@ -27,7 +28,6 @@ import {
   refuseLiteralSecrets,
   warned,
 } from "./server-entries.ts";
-import { isRecord, type JsonRecord } from "@switchyard/contracts/json-record";
 
 interface ChangeBy {
   /** A NATS user, or null for an edit of the file. */

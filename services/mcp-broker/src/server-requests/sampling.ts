@@ -9,11 +9,11 @@ import {
 } from "@switchyard/contracts/agent-runner/model-completion";
 import { mcpToolRef } from "@switchyard/contracts/tool-names";
 import type { Requester, PolicyGate } from "@switchyard/tool-provider/policy-gate";
-import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { ServerConfig } from "@switchyard/project/mcp-servers/server-config";
+import { z } from "zod";
+import type { ServerRequest } from "../connection/session-hooks.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { allowedPrincipals, distinctRequesters, type RequestOrigins } from "./request-origins.ts";
-import { z } from "zod";
 
 export interface SamplingDeps {
   readonly bus: Bus;
