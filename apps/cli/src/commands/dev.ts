@@ -42,10 +42,6 @@ export async function dev(
   { json, exitWithParent = false, ...flags }: DevFlags,
   { launch = launchService, stop = new AbortController() }: Partial<DevParts> = {},
 ): Promise<ExitCode> {
-  if (process.platform === "win32")
-    throw new CliError("start_failed", "yard dev does not run on Windows itself", {
-      hint: "start it in WSL; this yard works with it from here: yard login URL",
-    });
   const everything = json === true ? jsonLog(terminal) : readableLog(terminal);
   const project = await chosenProject(flags, terminal.env);
   const { path, logFile } = stateDirectory(terminal.env, project.directory);

@@ -1,5 +1,6 @@
 import { Option, type Command } from "commander";
 import { EXIT_WITH_PARENT } from "@switchyard/service/exit-with-parent";
+import { CliError } from "../cli-error.ts";
 import type { EarlyServices } from "../dev/early-services.ts";
 import type { ExitCode } from "../exit-codes.ts";
 import { JSON_TEXT, port, wholeNumber, type Perform } from "./command-options.ts";
@@ -33,6 +34,7 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .option("--json", "print the log as lines of JSON")
     .action((options) =>
       perform(options, async (terminal) => {
+        refuseWindows("yard dev");
         if (options.processes === true)
           return (await import("../commands/dev.ts")).dev(terminal, options);
         return withEarlyServices(terminal.env, async (services) =>
@@ -62,11 +64,12 @@ export function addLocalCommands(program: Command, perform: Perform): void {
     .option(EXIT_WITH_PARENT, EXIT_WITH_PARENT_TEXT)
     .option("--json", "print the events of the run as lines of JSON")
     .action((options) =>
-      perform(options, (terminal) =>
-        withEarlyServices(terminal.env, async (services) =>
+      perform(options, (terminal) => {
+        refuseWindows("yard demo");
+        return withEarlyServices(terminal.env, async (services) =>
           (await import("../commands/demo.ts")).demo(terminal, options, services),
-        ),
-      ),
+        );
+      }),
     );
   program
     .command("doctor")
@@ -78,6 +81,13 @@ export function addLocalCommands(program: Command, perform: Perform): void {
         (await import("../commands/doctor.ts")).doctor(terminal, options),
       ),
     );
+}
+
+function refuseWindows(command: string): void {
+  if (process.platform === "win32")
+    throw new CliError("start_failed", `${command} does not run on Windows itself`, {
+      hint: "start it in WSL; this yard works with it from here: yard login URL",
+    });
 }
 
 /** The services load their code while the command loads its own. */
