@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { until } from "@switchyard/local-servers/until";
 import { Hono } from "hono";
 import type { GatewayEnv } from "../identity/request-context.ts";
@@ -28,8 +27,12 @@ app.post("/json", async (c) => {
   refused.push(`${problem?.status} ${problem?.code}`);
   return c.text("refused");
 });
+/** A request in work, whose answer waits for the test. */
+const begun = Promise.withResolvers<void>();
+const released = Promise.withResolvers<void>();
 app.get("/slow", async (c) => {
-  await delay(2_000);
+  begun.resolve();
+  await released.promise;
   return c.text("ok");
 });
 app.all("*", async (c) => {
@@ -171,10 +174,13 @@ test("a stop waits for requests in work, and not for connections without one", a
   await Promise.all([silent, half, slow].map((socket) => once(socket, "connect")));
   half.write("GET /half HTTP/1.1\r\nHost: 127.0.0.1\r\n");
   slow.write("GET /slow HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
-  const ends = [silent, half, slow].map(closed);
-  await delay(100);
+  const slowClosed = closed(slow);
+  // Connections are accepted in their order, so the others are there, too.
+  await begun.promise;
   const stopped = stopping.stop();
-  await Promise.all(ends);
+  await Promise.all([silent, half].map(closed));
+  released.resolve();
+  await slowClosed;
   await stopped;
   assert.ok(text.endsWith("ok"), text);
 });
